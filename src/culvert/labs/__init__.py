@@ -1,0 +1,1 @@
+"""Labs: where nodes and the links between them come from."""

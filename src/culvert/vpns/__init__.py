@@ -1,0 +1,1 @@
+"""VPNs: one file per implementation; ``base`` is the contract, ``registry`` finds them all."""

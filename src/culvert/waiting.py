@@ -1,0 +1,34 @@
+"""Waiting for facts, never for luck: every wait has a deadline and says what it awaited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from culvert.errors import DeadlineExceeded
+
+T = TypeVar("T")
+
+
+def wait_until(
+    fact: Callable[[], T | None],
+    *,
+    what: str,
+    deadline_s: float,
+    poll_s: float = 0.001,
+    remedy: str = "look at the log of the process that should bring it about",
+) -> T:
+    """Return the first value of ``fact()`` that is neither None nor False.
+
+    ``fact`` is called every ``poll_s`` seconds; for facts that have no event to wait on.
+    Raises DeadlineExceeded after ``deadline_s`` seconds.
+    """
+    end = time.monotonic() + deadline_s
+    while True:
+        value = fact()
+        if value is not None and value is not False:
+            return value
+        if time.monotonic() >= end:
+            raise DeadlineExceeded(what, f"did not come about within {deadline_s:g} s", remedy)
+        time.sleep(poll_s)
