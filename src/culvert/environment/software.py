@@ -1,0 +1,54 @@
+"""Versions of Culvert and of what it and the VPNs lean on."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from dataclasses import dataclass
+
+from culvert import __version__
+
+
+@dataclass(frozen=True)
+class Software:
+    """``libcrypto`` is the library that the system's VPNs load; Python may carry another one,
+    ``python_openssl``. The version of each VPN is a result of its own and stands in the trials."""
+
+    culvert: str
+    python: str
+    python_openssl: str | None
+    libcrypto: str | None
+    libc: str | None
+
+
+def read_software() -> Software:
+    """Ask the libraries themselves."""
+    return Software(
+        culvert=__version__,
+        python=platform.python_version(),
+        python_openssl=_python_openssl(),
+        libcrypto=_libcrypto(),
+        libc=" ".join(platform.libc_ver()).strip() or None,
+    )
+
+
+def _python_openssl() -> str | None:
+    try:
+        import ssl  # noqa: PLC0415 (a Python may be built without it)
+    except ImportError:
+        return None
+    return ssl.OPENSSL_VERSION
+
+
+def _libcrypto() -> str | None:
+    """The version text of the libcrypto that the dynamic loader finds (OpenSSL_version(3))."""
+    for name in ("libcrypto.so.3", "libcrypto.so.1.1"):
+        try:
+            function = ctypes.CDLL(name).OpenSSL_version
+        except (OSError, AttributeError):
+            continue
+        function.argtypes = [ctypes.c_int]
+        function.restype = ctypes.c_char_p
+        text: bytes | None = function(0)
+        return text.decode(errors="replace") if text else None
+    return None
