@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, ClassVar, Literal
 
 Topology = Literal["pair", "routed"]
 
@@ -200,6 +200,8 @@ class Lab(ABC):
     Everything created carries ``run_id``.
     """
 
+    shared_kernel: ClassVar[bool]
+    """True if all nodes run on one kernel, whose CPU times then cover both."""
     run_id: str
     spec: LabSpec
     a: Node
