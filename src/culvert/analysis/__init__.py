@@ -1,0 +1,1 @@
+"""What the numbers mean. Pure: data frames in, data frames out; no files, no clock, no network."""

@@ -1,0 +1,90 @@
+"""What a gigabyte costs, and who pays: the VPN's processes, the probe, softirq, the rest."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from culvert.analysis.observations import CELL
+
+VPN = "VPN processes"
+PROBE = "probe"
+SOFTIRQ = "softirq"
+REST = "rest of the kernel and system"
+PARTS = (VPN, SOFTIRQ, REST, PROBE)
+
+
+def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
+    """CPU seconds per 1e9 bytes of goodput and part, the mean over each cell's trials.
+
+    Columns: CELL, part (of PARTS), s_per_gb, n. The parts add up to the whole machine's figure.
+    Processes are told by the scheduler's run time and softirq by the ticks: where softirq ran
+    inside a process it is in both, so softirq is given only what the processes leave.
+    """
+    keys = [*CELL, "block", "trial"]
+    wanted = [
+        "cpu_s_per_gb",
+        "cpu_vpn_s_per_gb",
+        "cpu_probe_s_per_gb",
+        "cpu_percent",
+        "cpu_softirq_percent",
+    ]
+    schema = dict.fromkeys(CELL, pl.String) | {
+        "part": pl.String,
+        "s_per_gb": pl.Float64,
+        "n": pl.Int64,
+    }
+    found = observed.filter(pl.col("labels") == "{}", pl.col("metric").is_in(wanted))
+    if found.filter(pl.col("metric") == "cpu_s_per_gb").is_empty():
+        return pl.DataFrame(schema=schema)
+    wide = found.pivot("metric", index=keys, values="value", aggregate_function="median")
+    absent = [pl.lit(0.0).alias(name) for name in wanted if name not in wide.columns]
+    whole = pl.col("cpu_s_per_gb")
+    left = pl.col("left")
+    softirq_share = (
+        pl.when(pl.col("cpu_percent") > 0)
+        .then(pl.col("cpu_softirq_percent") / pl.col("cpu_percent"))
+        .otherwise(0.0)
+    )
+    parts = (
+        wide.with_columns(*absent)
+        .filter(whole.is_not_null())
+        .with_columns(pl.col(name).fill_null(0.0).clip(0) for name in wanted)
+        .with_columns(pl.min_horizontal("cpu_vpn_s_per_gb", whole).alias(VPN))
+        .with_columns(pl.min_horizontal("cpu_probe_s_per_gb", whole - pl.col(VPN)).alias(PROBE))
+        .with_columns(left=(whole - pl.col(VPN) - pl.col(PROBE)).clip(0))
+        .with_columns(pl.min_horizontal(whole * softirq_share, left).alias(SOFTIRQ))
+        .with_columns((left - pl.col(SOFTIRQ)).clip(0).alias(REST))
+    )
+    return (
+        parts.select(*CELL, *PARTS)
+        .unpivot(index=CELL, variable_name="part", value_name="s_per_gb")
+        .group_by([*CELL, "part"])
+        .agg(pl.col("s_per_gb").mean(), n=pl.len().cast(pl.Int64))
+        .select(list(schema))
+        .sort([*CELL, "part"])
+    )
+
+
+def busiest_threads(observed: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
+    """The threads that used the CPU most, per cell: CELL, node, process, thread, cpu_s, n.
+
+    ``cpu_s`` is the median of the trials, in CPU seconds per trial.
+    """
+    found = observed.filter(pl.col("metric") == "cpu_process_s")
+    labels = [json.loads(text) for text in found["labels"]]
+    named = found.with_columns(
+        pl.Series(key, [str(label.get(key, "")) for label in labels], pl.String)
+        for key in ("node", "process", "thread")
+    )
+    return (
+        named.group_by([*CELL, "node", "process", "thread"])
+        .agg(cpu_s=pl.col("value").median(), n=pl.len().cast(pl.Int64))
+        .sort(
+            [*CELL, "cpu_s", "node", "process", "thread"],
+            descending=[False] * 4 + [True] + [False] * 3,
+        )
+        .group_by(CELL, maintain_order=True)
+        .head(most)
+    )

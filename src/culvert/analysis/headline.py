@@ -1,0 +1,200 @@
+"""The few figures that a decision needs: per VPN, absolute and against the baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from culvert.analysis.observations import BASELINE, contexts, observations, pick
+from culvert.analysis.pairs import Effect, paired
+from culvert.analysis.summary import summarise
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A median over ``n`` trials (or blocks, for an effect) with its 95 % interval, if any."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+    distinguishable: bool = False
+    """Of an effect: its interval excludes "no effect"."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One column of the headline: a metric of one cell, and how it compares."""
+
+    key: str
+    title: str
+    measurement: str
+    metric: str
+    unit: str
+    effect: Effect
+    more_is_better: bool
+    condition: str
+    parameters: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one VPN got: in its unit, and against the baseline of the same blocks."""
+
+    absolute: Estimate
+    relative: Estimate | None
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The best VPN of a question, and those that the data cannot tell from it."""
+
+    vpn: str
+    absolute: Estimate
+    level_with: tuple[str, ...]
+    contenders: int
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One condition: what was asked, what each VPN answered, and who leads."""
+
+    condition: str
+    questions: tuple[Question, ...]
+    vpns: tuple[str, ...]
+    """The baseline first, then by the first question, best first; then those without a number."""
+    answers: Mapping[tuple[str, str], Answer]
+    """By VPN and question key; absent where there is no trial that counts."""
+    winners: Mapping[str, Winner]
+    """By question key; the baseline does not compete."""
+
+
+_ASKED = (
+    ("tcp", "TCP goodput", "tcp", "goodput_bps", "bit/s", Effect.RATIO, True),
+    ("udp", "UDP goodput, small packets", "udp", "goodput_bps", "bit/s", Effect.RATIO, True),
+    ("rtt", "Round trip, median", "rtt", "rtt_p50_us", "us", Effect.DIFFERENCE, False),
+    ("rtt99", "Round trip, 99 %", "rtt", "rtt_p99_us", "us", Effect.DIFFERENCE, False),
+    ("cpu", "CPU per gigabyte, TCP", "tcp", "cpu_s_per_gb", "s/GB", Effect.RATIO, False),
+    ("up", "Connection up", "initiation", "total_ms", "ms", Effect.DIFFERENCE, False),
+)
+
+
+def headlines(rows: pl.DataFrame, vpns: list[str], *, seed: int = 0) -> list[Headline]:
+    """One headline per condition, in the order in which the rows first name it.
+
+    ``vpns`` are all of the study, so that one without a number is shown without a number.
+    """
+    summary = summarise(rows, seed=seed)
+    observed = observations(rows)
+    conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
+    return [
+        _headline(condition, summary, observed, vpns, seed)
+        for condition in conditions
+        if condition is not None
+    ]
+
+
+def _headline(
+    condition: str, summary: pl.DataFrame, observed: pl.DataFrame, vpns: list[str], seed: int
+) -> Headline:
+    here = summary.filter(pl.col("condition") == condition)
+    seen = observed.filter(pl.col("condition") == condition)
+    questions = _questions(condition, here)
+    answers: dict[tuple[str, str], Answer] = {}
+    winners: dict[str, Winner] = {}
+    for question in questions:
+        cell = _cell(seen, question)
+        absolute = _estimates(_cell(here, question))
+        relative = _estimates(paired(cell, question.effect, seed=seed))
+        for vpn, estimate in absolute.items():
+            answers[vpn, question.key] = Answer(estimate, relative.get(vpn))
+        winner = _winner(question, absolute, cell, seed)
+        if winner is not None:
+            winners[question.key] = winner
+    return Headline(condition, tuple(questions), _order(vpns, questions, answers), answers, winners)
+
+
+def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
+    """What this condition has data for; of several parameters, the one with most trials."""
+    questions = []
+    for key, title, measurement, metric, unit, effect, more_is_better in _ASKED:
+        found = pick(summary, metric, measurement=measurement)
+        if found.is_empty():
+            continue
+        trials = {
+            parameters: int(found.filter(pl.col("parameters") == parameters)["n"].sum())
+            for _, parameters in contexts(found, measurement)
+        }
+        if key == "udp":
+            parameters = min(trials, key=_packet_size)
+        else:
+            parameters = max(trials, key=lambda text: trials[text])
+        questions.append(
+            Question(
+                key, title, measurement, metric, unit, effect, more_is_better, condition, parameters
+            )
+        )
+    return questions
+
+
+def _packet_size(parameters: str) -> float:
+    size = json.loads(parameters).get("packet_size")
+    return float(size) if isinstance(size, int | float) else float("inf")
+
+
+def _cell(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
+    return pick(frame, question.metric, measurement=question.measurement).filter(
+        pl.col("parameters") == question.parameters
+    )
+
+
+def _winner(
+    question: Question, absolute: Mapping[str, Estimate], cell: pl.DataFrame, seed: int
+) -> Winner | None:
+    sign = -1 if question.more_is_better else 1
+    contenders = {vpn: found for vpn, found in absolute.items() if vpn != BASELINE}
+    if not contenders:
+        return None
+    best = min(contenders, key=lambda vpn: (sign * contenders[vpn].value, vpn))
+    against = paired(cell, Effect.RATIO, reference=best, seed=seed)
+    told_apart = set(against.filter(pl.col("distinguishable"))["vpn"].to_list())
+    level = tuple(sorted(vpn for vpn in contenders if vpn != best and vpn not in told_apart))
+    return Winner(best, contenders[best], level, len(contenders))
+
+
+def _order(
+    vpns: list[str], questions: list[Question], answers: Mapping[tuple[str, str], Answer]
+) -> tuple[str, ...]:
+    def rank(vpn: str) -> tuple[bool, bool, float, str]:
+        for question in questions:
+            answer = answers.get((vpn, question.key))
+            if answer is not None:
+                sign = -1 if question.more_is_better else 1
+                # Those that lack the first question come after all that have it.
+                late = question is not questions[0]
+                return vpn != BASELINE, late, sign * answer.absolute.value, vpn
+        return vpn != BASELINE, True, float("inf"), vpn
+
+    return tuple(sorted(vpns, key=rank))
+
+
+def _estimates(frame: pl.DataFrame) -> dict[str, Estimate]:
+    return {str(row["vpn"]): _estimate(row) for row in frame.iter_rows(named=True)}
+
+
+def _estimate(row: Mapping[str, object]) -> Estimate:
+    value, low, high, n = row["median"], row["low"], row["high"], row["n"]
+    assert isinstance(value, float)
+    assert isinstance(n, int)
+    return Estimate(
+        value,
+        low if isinstance(low, float) else None,
+        high if isinstance(high, float) else None,
+        n,
+        str(row["note"]),
+        bool(row.get("distinguishable", False)),
+    )

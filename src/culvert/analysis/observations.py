@@ -1,0 +1,98 @@
+"""From the journal's rows to observations: one value a trial, of trials that count.
+
+A trial is the unit of replication. What repeats inside a trial (the cycles of an initiation) is
+not independent of its neighbours, so it is reduced to the trial's median before anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import polars as pl
+
+BASELINE = "none"
+"""The VPN that is no VPN: in every block, what all others are compared with."""
+
+CONTEXT = ("condition", "measurement", "parameters")
+"""What a cell is apart from its VPN. The baseline of a cell shares it."""
+
+CELL = ("vpn", *CONTEXT)
+METRIC = ("metric", "labels", "unit")
+
+REPEAT_LABELS = frozenset({"cycle"})
+"""Labels that number repetitions inside one trial."""
+
+ROWS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "study": pl.String,
+    "block": pl.Int64,
+    "trial": pl.Int64,
+    "vpn": pl.String,
+    "version": pl.String,
+    "condition": pl.String,
+    "measurement": pl.String,
+    "parameters": pl.String,
+    "metric": pl.String,
+    "labels": pl.String,
+    "unit": pl.String,
+    "value": pl.Float64,
+    "status": pl.String,
+    "reason": pl.String,
+}
+"""The journal's rows: one per metric of each trial; a trial without metrics has a null metric."""
+
+
+def repeats(rows: pl.DataFrame) -> pl.DataFrame:
+    """Every finite value of every ok trial, with the labels that number repetitions removed.
+
+    Columns: CELL, METRIC, block, trial, value.
+    """
+    wanted = [*CELL, *METRIC, "block", "trial"]
+    counted = _with_schema(rows).filter(
+        pl.col("status") == "ok",
+        pl.col("metric").is_not_null(),
+        pl.col("value").is_finite().fill_null(value=False),
+    )
+    labels = counted["labels"].unique().to_list()
+    plain = pl.DataFrame(
+        {"labels": labels, "plain": [_without_repeats(text) for text in labels]},
+        schema={"labels": pl.String, "plain": pl.String},
+    )
+    return (
+        counted.join(plain, on="labels", how="left", nulls_equal=True)
+        .with_columns(labels=pl.col("plain"))
+        .select(*wanted, "value")
+    )
+
+
+def observations(rows: pl.DataFrame) -> pl.DataFrame:
+    """One value per ok trial, metric and labels. Columns as ``repeats``, sorted."""
+    keys = [*CELL, *METRIC, "block", "trial"]
+    return repeats(rows).group_by(keys).agg(pl.col("value").median()).sort(keys)
+
+
+def pick(frame: pl.DataFrame, metric: str, *, measurement: str | None = None) -> pl.DataFrame:
+    """The rows of one metric without labels, perhaps of one measurement only."""
+    found = frame.filter(pl.col("metric") == metric, pl.col("labels") == "{}")
+    if measurement is not None:
+        found = found.filter(pl.col("measurement") == measurement)
+    return found
+
+
+def contexts(frame: pl.DataFrame, measurement: str) -> Sequence[tuple[str, str]]:
+    """The (condition, parameters) of a measurement that occur in a frame, by their text."""
+    found = frame.filter(pl.col("measurement") == measurement)
+    pairs = found.select("condition", "parameters").unique().sort("condition", "parameters")
+    return [(str(condition), str(parameters)) for condition, parameters in pairs.iter_rows()]
+
+
+def _with_schema(rows: pl.DataFrame) -> pl.DataFrame:
+    """The journal's columns in the journal's types: an empty or all-null frame loses them."""
+    return rows.select(pl.col(name).cast(kind) for name, kind in ROWS_SCHEMA.items())
+
+
+def _without_repeats(labels: str | None) -> str:
+    if not labels:
+        return "{}"
+    kept = {key: value for key, value in json.loads(labels).items() if key not in REPEAT_LABELS}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

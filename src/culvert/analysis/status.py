@@ -1,0 +1,48 @@
+"""How many trials count, and why the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+STATUSES = ("ok", "invalid", "failed", "unsupported")
+
+
+@dataclass(frozen=True)
+class StatusCounts:
+    """Trials by status."""
+
+    ok: int = 0
+    invalid: int = 0
+    failed: int = 0
+    unsupported: int = 0
+
+    @property
+    def total(self) -> int:
+        """All trials."""
+        return self.ok + self.invalid + self.failed + self.unsupported
+
+
+def status_counts(trials: pl.DataFrame) -> StatusCounts:
+    """Counts over a trials frame."""
+    found = dict(trials.select(pl.col("status").cast(pl.String)).to_series().value_counts().rows())
+    return StatusCounts(**{status: int(found.get(status, 0)) for status in STATUSES})
+
+
+def counts_by_vpn(trials: pl.DataFrame) -> dict[str, StatusCounts]:
+    """Counts per VPN."""
+    vpns = trials.select(pl.col("vpn").cast(pl.String)).to_series().unique().sort().to_list()
+    return {vpn: status_counts(trials.filter(pl.col("vpn") == vpn)) for vpn in vpns}
+
+
+def reasons(trials: pl.DataFrame) -> pl.DataFrame:
+    """Why trials do not count: vpn, status, reason, remedy, trials; the most frequent first."""
+    keys = ["vpn", "status", "reason", "remedy"]
+    return (
+        trials.select(pl.col(key).cast(pl.String) for key in keys)
+        .filter(pl.col("status") != "ok")
+        .group_by(keys)
+        .agg(trials=pl.len().cast(pl.Int64))
+        .sort(["trials", *keys], descending=[True, False, False, False, False])
+    )
