@@ -1,0 +1,212 @@
+"""Installing VPNs with their Ansible roles, on this machine; how long it took is a result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+
+import culvert
+from culvert import tools
+from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+
+ANSIBLE = Path(culvert.__file__).parent / "ansible"
+"""Culvert's playbook and roles: a link to ansible/ in the source tree, files in a wheel."""
+_PLAYBOOK = "install.yml"
+_TAIL_LINES = 5
+
+
+@dataclass(frozen=True)
+class InstallResult:
+    """What came of one VPN. ``role`` is None where nothing had to be installed.
+
+    ``changed`` tells whether anything was done; ``version`` names each variant's program after
+    it (None if it can't be told); ``failures`` are the failed tasks with their messages.
+    """
+
+    vpn: str
+    role: str | None
+    ok: bool
+    changed: bool
+    duration_s: float
+    version: str | None
+    failures: tuple[str, ...]
+
+
+def install(names: Sequence[str]) -> list[InstallResult]:
+    """Install VPNs, each given as ``name`` or ``name/variant``, in the order given.
+
+    Raises UsageError for unknown names and NotPossible without root or Ansible, both before
+    anything is installed. A VPN that fails is a result, and the others go on.
+    """
+    wanted = _wanted(names)
+    if os.geteuid() != 0:
+        raise NotPossible("culvert install", "needs root", "run it with sudo")
+    playbook_program = _playbook_program()
+    return [
+        _install(registry.installed().driver(name), variants, playbook_program)
+        for name, variants in wanted.items()
+    ]
+
+
+def _wanted(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Per VPN the variants asked for; a bare name means all of them."""
+    if not names:
+        raise UsageError("culvert install", "names no VPN", "try: culvert install wireguard/go")
+    wanted: dict[str, tuple[str, ...]] = {}
+    for text in names:
+        if "/" in text:
+            vpn_id = registry.parse(text)
+            chosen: tuple[str, ...] = (vpn_id.variant,)
+            name = vpn_id.name
+        else:
+            driver = registry.installed().driver(text)
+            name, chosen = text, tuple(variant.name for variant in driver.variants)
+        wanted[name] = tuple(dict.fromkeys((*wanted.get(name, ()), *chosen)))
+    return wanted
+
+
+def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Path) -> InstallResult:
+    label = _label(driver, variants)
+    start = time.monotonic()
+    failures: list[str] = []
+    changed = False
+    if driver.role is not None:
+        changed, failures = _run_role(driver, driver.role, variants, playbook_program)
+    duration_s = time.monotonic() - start
+    instances = [driver(variant) for variant in driver.variants if variant.name in variants]
+    if not failures:
+        failures = [
+            f"{vpn.id} still lacks {missing.what}: {missing.remedy}"
+            for vpn in instances
+            for missing in vpn.missing()
+        ]
+    versions = {vpn.variant.name: told for vpn in instances if (told := _version(vpn)) is not None}
+    return InstallResult(
+        vpn=label,
+        role=driver.role,
+        ok=not failures,
+        changed=changed,
+        duration_s=duration_s,
+        version=_joined(versions),
+        failures=tuple(failures),
+    )
+
+
+def _run_role(
+    driver: type[Vpn], role: str, variants: tuple[str, ...], playbook_program: Path
+) -> tuple[bool, list[str]]:
+    """Whether the role changed anything, and the failed tasks."""
+    with tempfile.TemporaryDirectory(prefix="culvert-install-") as private:
+        runner = ansible_runner.run(
+            private_data_dir=private,
+            playbook=str(ANSIBLE / _PLAYBOOK),
+            inventory={
+                "all": {
+                    "hosts": {
+                        "this-machine": {
+                            "ansible_connection": "local",
+                            "ansible_python_interpreter": sys.executable,
+                        }
+                    }
+                }
+            },
+            extravars={
+                "culvert_role": role,
+                "culvert_variants": list(variants),
+                "culvert_tools": str(tools.tools_directory()),
+            },
+            envvars={
+                "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
+                "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
+                "PATH": os.pathsep.join((str(playbook_program.parent), tools.search_path())),
+                # Ansible refuses to start in a locale that is not UTF-8.
+                "LC_ALL": "C.UTF-8",
+                "ANSIBLE_LOCALHOST_WARNING": "False",
+            },
+            settings={"runner_mode": "subprocess"},  # no pseudo terminal
+            quiet=True,
+        )
+        return _outcome(runner)
+
+
+def _outcome(runner: Any) -> tuple[bool, list[str]]:
+    failures = list(_failed_tasks(runner.events))
+    if not failures and runner.status != "successful":
+        with runner.stdout as output, runner.stderr as errors:
+            lines = [line.strip() for line in (*output, *errors) if line.strip()]
+        failures = [f"ansible-playbook {runner.status}: {' | '.join(lines[-_TAIL_LINES:])}"]
+    changed = any(count for count in ((runner.stats or {}).get("changed") or {}).values())
+    return changed, failures
+
+
+def _failed_tasks(events: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """Task and message of every failure that no rescue has mended."""
+    pending: list[str] = []
+    for event in events:
+        data = event.get("event_data", {})
+        kind = event.get("event")
+        if kind == "runner_on_failed" and not data.get("ignore_errors"):
+            pending.append(f"{data.get('task')}: {_message(data.get('res', {}))}")
+        elif kind == "runner_on_unreachable":
+            pending.append(f"{data.get('host')} cannot be reached: {_message(data.get('res', {}))}")
+        elif kind == "playbook_on_stats" and not (data.get("failures") or data.get("dark")):
+            pending.clear()
+    yield from pending
+
+
+def _message(result: dict[str, Any]) -> str:
+    """The most telling words of a failed task's result."""
+    said = [str(result.get(key) or "").strip() for key in ("stderr", "msg")]
+    lines = [line for line in (said[0] or said[1]).splitlines() if line.strip()]
+    return " | ".join(lines[-_TAIL_LINES:]) or "no message"
+
+
+def roles_path(driver: type[Vpn]) -> tuple[Path, ...]:
+    """Where roles are looked for: a third party's beside its driver, then Culvert's."""
+    module = sys.modules[driver.__module__]
+    beside = Path(str(module.__file__)).parent / "ansible/roles"
+    return (*((beside,) if beside.is_dir() else ()), ANSIBLE / "roles")
+
+
+def _playbook_program() -> Path:
+    """ansible-playbook of this Python environment, else of PATH."""
+    beside = Path(sys.executable).parent / "ansible-playbook"
+    found = str(beside) if beside.exists() else shutil.which("ansible-playbook")
+    if found is None:
+        raise NotPossible(
+            "ansible-playbook",
+            "is not installed",
+            f"{sys.executable} -m pip install ansible-core",
+        )
+    return Path(found)
+
+
+def _label(driver: type[Vpn], variants: tuple[str, ...]) -> str:
+    if len(variants) == len(driver.variants):
+        return driver.name
+    return "+".join(f"{driver.name}/{variant}" for variant in variants)
+
+
+def _version(vpn: Vpn) -> str | None:
+    try:
+        return vpn.version()
+    except CulvertError:
+        return None
+
+
+def _joined(versions: dict[str, str]) -> str | None:
+    """One version, or each with its variant where they differ."""
+    if len(set(versions.values())) <= 1:
+        return next(iter(versions.values()), None)
+    return ", ".join(f"{variant}: {version}" for variant, version in versions.items())

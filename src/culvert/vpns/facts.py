@@ -1,0 +1,59 @@
+"""Waiting for a fact that a program should bring about, without outwaiting the program's death."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from culvert.errors import DeadlineExceeded, VpnError
+from culvert.labs.base import Process
+from culvert.waiting import wait_until
+
+T = TypeVar("T")
+POLL_S = 0.0002
+_LOG_LINES = 5
+
+
+def wait_for_fact(
+    fact: Callable[[], T | None],
+    *,
+    vpn: str,
+    process: Process,
+    what: str,
+    deadline_s: float,
+    evidence: Callable[[], str] = str,
+) -> T:
+    """Return the first value of ``fact()`` that is neither None nor False, asked every 200 us.
+
+    Raises VpnError with the last lines of the program's log if it ends before, or if the fact does
+    not come about in time; ``evidence`` then says what was seen instead.
+    """
+
+    def look() -> T | None:
+        ended = not process.alive()  # asked first, so that a last act still counts
+        try:
+            value = fact()
+        except OSError:  # nobody answers (yet, or any more)
+            value = None
+        if not ended or (value is not None and value is not False):
+            return value
+        raise VpnError(
+            vpn,
+            f"{process.name} ended with code {process.returncode()} before {what}{_tail(process)}",
+            f"see what its log complains about: {process.log}",
+        )
+
+    try:
+        return wait_until(look, what=what, deadline_s=deadline_s, poll_s=POLL_S)
+    except DeadlineExceeded as error:
+        seen = evidence()
+        raise VpnError(
+            vpn,
+            f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}{_tail(process)}",
+            "look whether the underlay carries the VPN's packets, and at the log",
+        ) from error
+
+
+def _tail(process: Process) -> str:
+    lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
+    return f"; its log ends: {' | '.join(lines[-_LOG_LINES:])}" if lines else "; its log is empty"

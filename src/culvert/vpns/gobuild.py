@@ -1,0 +1,70 @@
+"""What a Go program was built from, read from the program itself; no Go is needed.
+
+Source: the linker's ``.go.buildinfo`` blob as described in Go's ``debug/buildinfo`` (inline
+strings, Go 1.18 and newer).
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+
+_MAGIC = b"\xff Go buildinf:"
+_ALIGN = 16
+_HEADER = 32
+_FLAGS_OFFSET = 15
+_INLINE_STRINGS = 0x2
+_SENTINEL = 16
+"""Bytes before and behind the module list, by which the linker marks it."""
+
+
+@dataclass(frozen=True)
+class GoBuild:
+    """``module`` and ``version`` are None where the program was not built as a module
+    (Debian's packages)."""
+
+    go: str
+    module: str | None
+    version: str | None
+
+
+def read_go_build(program: Path) -> GoBuild | None:
+    """The build information in a program; None if it is no Go program of 1.18 or newer."""
+    try:
+        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+            return _parse(data)
+    except (OSError, ValueError):  # unreadable, or empty and so not mappable
+        return None
+
+
+def _parse(data: mmap.mmap) -> GoBuild | None:
+    start = data.find(_MAGIC)
+    while start != -1:
+        if start % _ALIGN == 0 and len(data) >= start + _HEADER:
+            break
+        start = data.find(_MAGIC, start + 1)
+    if start == -1 or not data[start + _FLAGS_OFFSET] & _INLINE_STRINGS:
+        return None
+    go, end = _string(data, start + _HEADER)
+    listing, _ = _string(data, end)
+    for line in listing[_SENTINEL:-_SENTINEL].decode(errors="replace").splitlines():
+        word, *fields = line.split("\t")
+        if word == "mod" and len(fields) >= 2:
+            return GoBuild(go.decode(errors="replace"), fields[0], fields[1])
+    return GoBuild(go.decode(errors="replace"), None, None)
+
+
+def _string(data: mmap.mmap, at: int) -> tuple[bytes, int]:
+    """A string with its length before it (an unsigned varint), and where it ends."""
+    length = shift = 0
+    while True:
+        if at >= len(data):
+            raise ValueError("the build information is cut off")
+        byte = data[at]
+        at += 1
+        length |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return data[at : at + length], at + length

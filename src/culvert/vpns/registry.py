@@ -1,0 +1,175 @@
+"""Finding VPN drivers: ours and those of third parties, by the entry points ``culvert.vpns``."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from culvert.errors import UsageError, VpnError
+from culvert.vpns.base import Variant, Vpn
+
+GROUP = "culvert.vpns"
+_WORD = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+@dataclass(frozen=True, order=True)
+class VpnId:
+    """What a study calls a VPN: ``name``, ``name/variant`` or ``name/variant+option``.
+
+    ``variant`` equals ``name`` for a VPN that is run in one way only, such as ``none``.
+    """
+
+    name: str
+    variant: str
+    options: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        base = self.name if self.variant == self.name else f"{self.name}/{self.variant}"
+        return "+".join((base, *sorted(self.options)))
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The drivers that can be used, and for each that cannot the error that says why."""
+
+    drivers: dict[str, type[Vpn]]
+    broken: dict[str, VpnError]
+
+    def driver(self, name: str) -> type[Vpn]:
+        """The driver of that name; raises UsageError if unknown, VpnError if broken."""
+        if name in self.broken:
+            raise self.broken[name]
+        if name not in self.drivers:
+            raise _unknown("VPN", name, self.drivers)
+        return self.drivers[name]
+
+    def parse(self, text: str) -> VpnId:
+        """``openvpn/aes-256-gcm+tcp`` as an id; raises UsageError with near matches."""
+        base, *options = text.split("+")
+        name, slash, variant = base.partition("/")
+        driver = self.driver(name)
+        variants = [v.name for v in driver.variants]
+        if not slash:
+            if name not in variants:
+                known = ", ".join(f"{name}/{v}" for v in variants)
+                raise UsageError(f"VPN {text}", "names no variant", f"choose one of {known}")
+            variant = name
+        if variant not in variants:
+            raise _unknown(f"variant of {name}", variant, variants)
+        for option in options:
+            if option not in driver.options:
+                raise _unknown(f"option of {name}", option, driver.options)
+        return VpnId(name, variant, frozenset(options))
+
+    def create(self, vpn_id: VpnId) -> Vpn:
+        """A driver's instance for one tunnel; raises as ``parse`` does, or as the driver does."""
+        driver = self.driver(vpn_id.name)
+        checked = self.parse(str(vpn_id))
+        return driver(_variant(driver, checked.variant), checked.options)
+
+    def all_variants(self) -> list[VpnId]:
+        """Every variant of every usable VPN, without options, the baseline first."""
+        ids = [VpnId(d.name, v.name) for d in self.drivers.values() for v in d.variants]
+        return sorted(ids, key=lambda i: i.name != "none")
+
+
+def load(points: Iterable[EntryPoint]) -> Registry:
+    """Import drivers; one that fails to import or breaks the contract spoils only itself."""
+    drivers: dict[str, type[Vpn]] = {}
+    broken: dict[str, VpnError] = {}
+    for point in sorted(points, key=lambda p: p.name):
+        origin = f"package {point.dist.name}" if point.dist else f"entry point {point.value}"
+        if point.name in drivers or point.name in broken:
+            drivers.pop(point.name, None)
+            broken[point.name] = VpnError(
+                f"VPN {point.name}", f"is provided twice ({origin})", "uninstall one of the two"
+            )
+            continue
+        try:
+            driver = point.load()
+        except Exception as error:  # a third party's import may raise anything
+            broken[point.name] = VpnError(
+                f"VPN {point.name}",
+                f"its driver cannot be imported: {type(error).__name__}: {error}",
+                f"repair or uninstall {origin}",
+            )
+            continue
+        faults = contract_faults(driver, point.name)
+        if faults:
+            broken[point.name] = VpnError(
+                f"VPN {point.name}",
+                "its driver breaks the contract: " + "; ".join(faults),
+                f"repair or uninstall {origin} (see docs/add-a-vpn.md)",
+            )
+        else:
+            drivers[point.name] = driver
+    return Registry(drivers, broken)
+
+
+def contract_faults(driver: object, name: str) -> list[str]:
+    """What is wrong with a driver's class, as far as it can be told without running it."""
+    if not (inspect.isclass(driver) and issubclass(driver, Vpn)):
+        return [f"{driver!r} is not a subclass of culvert.vpns.base.Vpn"]
+    faults = []
+    if inspect.isabstract(driver):
+        faults.append("it does not define " + ", ".join(sorted(driver.__abstractmethods__)))
+    for attribute in ("name", "summary", "variants"):
+        if not getattr(driver, attribute, None):
+            faults.append(f"its class attribute {attribute} is missing or empty")
+    if faults:
+        return faults
+    if driver.name != name:
+        faults.append(f"its name is {driver.name!r}, the entry point's {name!r}")
+    if not isinstance(driver.variants, tuple) or not all(
+        isinstance(variant, Variant) for variant in driver.variants
+    ):
+        return [*faults, "variants is not a tuple of Variant"]
+    variants = [variant.name for variant in driver.variants]
+    faults += [
+        f"variant {v!r} is defined twice" for v in sorted(set(variants)) if variants.count(v) > 1
+    ]
+    faults += [
+        f"{word!r} is not made of a-z, 0-9 and -"
+        for word in (driver.name, *variants, *driver.options)
+        if not _WORD.fullmatch(word)
+    ]
+    if driver.up_deadline_s <= 0:
+        faults.append("up_deadline_s is not positive")
+    return faults
+
+
+@cache
+def installed() -> Registry:
+    """The drivers of this Python environment, loaded once."""
+    return load(entry_points(group=GROUP))
+
+
+def parse(text: str) -> VpnId:
+    """``Registry.parse`` of the installed drivers."""
+    return installed().parse(text)
+
+
+def create(vpn_id: VpnId) -> Vpn:
+    """``Registry.create`` of the installed drivers."""
+    return installed().create(vpn_id)
+
+
+def all_variants() -> list[VpnId]:
+    """``Registry.all_variants`` of the installed drivers."""
+    return installed().all_variants()
+
+
+def _variant(driver: type[Vpn], name: str) -> Variant:
+    return next(variant for variant in driver.variants if variant.name == name)
+
+
+def _unknown(kind: str, word: str, known: Iterable[str]) -> UsageError:
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=3)
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    return UsageError(f"{kind} {word!r}", "is unknown", remedy)

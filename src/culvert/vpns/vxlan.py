@@ -1,0 +1,148 @@
+"""A VXLAN tunnel of the kernel (RFC 7348): it encrypts nothing, and exists so that proofs fail.
+
+::
+
+    outer  IP 20 | UDP 8 | VXLAN 8 | inner frame: Ethernet 14 | inner IP packet
+"""
+
+from __future__ import annotations
+
+import platform
+from ipaddress import IPv4Interface
+from pathlib import Path
+
+from culvert.errors import LabError, VpnError
+from culvert.labs.base import Lab, Node
+from culvert.vpns.base import (
+    DataPath,
+    Missing,
+    OuterFlow,
+    Variant,
+    Vpn,
+    underlay_address,
+)
+
+DEVICE = "vxlan0"
+PORT = 4789
+_VNI = 4789
+_OVERHEAD = 20 + 8 + 8 + 14
+
+
+class Vxlan(Vpn):
+    """Point to point, unicast, with fixed hardware addresses."""
+
+    name = "vxlan"
+    summary = "VXLAN, a tunnel without encryption: every proof must fail on it"
+    variants = (
+        Variant(
+            "plain",
+            "the kernel's VXLAN with one unicast peer",
+            {"encryption": "none", "transport": f"UDP {PORT}"},
+            encrypts=False,
+        ),
+    )
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._peer: dict[str, Node] = {}
+        self._mtu = 1500 - _OVERHEAD
+
+    def missing(self) -> list[Missing]:
+        """The kernel's VXLAN."""
+        return (
+            []
+            if _kernel_has_vxlan()
+            else [
+                Missing("kernel feature VXLAN", "modprobe vxlan, or use a kernel with CONFIG_VXLAN")
+            ]
+        )
+
+    def version(self) -> str:
+        """The kernel's."""
+        return f"Linux {platform.release()}"
+
+    def prepare(self, lab: Lab) -> None:
+        """Nothing secret; remember who the peer is and what fits."""
+        self._peer = {"a": lab.b, "b": lab.a}
+        self._mtu = lab.spec.link.mtu - _OVERHEAD
+
+    def listen(self, b: Node) -> None:
+        """Create b's end; the kernel takes packets at once."""
+        self._make_end(b)
+
+    def connect(self, a: Node) -> None:
+        """Create a's end; there is no handshake, so it is up when it exists."""
+        self._make_end(a)
+
+    def disconnect(self, a: Node) -> None:
+        """Remove a's end."""
+        a.del_link(DEVICE)
+
+    def stop(self, lab: Lab) -> None:
+        """Remove both ends."""
+        for node in (lab.a, lab.b):
+            node.del_link(DEVICE)
+
+    def interface(self, node: Node) -> str:
+        """The VXLAN device."""
+        del node
+        return DEVICE
+
+    @property
+    def data_path(self) -> DataPath:
+        """Nothing is encrypted."""
+        return DataPath.NONE
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """NONE as long as the device is the kernel's VXLAN; raises VpnError if it is not."""
+        link = node.link(DEVICE)
+        if link is None or link.kind != "vxlan":
+            raise VpnError(
+                f"{self.id} on node {node.name}",
+                f"{DEVICE} is {link.kind if link else 'missing'}, not vxlan",
+                "bring the tunnel up again",
+            )
+        return DataPath.NONE
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP to the VXLAN port."""
+        return OuterFlow(17, frozenset({PORT}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """50 bytes more."""
+        return inner_length + _OVERHEAD
+
+    def _make_end(self, node: Node) -> None:
+        peer = self._peer[node.name]
+        try:
+            node.add_link(
+                DEVICE,
+                "vxlan",
+                vxlan_id=_VNI,
+                vxlan_port=PORT,
+                vxlan_group=str(underlay_address(peer)),
+                vxlan_local=str(underlay_address(node)),
+                vxlan_learning=False,
+                address=_hardware_address(self.inner(node)),
+            )
+        except LabError as error:
+            raise VpnError(self.id, error.why, error.remedy) from error
+        node.add_address(DEVICE, self.inner(node))
+        node.set_link(DEVICE, up=True, mtu=self._mtu)
+
+
+def _hardware_address(inner: IPv4Interface) -> str:
+    """A locally administered address that ends in the inner address, so that runs are alike."""
+    return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + inner.ip.packed)
+
+
+def _kernel_has_vxlan() -> bool:
+    release = platform.release()
+    if Path("/sys/module/vxlan").exists():
+        return True
+    for listing in ("modules.builtin", "modules.dep"):
+        path = Path("/lib/modules") / release / listing
+        if path.exists() and "/vxlan.ko" in path.read_text():
+            return True
+    return False

@@ -1,0 +1,317 @@
+"""WireGuard in user space: the Go implementation, the current one and the one of the distribution.
+
+::
+
+    outer  IP 20 | UDP 8 | type, receiver, counter 16 | inner packet, padded | tag 16
+
+Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the messages;
+``calculatePaddingSize`` in wireguard-go's device/send.go for the padding.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from enum import IntEnum
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from culvert import tools
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab, Node, Process
+from culvert.vpns import uapi
+from culvert.vpns.base import (
+    DataPath,
+    Missing,
+    OuterFlow,
+    OuterPacket,
+    Variant,
+    Vpn,
+    underlay_address,
+)
+from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.gobuild import read_go_build
+
+DEVICE = "wg0"
+PORT = 51820
+SOCKET = f"/run/wireguard/{DEVICE}.sock"
+_PROGRAM = "wireguard-go"
+_DISTRIBUTION_PROGRAM = Path("/usr/bin/wireguard-go")
+
+_UNDERLAY_ROOM = 80
+"""What wg-quick leaves for the outer headers (IPv6's, so that any underlay fits)."""
+_HEADERS = 20 + 8 + 16 + 16
+_PADDING = 16
+_KEEPALIVE_MAX_S = 65535
+
+_CRYPTO = {
+    "cipher": "ChaCha20-Poly1305",
+    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+    "transport": f"UDP {PORT}",
+}
+
+
+class Message(IntEnum):
+    """The first byte of every WireGuard packet."""
+
+    INITIATION = 1
+    RESPONSE = 2
+    COOKIE_REPLY = 3
+    DATA = 4
+
+
+class WireGuard(Vpn):
+    """Node b listens on a fixed port; node a calls from a random one."""
+
+    name = "wireguard"
+    summary = "WireGuard in user space (wireguard-go)"
+    variants = (
+        Variant("go", "the current Go module, at a pinned version", _CRYPTO),
+        Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
+    )
+    role = "wireguard"
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._keys: dict[str, X25519PrivateKey] = {}
+        self._nodes: dict[str, Node] = {}
+        self._mtu = 1500 - _UNDERLAY_ROOM
+
+    # -- what it takes ---------------------------------------------------------------------------
+
+    def missing(self) -> list[Missing]:
+        """The program of this variant, and /dev/net/tun."""
+        missing = []
+        if self._program() is None:
+            missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
+        if not Path("/dev/net/tun").exists():
+            missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        return missing
+
+    def version(self) -> str:
+        """The module's (or else the package's) version, and the compiler's."""
+        program = self._installed()
+        build = read_go_build(program)
+        compiler = f" ({build.go})" if build else ""
+        if build and build.version:
+            return build.version + compiler
+        return (_package_version() or _told_version(program)) + compiler
+
+    def _program(self) -> Path | None:
+        if self.variant.name == "go-debian":
+            return _DISTRIBUTION_PROGRAM if _DISTRIBUTION_PROGRAM.exists() else None
+        found = tools.find(_PROGRAM)
+        # The distribution's program must not pass for the current one: it is five times slower.
+        return None if found == _DISTRIBUTION_PROGRAM else found
+
+    def _installed(self) -> Path:
+        program = self._program()
+        if program is None:
+            raise NotPossible(self.id, f"{_PROGRAM} is missing", f"culvert install {self.id}")
+        return program
+
+    # -- the life of a tunnel --------------------------------------------------------------------
+
+    def prepare(self, lab: Lab) -> None:
+        """A key pair for each node; a copy in the node's directory to try things by hand."""
+        self._nodes = {"a": lab.a, "b": lab.b}
+        self._mtu = lab.spec.link.mtu - _UNDERLAY_ROOM
+        for name, node in self._nodes.items():
+            self._keys[name] = key = X25519PrivateKey.generate()
+            text = base64.b64encode(key.private_bytes_raw()).decode() + "\n"
+            node.write("wireguard/private.key", text, secret=True)
+
+    def listen(self, b: Node) -> None:
+        """Start b; ready when its socket is bound to the port."""
+        process = self._start(b)
+        uapi.configure(b.file(SOCKET), [self._private_key(b), *self._peer_of(b)])
+        self._bring_up(b)
+        # Until the interface is up for wireguard-go as well, it tells no port; then a random one,
+        # and asking for ours answers with an error if it is taken.
+        wait_for_fact(
+            lambda: uapi.state(b.file(SOCKET)).listen_port,
+            vpn=self.id,
+            process=process,
+            what=f"node b bound a UDP socket for {DEVICE}",
+            deadline_s=self.up_deadline_s,
+        )
+        try:
+            uapi.configure(b.file(SOCKET), [("listen_port", str(PORT))])
+        except VpnError as error:
+            raise VpnError(
+                f"{self.id} on node b, UDP port {PORT}", error.why, error.remedy
+            ) from error
+
+    def connect(self, a: Node) -> None:
+        """Start a; up when a has received the handshake's response.
+
+        The handshake is set off by turning the persistent keepalive on, as in most users'
+        configuration: it starts the moment that the interface is up, and needs no packet from
+        outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
+        """
+        process = self._start(a)
+        socket = a.file(SOCKET)
+        endpoint = ("endpoint", f"{underlay_address(self._nodes['b'])}:{PORT}")
+        keepalive = "persistent_keepalive_interval"
+        uapi.configure(
+            socket,
+            [
+                self._private_key(a),
+                *self._peer_of(a),
+                endpoint,
+                (keepalive, str(_KEEPALIVE_MAX_S)),
+            ],
+        )
+        self._bring_up(a)
+        wait_for_fact(
+            lambda: _peer(socket).last_handshake_ns,
+            vpn=self.id,
+            process=process,
+            what="node a completed a handshake with node b",
+            deadline_s=self.up_deadline_s,
+            evidence=lambda: _traffic(socket),
+        )
+        uapi.configure(
+            socket,
+            [("public_key", self._public_hex("b")), ("update_only", "true"), (keepalive, "0")],
+        )
+
+    def disconnect(self, a: Node) -> None:
+        """End a, and let b forget it.
+
+        Without that b would refuse a handshake within 20 ms of the last one (a guard against
+        floods and replays), and the next connect() would take five seconds.
+        """
+        super().disconnect(a)
+        self._remove_socket(a)
+        b = self._nodes["b"]
+        if self.processes["b"]:
+            forget = [("public_key", self._public_hex("a")), ("remove", "true")]
+            uapi.configure(b.file(SOCKET), forget)
+            uapi.configure(b.file(SOCKET), self._peer_of(b))
+
+    def stop(self, lab: Lab) -> None:
+        """End both; their interfaces go with them."""
+        super().stop(lab)
+        for node in (lab.a, lab.b):
+            self._remove_socket(node)
+
+    def _start(self, node: Node) -> Process:
+        process = node.spawn(
+            [str(self._installed()), "--foreground", DEVICE],
+            name=f"{_PROGRAM}-{node.name}",
+            env={"WG_PROCESS_FOREGROUND": "1"},  # or it fills the log with advice
+        )
+        self.processes[node.name].append(process)
+        wait_for_fact(
+            lambda: _answers(node.file(SOCKET)),
+            vpn=self.id,
+            process=process,
+            what=f"{_PROGRAM} on node {node.name} answered at {SOCKET}",
+            deadline_s=self.up_deadline_s,
+        )
+        return process
+
+    def _bring_up(self, node: Node) -> None:
+        node.add_address(DEVICE, self.inner(node))
+        node.set_link(DEVICE, up=True, mtu=self._mtu)
+
+    def _private_key(self, node: Node) -> uapi.Pair:
+        return "private_key", self._keys[node.name].private_bytes_raw().hex()
+
+    def _public_hex(self, name: str) -> str:
+        return self._keys[name].public_key().public_bytes_raw().hex()
+
+    def _peer_of(self, node: Node) -> list[uapi.Pair]:
+        other = "b" if node.name == "a" else "a"
+        return [
+            ("public_key", self._public_hex(other)),
+            ("replace_allowed_ips", "true"),
+            ("allowed_ip", f"{self.inner(self._nodes[other]).ip}/32"),
+        ]
+
+    @staticmethod
+    def _remove_socket(node: Node) -> None:
+        # wireguard-go removes it itself unless it was killed.
+        node.file(SOCKET).unlink(missing_ok=True)
+
+    # -- what the proof asks ---------------------------------------------------------------------
+
+    def interface(self, node: Node) -> str:
+        """The tun device."""
+        del node
+        return DEVICE
+
+    @property
+    def data_path(self) -> DataPath:
+        """Both variants are user space."""
+        return DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """By the kind of the interface: a tun device ends in a program."""
+        link = node.link(DEVICE)
+        if link is not None and link.kind == "tun":
+            return DataPath.USER
+        if link is not None and link.kind == "wireguard":
+            return DataPath.KERNEL
+        raise VpnError(
+            f"{self.id} on node {node.name}",
+            f"{DEVICE} is {link.kind if link else 'missing'}, neither tun nor wireguard",
+            "bring the tunnel up again",
+        )
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP with b's port at one end."""
+        return OuterFlow(17, frozenset({PORT}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """Padded to 16 bytes, though never beyond the interface's MTU."""
+        padded = -(-inner_length // _PADDING) * _PADDING
+        return _HEADERS + max(inner_length, min(padded, self._mtu))
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """Initiation, response and cookie reply: a type byte and three zero bytes."""
+        kinds = (Message.INITIATION, Message.RESPONSE, Message.COOKIE_REPLY)
+        return packet.payload[:4] in {bytes((kind, 0, 0, 0)) for kind in kinds}
+
+
+def _answers(socket: Path) -> bool:
+    try:
+        uapi.state(socket)
+    except OSError:
+        return False
+    return True
+
+
+def _peer(socket: Path) -> uapi.PeerState:
+    return uapi.state(socket).peers[0]
+
+
+def _traffic(socket: Path) -> str:
+    try:
+        peer = _peer(socket)
+    except (OSError, VpnError, IndexError):
+        return "it does not answer any more"
+    return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
+
+
+def _package_version() -> str | None:
+    try:
+        told = subprocess.run(
+            ["dpkg-query", "--show", "--showformat=${Version}", _PROGRAM],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return told.stdout.strip() or None if told.returncode == 0 else None
+
+
+def _told_version(program: Path) -> str:
+    """The program's own words, such as 0.0.20220316."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    first = told.stdout.partition("\n")[0]
+    return first.removeprefix(f"{_PROGRAM} ").removeprefix("v") or "unknown"
