@@ -38,12 +38,26 @@ class LinkSpec:
 
 
 @dataclass(frozen=True)
+class Allowed:
+    """What a router's firewall lets pass: a protocol (udp, tcp, icmp, esp ...) and, for those that
+    have them, destination ports; without ports all of the protocol."""
+
+    protocol: str
+    ports: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
 class LabSpec:
-    """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use."""
+    """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use.
+
+    ``firewall`` is what the router of a routed lab lets pass besides answers; None is everything
+    between a and b.
+    """
 
     topology: Topology = "pair"
     link: LinkSpec = LinkSpec()
     cpus: Mapping[str, tuple[int, ...]] | None = None
+    firewall: tuple[Allowed, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,132 @@
+"""Start a program through ``culvert-probe exec``, and know when it really started."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from culvert.errors import LabError, NotPossible
+
+START_DEADLINE_S = 5.0
+_FAILED = b"culvert-probe exec: "
+_STAMP = struct.Struct("<Q")
+
+Stream = int | IO[bytes]
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Where programs are started: the arguments of ``culvert-probe exec`` for one node."""
+
+    probe: Path
+    netns: Path
+    binds: tuple[tuple[Path, Path], ...] = ()
+    cpus: tuple[int, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, argv: Sequence[str], *, stamp_fd: int) -> list[str]:
+        """The whole command line."""
+        words = [str(self.probe), "exec", f"--netns={self.netns}", "--sysfs"]
+        words += [f"--bind={source}:{target}" for source, target in self.binds]
+        if self.cpus is not None:
+            words.append(f"--cpus={','.join(map(str, self.cpus))}")
+        return [*words, f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
+
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        in_thread: Callable[[Callable[[], subprocess.Popen[bytes]]], subprocess.Popen[bytes]],
+        stdin: Stream,
+        stdout: Stream,
+        stderr: Stream,
+        env: Mapping[str, str] | None = None,
+    ) -> Started:
+        """Start it; returns once it has been executed.
+
+        ``in_thread`` runs the start in the thread with which the program is to die. Raises
+        NotPossible if there is no such program, LabError if it could not be executed.
+        """
+        reader, writer = os.pipe2(os.O_CLOEXEC)
+        try:
+            popen = in_thread(
+                lambda: subprocess.Popen(
+                    self.command(argv, stamp_fd=writer),
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env={**self.environment, **(env or {})},
+                    pass_fds=(writer,),
+                    cwd="/",
+                )
+            )
+            os.close(writer)
+            writer = -1
+            return _await_execution(popen, reader, argv[0])
+        finally:
+            os.close(reader)
+            if writer >= 0:
+                os.close(writer)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A program that has been executed, at ``monotonic_ns`` on CLOCK_MONOTONIC."""
+
+    popen: subprocess.Popen[bytes]
+    monotonic_ns: int
+
+
+def _await_execution(popen: subprocess.Popen[bytes], reader: int, program: str) -> Started:
+    try:
+        report = _read_to_end(reader, time.monotonic() + START_DEADLINE_S)
+    except BaseException:
+        discard(popen)
+        raise
+    if len(report) == _STAMP.size:
+        return Started(popen, _STAMP.unpack(report)[0])
+    discard(popen)
+    reason = report.partition(_FAILED)[2].decode(errors="replace").strip()
+    if popen.returncode == 127:
+        raise NotPossible(program, "there is no such program", f"install {program}")
+    raise LabError(
+        f"start of {program}",
+        reason or f"culvert-probe exec ended with {popen.returncode}",
+        "run `culvert doctor`; rebuild with `make setup` if culvert-probe is out of date",
+    )
+
+
+def _read_to_end(reader: int, deadline: float) -> bytes:
+    """All bytes until the other end is closed: by the execution, or by the end of the process."""
+    poller = select.poll()
+    poller.register(reader, select.POLLIN)
+    report = b""
+    while True:
+        left_ms = (deadline - time.monotonic()) * 1000
+        if left_ms <= 0 or not poller.poll(left_ms):
+            return report
+        chunk = os.read(reader, 4096)
+        if not chunk:
+            return report
+        report += chunk
+
+
+def discard(popen: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group, reap it, close its pipes."""
+    with suppress(ProcessLookupError):
+        os.killpg(popen.pid, signal.SIGKILL)
+    popen.kill()
+    popen.wait()
+    for stream in (popen.stdin, popen.stdout, popen.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()

@@ -1,0 +1,173 @@
+"""The lab ``netns``: every node a network namespace of this machine."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Mapping
+
+from culvert.errors import LabError, NotPossible, UsageError
+from culvert.labs import cleanup, firewall, links, owner, syscalls, sysctls, veth
+from culvert.labs.base import Lab, LabSpec
+from culvert.labs.node import NetnsNode
+from culvert.labs.places import NAMESPACES, run_directory
+from culvert.labs.shaping import MAX_RATE_BPS
+from culvert.labs.topology import Plug, mac_of, plan
+from culvert.runid import is_run_id
+
+MTU_RANGE = range(68, 65536)
+"""From RFC 791's smallest to what a veth carries."""
+
+
+class NetnsLab(Lab):
+    """Namespaces joined by veth pairs."""
+
+    a: NetnsNode
+    b: NetnsNode
+    router: NetnsNode | None
+
+    def __init__(self, run_id: str, spec: LabSpec) -> None:
+        if not is_run_id(run_id):
+            raise UsageError(f"run id '{run_id}'", "is not 4 to 8 of a-z0-9", "use new_run_id()")
+        self.run_id = run_id
+        self.spec = spec
+        self._plan = plan(spec.topology)
+        _check(spec, self._plan.nodes)
+        cpus = spec.cpus or {}
+        self.nodes: Mapping[str, NetnsNode] = {
+            name: NetnsNode(run_id, name, self._plan.attachments(name)[0], cpus=cpus.get(name))
+            for name in self._plan.nodes
+        }
+        self.a, self.b = self.nodes["a"], self.nodes["b"]
+        self.router = self.nodes.get("router")
+        self._claimed = False
+
+    @property
+    def underlay_devices(self) -> Mapping[str, tuple[str, ...]]:
+        """The devices of each node that are ends of cables."""
+        return {
+            name: tuple(attachment.device for attachment in self._plan.attachments(name))
+            for name in self._plan.nodes
+        }
+
+    def open(self) -> None:
+        """Make nodes and links; on an error, or Ctrl-C, nothing is left."""
+        _require_root()
+        self._remove_dead_namesake()
+        try:
+            owner.claim(self.run_id)
+            self._claimed = True
+            atexit.register(self.close)
+            self._make()
+        except OSError as error:
+            self.close()
+            raise _impossible(error) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End every process on the nodes, remove nodes, links and directories. Idempotent."""
+        if self._claimed:
+            to_its_end(self._close)
+        atexit.unregister(self.close)
+
+    def _make(self) -> None:
+        directory = run_directory(self.run_id)
+        directory.mkdir(mode=0o700)
+        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
+        syscalls.mount(f"culvert-{self.run_id}", directory, "tmpfs", flags, "mode=0700")
+        NAMESPACES.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for name, node in self.nodes.items():
+            forwards = sysctls.ROUTER if name == "router" else {}
+            node.open({**sysctls.NODE, **forwards})
+        for left, right in self._plan.cables:
+            veth.connect(self._end(left), self._end(right), self.spec.link)
+        for route in self._plan.routes:
+            namespace = self.nodes[route.node].namespace
+            links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
+        if self.router is not None:
+            firewall.load(self.router, self.spec.firewall)
+
+    def _end(self, plug: Plug) -> veth.End:
+        address = plug.attachment.address
+        return veth.End(
+            self.nodes[plug.node].namespace, plug.attachment.device, address, mac_of(address)
+        )
+
+    def _close(self) -> None:
+        for node in self.nodes.values():
+            node.close()
+        cleanup.remove_run(self.run_id)
+        self._claimed = False
+
+    def _remove_dead_namesake(self) -> None:
+        for leftover in cleanup.find_leftovers():
+            if leftover.run_id == self.run_id:
+                cleanup.remove(leftover)
+
+
+def to_its_end(work: Callable[[], None]) -> None:
+    """Run ``work`` so that Ctrl-C does not stop it in the middle; it is raised afterwards."""
+    failures: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # carried over to the caller
+            failures.append(error)
+
+    thread = threading.Thread(target=guarded, name="culvert-close")
+    thread.start()
+    interrupt: KeyboardInterrupt | None = None
+    while thread.is_alive():
+        try:
+            thread.join()
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    if failures:
+        raise failures[0]
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise NotPossible(
+            "the lab netns", "making network namespaces needs root", "run it with sudo"
+        )
+
+
+def _impossible(error: OSError) -> LabError | NotPossible:
+    reason = f"{error.filename or 'system call'}: {error.strerror or error}"
+    if isinstance(error, PermissionError):
+        return NotPossible(
+            "the lab netns",
+            f"{reason} (root lacks CAP_SYS_ADMIN here)",
+            "run on the host, or give the container --privileged",
+        )
+    return LabError("the lab netns", reason, "run `culvert doctor`")
+
+
+def _check(spec: LabSpec, nodes: tuple[str, ...]) -> None:
+    """Refuse what no machine could build; raises UsageError or NotPossible."""
+    link = spec.link
+    if link.mtu not in MTU_RANGE:
+        raise UsageError(f"MTU {link.mtu}", "is not between 68 and 65535", "use 1500")
+    if link.rate_bps is not None and not 8000 <= link.rate_bps <= MAX_RATE_BPS:
+        raise UsageError(
+            f"rate {link.rate_bps} bit/s",
+            f"is not between 8 kbit/s and {MAX_RATE_BPS / 1e9:.0f} Gbit/s",
+            "leave it out for a link without a limit",
+        )
+    available = os.sched_getaffinity(0)
+    for name, cpus in (spec.cpus or {}).items():
+        if name not in nodes:
+            raise UsageError(f"cpus of node '{name}'", "no such node", f"use {', '.join(nodes)}")
+        if not cpus or not available.issuperset(cpus):
+            raise NotPossible(
+                f"CPUs {list(cpus)} for node {name}",
+                f"this machine offers {sorted(available)}",
+                "choose among those",
+            )

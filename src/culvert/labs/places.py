@@ -1,0 +1,39 @@
+"""Where a run keeps its things on this machine, so that whoever cleans up finds all of them.
+
+::
+
+    /run/culvert/RUN.owner      a symbolic link whose target names the process that owns the run
+    /run/culvert/RUN/           a tmpfs of the run's own: secrets never reach a disk
+    /run/culvert/RUN/NODE/      a node's directory
+    /run/netns/culvert-RUN-NODE a node's network namespace
+
+and every process of a run has CULVERT_RUN=RUN in its environment.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RUNS = Path("/run/culvert")
+NAMESPACES = Path("/run/netns")
+RUN_VARIABLE = "CULVERT_RUN"
+
+
+def run_directory(run_id: str) -> Path:
+    """The run's directory, on a tmpfs of its own."""
+    return RUNS / run_id
+
+
+def owner_link(run_id: str) -> Path:
+    """The link that names the run's owner."""
+    return RUNS / f"{run_id}.owner"
+
+
+def namespace_name(run_id: str, node: str) -> str:
+    """The network namespace's name, as ``ip netns`` shows it."""
+    return f"culvert-{run_id}-{node}"
+
+
+def namespace_path(run_id: str, node: str) -> Path:
+    """Where the network namespace is held."""
+    return NAMESPACES / namespace_name(run_id, node)

@@ -1,0 +1,45 @@
+"""The system calls that Python 3.11 lacks: mount(2), umount2(2), unshare(2)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+CLONE_NEWNET = 0x40000000
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_BIND = 4096
+MNT_DETACH = 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mount(source: str, target: Path, kind: str, flags: int = 0, options: str = "") -> None:
+    """mount(2); raises OSError."""
+    _check(
+        _libc.mount(
+            source.encode(),
+            os.fsencode(target),
+            kind.encode(),
+            ctypes.c_ulong(flags),
+            options.encode(),
+        ),
+        target,
+    )
+
+
+def unmount(target: Path) -> None:
+    """umount2(2) with MNT_DETACH: gone from the tree at once; raises OSError."""
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
+
+
+def unshare_network() -> None:
+    """Give the calling thread, and no other, a new network namespace; raises OSError."""
+    _check(_libc.unshare(CLONE_NEWNET), None)
+
+
+def _check(result: int, path: Path | None) -> None:
+    if result != 0:
+        errno = ctypes.get_errno()
+        raise OSError(errno, os.strerror(errno), *([] if path is None else [str(path)]))

@@ -1,0 +1,19 @@
+"""The id of a run: everything that a run creates carries it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+RUN_ID = r"[a-z0-9]{4,8}"
+"""Short, because names of sockets in a run's directory may have 108 bytes."""
+
+
+def new_run_id() -> str:
+    """Six random hexadecimal digits."""
+    return secrets.token_hex(3)
+
+
+def is_run_id(text: str) -> bool:
+    """True if it can be a run's id."""
+    return re.fullmatch(RUN_ID, text) is not None

@@ -1,0 +1,50 @@
+"""Where programs are: Culvert's own tools first, then beside Python, then the system's.
+
+``make setup`` and the Ansible roles put pinned versions into Culvert's tool directory, so that the
+version that is measured is the one that was installed for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from culvert.errors import NotPossible
+
+SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec")
+"""Searched after PATH: a user's PATH often lacks them."""
+
+
+def tools_directory() -> Path:
+    """Culvert's own tool directory: $CULVERT_TOOLS, else /var/lib/culvert/tools."""
+    return Path(os.environ.get("CULVERT_TOOLS") or "/var/lib/culvert/tools")
+
+
+def search_path() -> str:
+    """The directories that ``find`` looks into, in order, in the form of PATH."""
+    own = (str(tools_directory() / "bin"), str(Path(sys.executable).parent))
+    users = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    # An empty entry of PATH means the working directory: never a place to run things from as root.
+    return os.pathsep.join(dict.fromkeys(filter(None, (*own, *users, *SYSTEM_DIRECTORIES))))
+
+
+def find(program: str) -> Path | None:
+    """The program's path, or None. A name with a slash is a path already."""
+    if "/" in program:
+        candidates = [Path(program)]
+    else:
+        candidates = [Path(directory) / program for directory in search_path().split(os.pathsep)]
+    return next((path for path in candidates if _executable(path)), None)
+
+
+def require(program: str, remedy: str) -> Path:
+    """The program's path; raises NotPossible with the remedy where it is missing."""
+    path = find(program)
+    if path is None:
+        raise NotPossible(program, "is not installed", remedy)
+    return path
+
+
+def _executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
