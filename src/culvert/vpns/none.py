@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface
+from typing import ClassVar
 
 from culvert.labs.base import Lab, Node
 from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn
@@ -13,7 +14,9 @@ class NoVpn(Vpn):
 
     name = "none"
     summary = "No VPN: the baseline"
-    variants = (Variant("none", "the bare underlay", {"encryption": "none"}, encrypts=False),)
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant("none", "the bare underlay", {"encryption": "none"}, encrypts=False),
+    )
 
     def missing(self) -> list[Missing]:
         """Nothing is needed."""

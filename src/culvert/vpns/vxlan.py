@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 from ipaddress import IPv4Interface
 from pathlib import Path
+from typing import ClassVar
 
 from culvert.errors import LabError, VpnError
 from culvert.labs.base import Lab, Node
@@ -33,7 +34,7 @@ class Vxlan(Vpn):
 
     name = "vxlan"
     summary = "VXLAN, a tunnel without encryption: every proof must fail on it"
-    variants = (
+    variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "plain",
             "the kernel's VXLAN with one unicast peer",

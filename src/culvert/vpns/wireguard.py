@@ -14,6 +14,7 @@ import base64
 import subprocess
 from enum import IntEnum
 from pathlib import Path
+from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -66,7 +67,7 @@ class WireGuard(Vpn):
 
     name = "wireguard"
     summary = "WireGuard in user space (wireguard-go)"
-    variants = (
+    variants: ClassVar[tuple[Variant, ...]] = (
         Variant("go", "the current Go module, at a pinned version", _CRYPTO),
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
     )

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from culvert.vpns import registry
+from culvert.vpns.base import DataPath
+
+
+def test_the_baseline_adds_nothing() -> None:
+    vpn = registry.create(registry.parse("none"))
+    assert vpn.id == "none"
+    assert vpn.missing() == []
+    assert vpn.outer_flow is None
+    assert vpn.data_path is DataPath.NONE
+    assert not vpn.variant.encrypts
+    assert [vpn.outer_length(n) for n in (28, 64, 1500)] == [28, 64, 1500]
