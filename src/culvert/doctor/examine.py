@@ -1,0 +1,29 @@
+"""Everything that doctor looks at, in one list."""
+
+from __future__ import annotations
+
+from culvert.doctor.check import Check, Status
+from culvert.doctor.features import FEATURES, check
+from culvert.doctor.leftovers import left_behind
+
+
+def examine() -> list[Check]:
+    """Try every feature and look for leftovers; changes nothing, and needs root to try most."""
+    return [*(check(feature.name) for feature in FEATURES), left_behind()]
+
+
+def ready(checks: list[Check]) -> bool:
+    """Whether the default lab can be made and can measure here."""
+    by_name = {check.name: check for check in checks}
+    return all(
+        by_name[name].status in {Status.PRESENT, Status.DEGRADED}
+        for name in (
+            "root",
+            "capabilities",
+            "network-namespaces",
+            "mount-namespaces",
+            "veth",
+            "capture",
+            "culvert-probe",
+        )
+    )

@@ -1,0 +1,51 @@
+"""A network namespace of one thread, for trying things.
+
+It has no name and nothing holds it but the thread, so the kernel removes it with everything in
+it when the thread ends, however it ends; there is nothing to clean up after ``kill -9`` either.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWNET = 0x40000000
+"""sched.h; os.unshare only came with Python 3.12."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class UnshareRefusedError(OSError):
+    """The kernel did not give us a namespace of our own."""
+
+
+def in_scratch(trial: Callable[[], T], flags: int = CLONE_NEWNET) -> T:
+    """Return what ``trial`` returns (or raises) in new namespaces, a network one by default.
+
+    Sockets and file descriptors that it opens must be closed when it returns, as they would
+    keep the namespace alive. Raises UnshareRefusedError without CAP_SYS_ADMIN.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            if _libc.unshare(flags) != 0:
+                code = ctypes.get_errno()
+                raise UnshareRefusedError(code, os.strerror(code))
+            outcome.append(trial())
+        except BaseException as error:  # handed to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=body, name="scratch")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

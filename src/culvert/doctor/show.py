@@ -1,0 +1,71 @@
+"""Doctor's findings on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.console import Group as Stack
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from culvert.doctor.check import Check, Group, Status
+from culvert.doctor.examine import ready
+
+STYLES = {
+    Status.PRESENT: "green",
+    Status.DEGRADED: "yellow",
+    Status.MISSING: "red",
+    Status.UNKNOWN: "magenta",
+}
+
+
+def render(checks: Sequence[Check]) -> RenderableType:
+    """A table a group, and what it comes to."""
+    parts: list[RenderableType] = []
+    for group in Group:
+        members = [check for check in checks if check.group is group]
+        if members:
+            parts.append(_table(group, members))
+    parts.append(_summary(checks))
+    return Stack(*parts)
+
+
+def _table(group: Group, checks: Sequence[Check]) -> Table:
+    table = Table(title=group.value, title_justify="left", title_style="bold", box=None)
+    table.add_column("feature", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("needed by")
+    table.add_column("finding and remedy", overflow="fold")
+    for check in checks:
+        explanation = Text(check.detail)
+        if check.remedy is not None:
+            explanation.append(f"\n→ {check.remedy}", style="cyan")
+        table.add_row(
+            check.name,
+            Text(check.status.value, style=STYLES[check.status]),
+            Text(", ".join(check.needed_by)),
+            explanation,
+        )
+    return table
+
+
+def _summary(checks: Sequence[Check]) -> Text:
+    counts = Counter(check.status for check in checks)
+    figures = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
+    if ready(list(checks)):
+        return Text(f"\n{figures}. This machine can run the default lab.", style="bold")
+    return Text(
+        f"\n{figures}. This machine cannot run the default lab as it is: see the remedies.",
+        style="bold red",
+    )
+
+
+def to_json(checks: Sequence[Check]) -> str:
+    """The same as a JSON object: ``ready``, and the checks with Check's fields as keys."""
+    return json.dumps(
+        {"ready": ready(list(checks)), "checks": [asdict(check) for check in checks]}, indent=2
+    )

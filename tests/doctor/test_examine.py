@@ -1,0 +1,61 @@
+"""The whole examination, with what earlier runs left."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from culvert.doctor import Status, examine, features, ready, to_json
+from culvert.doctor.leftovers import left_behind
+from culvert.labs import cleanup
+from culvert.labs.cleanup import Leftover, LeftoverKind
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[Leftover]:
+    """What the clean-up finds."""
+    found: list[Leftover] = []
+    monkeypatch.setattr(cleanup, "find_leftovers", lambda: found)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return found
+
+
+def test_a_clean_machine(left: list[Leftover]) -> None:
+    assert left_behind().status is Status.PRESENT
+    assert left_behind().remedy is None
+
+
+def test_leftovers_are_counted_by_kind(left: list[Leftover]) -> None:
+    left += [
+        Leftover(LeftoverKind.NAMESPACE, "/run/netns/x-a", "x"),
+        Leftover(LeftoverKind.NAMESPACE, "/run/netns/x-b", "x"),
+        Leftover(LeftoverKind.PROCESS, "7 openvpn", "x"),
+    ]
+    check = left_behind()
+
+    assert check.status is Status.DEGRADED
+    assert "2 x namespace" in check.detail
+    assert "1 x process" in check.detail
+    assert check.remedy == "sudo culvert clean"
+
+
+def test_only_root_sees_leftovers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    assert left_behind().status is Status.UNKNOWN
+
+
+@as_root
+@pytest.mark.lab
+def test_this_machine() -> None:
+    checks = examine()
+
+    assert [check.name for check in checks[:-1]] == [f.name for f in features.FEATURES]
+    assert checks[-1].name == "leftovers"
+    answer = json.loads(to_json(checks))
+    assert answer["ready"] is ready(checks)
+    assert len(answer["checks"]) == len(checks)

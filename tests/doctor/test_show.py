@@ -1,0 +1,69 @@
+"""What a user sees, and what a program reads."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from culvert.doctor.check import Check, Group, Status
+from culvert.doctor.examine import ready
+from culvert.doctor.show import render, to_json
+
+NEEDED = (
+    "root",
+    "capabilities",
+    "network-namespaces",
+    "mount-namespaces",
+    "veth",
+    "capture",
+    "culvert-probe",
+)
+
+
+def make(name: str, status: Status = Status.PRESENT, group: Group = Group.LAB) -> Check:
+    remedy = None if status is Status.PRESENT else f"fix {name} [now]"
+    return Check(name, group, status, ("some [VPN]",), f"about {name}", remedy)
+
+
+def text_of(checks: list[Check]) -> str:
+    console = Console(file=io.StringIO(), width=160, force_terminal=False)
+    console.print(render(checks))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_what_is_missing_stands_there_with_its_remedy() -> None:
+    checks = [make(name) for name in NEEDED] + [make("netem", Status.MISSING, Group.IMPAIRMENT)]
+    text = text_of(checks)
+
+    assert "fix netem [now]" in text, "brackets are text, not markup"
+    assert "some [VPN]" in text
+    assert "7 present, 1 missing. This machine can run the default lab." in text
+
+
+@pytest.mark.parametrize("broken", NEEDED)
+@pytest.mark.parametrize("status", [Status.MISSING, Status.UNKNOWN])
+def test_a_machine_is_ready_only_with_all_that_the_lab_needs(broken: str, status: Status) -> None:
+    checks = [make(name, status if name == broken else Status.PRESENT) for name in NEEDED]
+
+    assert not ready(checks)
+    assert "cannot run" in text_of(checks)
+    assert json.loads(to_json(checks))["ready"] is False
+
+
+def test_json_has_the_fields_of_a_check() -> None:
+    checks = [make(name) for name in NEEDED] + [make("fq", Status.MISSING, Group.IMPAIRMENT)]
+    answer = json.loads(to_json(checks))
+
+    assert answer["ready"] is True
+    assert answer["checks"][-1] == {
+        "name": "fq",
+        "group": "impairments",
+        "status": "missing",
+        "needed_by": ["some [VPN]"],
+        "detail": "about fq",
+        "remedy": "fix fq [now]",
+    }
