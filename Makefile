@@ -1,0 +1,73 @@
+# make demo    set up, run the study `quick`, write the report and print its path
+# make test    set up, run all tests
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+UV_VERSION := 0.13.8
+UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
+BIN := .venv/bin
+CULVERT := $(BIN)/culvert
+RUST := $(shell find crates -name '*.rs') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+STUDY ?= quick
+OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
+APT := nftables iputils-ping
+APT_TEST := chromium
+
+.PHONY: help setup demo test lint fmt bench fuzz clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+setup: .venv/.set-up
+
+demo: setup
+	$(SUDO) $(CULVERT) install --study $(STUDY)
+	$(SUDO) $(CULVERT) run $(STUDY) --out $(OUT)
+	$(SUDO) $(CULVERT) report $(OUT)
+
+test: setup .venv/.set-up-tests
+	cargo test --workspace --locked
+	$(SUDO) $(BIN)/pytest $(PYTEST)
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+fmt: setup
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	cargo fmt --all
+
+bench: setup
+	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+clean:
+	$(SUDO) $(CULVERT) clean
+	rm -rf build target .venv
+
+.tools/uv/bin/uv:
+	python3 -m venv .tools/uv
+	.tools/uv/bin/pip install --quiet uv==$(UV_VERSION)
+
+.venv/.set-up: $(if $(filter .tools/%,$(UV)),$(UV)) pyproject.toml uv.lock $(RUST)
+	@for program in python3 cargo; do command -v $$program >/dev/null \
+	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
+	@missing=$$(for package in $(APT); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+	  if [ -n "$$missing" ]; then \
+	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 update && \
+	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing; fi
+	$(UV) sync --locked
+	@touch $@
+
+.venv/.set-up-tests: .venv/.set-up ansible/roles
+	@missing=$$(for package in $(APT_TEST); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+	  if [ -n "$$missing" ]; then \
+	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 update && \
+	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing; fi
+	$(SUDO) $(CULVERT) install --all
+	@touch $@

@@ -1,0 +1,1 @@
+"""Measurements: one file each; ``base`` is the contract, ``registry`` finds them all."""

@@ -1,0 +1,141 @@
+"""``cpu``: who spent the time of the processors while a measurement ran.
+
+Seconds come from the scheduler's own clock where a thread is concerned (schedstat, ns) and from
+/proc/stat for whole CPUs. Softirq time is counted by tick unless the kernel has IRQ time
+accounting; ``culvert doctor`` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from culvert.journal.record import Metric
+from culvert.measurements.watch import NodeWatch, Watched
+from culvert.probe.results import Accounted, CpuTimes
+
+GIGABYTE = 1e9
+
+
+def cpu_metrics(
+    watched: Watched, *, goodput_bytes: int | None, shared_kernel: bool
+) -> list[Metric]:
+    """Metrics of both nodes. ``shared_kernel``: both read the same /proc/stat, so it counts once.
+
+    CPU seconds per gigabyte (1e9 bytes of goodput) are given for the whole machine, for the VPN's
+    processes and kernel threads, and for the probe, so that the generator's share can be told.
+    """
+    nodes = [watched.a] if shared_kernel else [watched.a, watched.b]
+    cpus = [(node.accounted.seconds, cpu) for node in nodes for cpu in node.accounted.cpus]
+    busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
+    vpn_s = sum(_vpn_s(node.accounted) for node in watched.nodes.values())
+    probe_s = sum(node.accounted.probe.run_ns for node in watched.nodes.values()) / 1e9
+    metrics = [
+        *_percentages(cpus),
+        *_per_core(watched, shared_kernel=shared_kernel),
+        Metric("cpu_busy_s", "s", busy_s),
+        Metric("cpu_vpn_s", "s", vpn_s),
+        Metric("cpu_probe_s", "s", probe_s),
+        Metric(
+            "context_switches_total",
+            "switches",
+            sum(node.accounted.context_switches_total for node in nodes),
+        ),
+    ]
+    for name, node in watched.nodes.items():
+        metrics += _per_process(name, node)
+    if shared_kernel:
+        metrics += _kernel_threads("machine", watched.a.accounted)
+    else:
+        for name, node in watched.nodes.items():
+            metrics += _kernel_threads(name, node.accounted)
+    if goodput_bytes:
+        gigabytes = goodput_bytes / GIGABYTE
+        metrics += [
+            Metric("cpu_s_per_gb", "s/GB", busy_s / gigabytes),
+            Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes),
+            Metric("cpu_probe_s_per_gb", "s/GB", probe_s / gigabytes),
+        ]
+    return metrics
+
+
+def _busy_s(cpu: CpuTimes) -> float:
+    return cpu.user_s + cpu.nice_s + cpu.system_s + cpu.irq_s + cpu.softirq_s
+
+
+def _vpn_s(accounted: Accounted) -> float:
+    return sum(process.run_ns for process in accounted.processes) / 1e9
+
+
+def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
+    """Sum over all cores, so that four busy cores are 400 %, as dekker2020 has it."""
+
+    def percent(name: str, parts: Iterable[float]) -> Metric:
+        return Metric(name, "%", 100 * sum(parts))
+
+    return [
+        percent("cpu_percent", (_busy_s(cpu) / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_user_percent", ((c.user_s + c.nice_s) / max(s, 1e-9) for s, c in cpus)),
+        percent("cpu_system_percent", (cpu.system_s / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_softirq_percent", (cpu.softirq_s / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_steal_percent", (cpu.steal_s / max(s, 1e-9) for s, cpu in cpus)),
+    ]
+
+
+def _per_core(watched: Watched, *, shared_kernel: bool) -> list[Metric]:
+    metrics = []
+    for name, node in watched.nodes.items():
+        if shared_kernel and name != "a":
+            continue
+        label = "machine" if shared_kernel else name
+        for cpu in node.accounted.cpus:
+            labels = {"node": label, "cpu": str(cpu.cpu)}
+            metrics += [
+                Metric("core_user_s", "s", cpu.user_s + cpu.nice_s, labels),
+                Metric("core_system_s", "s", cpu.system_s, labels),
+                Metric("core_softirq_s", "s", cpu.softirq_s + cpu.irq_s, labels),
+            ]
+    return metrics
+
+
+def _per_process(name: str, node: NodeWatch) -> list[Metric]:
+    metrics = [
+        Metric("cpu_process_s", "s", node.accounted.probe.run_ns / 1e9, _of(name, "probe")),
+    ]
+    for process in node.accounted.processes:
+        labels = _of(name, process.label)
+        metrics += [
+            Metric("cpu_process_s", "s", process.run_ns / 1e9, labels),
+            Metric(
+                "context_switches", "switches", process.voluntary, labels | {"kind": "voluntary"}
+            ),
+            Metric(
+                "context_switches",
+                "switches",
+                process.involuntary,
+                labels | {"kind": "involuntary"},
+            ),
+            Metric("memory_peak_bytes", "bytes", process.vm_hwm_bytes, labels),
+        ]
+        metrics += [
+            Metric(
+                "cpu_thread_s",
+                "s",
+                thread.run_ns / 1e9,
+                labels | {"thread": f"{thread.name}:{thread.tid}"},
+            )
+            for thread in process.threads
+            if thread.run_ns
+        ]
+    return metrics
+
+
+def _kernel_threads(where: str, accounted: Accounted) -> list[Metric]:
+    return [
+        Metric("cpu_kernel_thread_s", "s", thread.run_ns / 1e9, _of(where, thread.name))
+        for thread in accounted.kernel_threads
+        if thread.run_ns
+    ]
+
+
+def _of(node: str, process: str) -> dict[str, str]:
+    return {"node": node, "process": process}

@@ -1,0 +1,80 @@
+"""Where UDP packets from a to b were lost: socket, queue, tunnel or link.
+
+::
+
+    probe ─ qdisc ─ tunnel device ─ VPN ─ its socket ─ link ─ VPN's socket ─ VPN ─ device ─ socket
+            qdisc   ───────────── tunnel ───────────   link   ───────── tunnel ─────────    socket
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.journal.record import Metric
+from culvert.measurements.session import Session
+from culvert.measurements.watch import Watched
+from culvert.probe.results import Accounted, DeviceUse, UdpSunk
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Packets lost, by place. ``unattributed`` vanished where nothing counts: mostly in the VPN."""
+
+    socket: int
+    qdisc: int
+    tunnel: int
+    link: int
+    unattributed: int
+
+    def metrics(self) -> list[Metric]:
+        """One metric a place."""
+        return [
+            Metric("lost_in_socket", "packets", self.socket),
+            Metric("lost_in_qdisc", "packets", self.qdisc),
+            Metric("lost_in_tunnel", "packets", self.tunnel),
+            Metric("lost_on_link", "packets", self.link),
+            Metric("lost_unattributed", "packets", self.unattributed),
+        ]
+
+
+def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) -> Losses:
+    """Attribute each lost packet to the first counter on its way that says so.
+
+    Counters overlap in time by a few packets at the edges, so a place never gets more than is
+    still missing.
+    """
+    missing = max(sent - (sunk.packets - sunk.duplicates), 0)
+    a, b = watched.a.accounted, watched.b.accounted
+    outer_a, outer_b = (
+        _device(accounted, node.underlay.device)
+        for accounted, node in ((a, session.lab.a), (b, session.lab.b))
+    )
+    inner_a, inner_b = (
+        _device(accounted, session.vpn.interface(node))
+        for accounted, node in ((a, session.lab.a), (b, session.lab.b))
+    )
+    tunnelled = session.vpn.interface(session.lab.a) != session.lab.a.underlay.device
+    found: dict[str, int] = {}
+
+    def take(place: str, count: int) -> None:
+        nonlocal missing
+        found[place] = min(max(count, 0), missing)
+        missing -= found[place]
+
+    take("socket", sunk.socket_drops)
+    take("qdisc", outer_a.qdisc_drops + (inner_a.qdisc_drops if tunnelled else 0))
+    take("link", outer_a.tx_packets - outer_b.rx_packets + outer_b.rx_dropped + outer_a.tx_dropped)
+    own_sockets = b.udp.rcvbuf_errors - sunk.socket_drops
+    take(
+        "tunnel",
+        inner_a.tx_dropped + inner_b.rx_dropped + own_sockets + a.udp.sndbuf_errors
+        if tunnelled
+        else 0,
+    )
+    return Losses(**found, unattributed=missing)
+
+
+def _device(accounted: Accounted, name: str) -> DeviceUse:
+    return accounted.device(name) or DeviceUse(
+        name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
+    )

@@ -1,0 +1,84 @@
+"""The largest inner packet that crosses unfragmented: found with packets, not computed.
+
+dekker2020's table 3 lists these; they depend on the cipher and on the tunnel's MTU, and a tunnel
+whose MTU is too large fragments outside where nobody looks.
+"""
+
+from __future__ import annotations
+
+from culvert.errors import VpnError
+from culvert.measurements.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.session import Session
+from culvert.measurements.watch import capture_parameters
+from culvert.probe.client import Task
+from culvert.probe.results import Captured, parse
+
+ATTEMPTS = 3
+TIMEOUT_MS = 150
+
+
+def find_max_size(session: Session) -> int:
+    """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
+    key = f"{session.vpn.id} {session.link}"
+    if key not in session.known_max_size:
+        session.known_max_size[key] = _search(session)
+    return session.known_max_size[key]
+
+
+def _search(session: Session) -> int:
+    state = session.lab.a.link(session.vpn.interface(session.lab.a))
+    if state is None:
+        raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
+    echo = session.b.begin(
+        "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
+    )
+    port = int(echo.ready()["port"])
+    try:
+        low, high = SMALLEST, state.mtu + 1
+        if _crosses(session, port, state.mtu):
+            return state.mtu
+        if not _crosses(session, port, low):
+            raise VpnError(
+                session.vpn.id,
+                f"not even {low}-byte packets cross unfragmented",
+                "try it by hand with 'culvert up'",
+            )
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _crosses(session, port, middle):
+                low = middle
+            else:
+                high = middle
+        return low
+    finally:
+        echo.stop()
+
+
+def _crosses(session: Session, port: int, size: int) -> bool:
+    capture = _begin_capture(session)
+    answer = session.a.call(
+        "echo_once",
+        ATTEMPTS * TIMEOUT_MS / 1000 + 5,
+        to=session.inner(session.lab.b),
+        port=port,
+        payload_size=size - UDP_HEADERS,
+        df=True,
+        attempts=ATTEMPTS,
+        timeout_ms=TIMEOUT_MS,
+        **session.marks,
+    )
+    captured = parse(Captured, capture.stop())
+    return bool(answer["answered"]) and captured.fragments == 0
+
+
+def _begin_capture(session: Session) -> Task:
+    capture = session.a.begin(
+        "capture",
+        device=session.lab.a.underlay.device,
+        direction="both",
+        sample_one_in=1,
+        record=0,
+        **capture_parameters(session.vpn.outer_flow, session.canary),
+    )
+    capture.ready()
+    return capture

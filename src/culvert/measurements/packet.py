@@ -1,0 +1,12 @@
+"""Sizes: a packet size is the size of the inner IP packet in bytes."""
+
+from __future__ import annotations
+
+UDP_HEADERS = 28
+"""IPv4 header (20) and UDP header (8)."""
+ICMP_HEADERS = 28
+"""IPv4 header (20) and ICMP echo header (8)."""
+TCP_HEADERS = 52
+"""IPv4 header (20), TCP header (20) and the timestamp option with its padding (12)."""
+SMALLEST = 64
+"""The smallest packet that a test may ask for: it leaves 36 bytes for the probe's header."""

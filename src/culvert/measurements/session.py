@@ -1,0 +1,53 @@
+"""What a measurement works with: one tunnel that is up, for one trial."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from culvert.labs.base import Lab, LinkSpec, Node
+from culvert.measurements.watch import Watched, Watcher, new_canary
+from culvert.probe.client import Probe
+from culvert.vpns.base import Vpn
+
+
+@dataclass
+class Session:
+    """A tunnel between two nodes, a probe on each, and the marks that our packets carry.
+
+    ``token`` lets sinks tell our packets from a stranger's; ``canary`` is the pattern that must
+    not be readable on the underlay.
+    """
+
+    lab: Lab
+    vpn: Vpn
+    a: Probe
+    b: Probe
+    link: LinkSpec
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    canary: bytes = field(default_factory=new_canary)
+    known_max_size: dict[str, int] = field(default_factory=dict)
+    """Largest unfragmented inner packet in bytes by VPN and link, found once in a run."""
+
+    def inner(self, node: Node) -> str:
+        """The node's address inside the tunnel."""
+        return str(self.vpn.inner(node).ip)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Token and canary, as probe tasks take them."""
+        return {"token": self.token, "canary": self.canary.hex()}
+
+    @contextmanager
+    def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
+        """Account and capture on both nodes while the body runs."""
+        watcher = Watcher(
+            self.vpn,
+            {"a": self.lab.a, "b": self.lab.b},
+            {"a": self.a, "b": self.b},
+            self.canary,
+        )
+        with watcher.watch(sample_one_in=sample_one_in) as watched:
+            yield watched

@@ -1,0 +1,26 @@
+"""A TCP connection as inner packets, for the proof."""
+
+from __future__ import annotations
+
+from culvert.measurements.packet import TCP_HEADERS
+from culvert.probe.results import TcpSource, TcpSunk
+from culvert.proof.traffic import Flow, InnerTraffic
+
+
+def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:
+    """Packets and bytes from the kernel's TCP_INFO at both ends.
+
+    The receiver counts an aggregate whose parts nobody counted (GRO in a tunnel's own code) as one
+    segment; it held at least bytes / MSS of them.
+    """
+    arrived = max(sunk.tcp_info.segs_in, -(-sunk.bytes // max(sent.mss, 1)))
+    return InnerTraffic(
+        a_to_b_sent=_flow(sent.tcp_info.segs_out, sent.tcp_info.bytes_sent),
+        a_to_b_received=_flow(arrived, sunk.bytes),
+        b_to_a_sent=_flow(sunk.tcp_info.segs_out, 0),
+        b_to_a_received=_flow(sent.tcp_info.segs_in, 0),
+    )
+
+
+def _flow(segments: int, payload_bytes: int) -> Flow:
+    return Flow(segments, payload_bytes + segments * TCP_HEADERS)

@@ -1,0 +1,135 @@
+"""``udp``: what arrives of UDP packets of one size, and where the others were lost.
+
+Loss under a flood is not loss of the network: goodput is what arrived, and beside it stands how
+many packets were lost in the receiver's socket, a queue, the tunnel or the link.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from culvert.journal.record import Metric, Series
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.losses import locate_losses
+from culvert.measurements.max_size import find_max_size
+from culvert.measurements.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.session import Session
+from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.proof.check import Check
+from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.units import DurationS, PerSecond
+
+INTERVAL_MS = 100
+SAMPLE_ONE_IN = 64
+RECEIVE_BUFFER_BYTES = 8 << 20
+NOTHING = Flow(0, 0)
+
+
+class UdpParameters(BaseParameters):
+    """``packet_size`` is the inner IP packet in bytes, ``max`` the largest that is not fragmented.
+
+    ``rate`` is packets per second; without it as many as the sender's socket takes.
+    """
+
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    rate_pps: Annotated[PerSecond, Field(gt=0)] | None = Field(None, alias="rate")
+
+
+class Udp(Measurement[UdpParameters]):
+    """UDP packets of one size from node a to node b."""
+
+    kind: ClassVar[str] = "udp"
+    summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
+    headline: ClassVar[str] = "goodput_bps"
+    Parameters = UdpParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: UdpParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.duration_s
+
+    def run(self, session: Session, parameters: UdpParameters) -> Outcome:
+        """Send for the time asked."""
+        size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
+        sink = session.b.begin(
+            "udp_sink",
+            bind=session.inner(session.lab.b),
+            receive_buffer=RECEIVE_BUFFER_BYTES,
+            interval_ms=INTERVAL_MS,
+            duration_max_s=parameters.duration_s + 15,
+            **session.marks,
+        )
+        port = sink.ready()["port"]
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+            sent = parse(
+                UdpSource,
+                session.a.call(
+                    "udp_source",
+                    parameters.duration_s + 15,
+                    to=session.inner(session.lab.b),
+                    port=port,
+                    payload_size=size - UDP_HEADERS,
+                    rate_pps=parameters.rate_pps,
+                    duration_s=parameters.duration_s,
+                    **session.marks,
+                ),
+            )
+            sunk = parse(UdpSunk, sink.stop())
+        losses = locate_losses(session, watched, sent.packets, sunk)
+        return Outcome(
+            metrics=[
+                *_metrics(size, sent, sunk),
+                *losses.metrics(),
+            ],
+            watched=[watched],
+            traffic=InnerTraffic(
+                a_to_b_sent=Flow(sent.packets, sent.packets * size, size),
+                a_to_b_received=Flow(sunk.packets, sunk.packets * size, size),
+                b_to_a_sent=NOTHING,
+                b_to_a_received=NOTHING,
+            ),
+            goodput_bytes=sunk.bytes,
+            series=[_series(sunk)],
+            doubts=[_conserved(sent, sunk)],
+        )
+
+
+def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
+    arriving_s = max(sunk.last_ns - sunk.first_ns, 1) / 1e9
+    sending_s = max(sent.seconds, 1e-9)
+    lost = sent.packets - (sunk.packets - sunk.duplicates)
+    return [
+        Metric("packet_size_bytes", "bytes", size),
+        Metric("offered_bps", "bit/s", 8 * sent.bytes / sending_s),
+        Metric("goodput_bps", "bit/s", 8 * sunk.bytes / arriving_s),
+        Metric("offered_pps", "packets/s", sent.packets / sending_s),
+        Metric("received_pps", "packets/s", sunk.packets / arriving_s),
+        Metric("sent_packets", "packets", sent.packets),
+        Metric("received_packets", "packets", sunk.packets),
+        Metric("loss_ratio", "1", lost / max(sent.packets, 1)),
+        Metric("duplicate_packets", "packets", sunk.duplicates),
+        Metric("reordered_packets", "packets", sunk.reordered),
+        Metric("send_errors", "packets", sum(sent.send_errors.values())),
+    ]
+
+
+def _series(sunk: UdpSunk) -> Series:
+    return Series(
+        "received_bytes",
+        "bytes",
+        [interval.t_ns for interval in sunk.intervals],
+        [interval.bytes for interval in sunk.intervals],
+    )
+
+
+def _conserved(sent: UdpSource, sunk: UdpSunk) -> Check:
+    unique = sunk.packets - sunk.duplicates
+    return Check(
+        "packets are conserved",
+        0 < unique <= sent.packets,
+        f"{unique} packets arrived of {sent.packets} sent",
+        "none arrived, or more than were sent: the tunnel or the probe is broken",
+    )

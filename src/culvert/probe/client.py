@@ -1,0 +1,175 @@
+"""One agent on one node, several tasks at once.
+
+The agent is started through whatever reaches the node and speaks JSON lines on its standard input
+and output; docs/probe-protocol.md describes the tasks. No control port is ever opened.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import queue
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from culvert import tools
+from culvert.errors import DeadlineExceeded, ProbeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from culvert.labs.base import Node
+
+Event = dict[str, Any]
+_GONE: Event = {"event": "gone"}
+_ANSWER_S = 5.0
+
+
+class Task:
+    """A task that the agent is working on."""
+
+    def __init__(self, probe: Probe, number: int, name: str) -> None:
+        self._probe = probe
+        self._events: queue.Queue[Event] = queue.Queue()
+        self.number = number
+        self.name = name
+        self.intervals: list[Event] = []
+
+    def deliver(self, event: Event) -> None:
+        """Called by the reader for each event of this task."""
+        self._events.put(event)
+
+    def ready(self, timeout_s: float = _ANSWER_S) -> Event:
+        """Wait until the task listens or has started; its event, such as ``{"port": 40001}``."""
+        return self._wait("ready", timeout_s)
+
+    def result(self, timeout_s: float) -> Event:
+        """Wait until the task has ended by itself; its result."""
+        done: Event = self._wait("done", timeout_s)["result"]
+        return done
+
+    def stop(self, timeout_s: float = _ANSWER_S) -> Event:
+        """Ask the task to end now; its result."""
+        self._probe.send({"id": self.number, "do": "stop"})
+        return self.result(timeout_s)
+
+    def _wait(self, wanted: str, timeout_s: float) -> Event:
+        while True:
+            try:
+                event = self._events.get(timeout=timeout_s)
+            except queue.Empty:
+                raise DeadlineExceeded(
+                    f"probe task {self.name} on node {self._probe.node_name}",
+                    f"no '{wanted}' within {timeout_s:g} s",
+                    "look at the probe's log in the run directory; is the machine overloaded?",
+                ) from None
+            match event.get("event"):
+                case "error":
+                    raise ProbeError(
+                        f"{self.name} on node {self._probe.node_name}: {event.get('what', '?')}",
+                        str(event.get("why", "no reason given")),
+                        str(event.get("remedy", "see docs/probe-protocol.md")),
+                    )
+                case "gone":
+                    raise self._probe.death(self.name)
+                case "interval":
+                    self.intervals.append(event)
+                case kind if kind == wanted:
+                    return event
+                case _:
+                    continue
+
+
+class Probe:
+    """The measuring program on a node; a context manager."""
+
+    def __init__(self, node: Node) -> None:
+        self.node_name = node.name
+        program = tools.require("culvert-probe", "run 'make setup'")
+        self._process = node.spawn([str(program), "agent"], name="probe", pipes=True)
+        self._numbers = itertools.count(1)
+        self._tasks: dict[int, Task] = {}
+        self._lock = threading.Lock()
+        self._closing = False
+        self._reader = threading.Thread(target=self._read, name=f"probe-{node.name}", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The agent's process id on its node."""
+        return self._process.pid
+
+    def begin(self, task: str, **parameters: Any) -> Task:
+        """Start a task and return at once."""
+        with self._lock:
+            handle = Task(self, next(self._numbers), task)
+            self._tasks[handle.number] = handle
+        self.send({"id": handle.number, "do": task, **_without_none(parameters)})
+        return handle
+
+    def call(self, task: str, timeout_s: float, **parameters: Any) -> Event:
+        """Start a task and wait for its result."""
+        return self.begin(task, **parameters).result(timeout_s)
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Write one request; raises ProbeError if the agent is gone."""
+        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        try:
+            with self._lock:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+        except (OSError, ValueError):
+            raise self.death(str(request.get("do"))) from None
+
+    def death(self, during: str) -> ProbeError:
+        """The error for an agent that has ended."""
+        log = self._process.log_text().strip().splitlines()
+        return ProbeError(
+            f"probe on node {self.node_name}",
+            f"it ended during {during} (exit code {self._process.returncode()}"
+            + (f": {log[-1]})" if log else ")"),
+            "run it by hand: culvert-probe agent; report it if it crashed",
+        )
+
+    def close(self) -> None:
+        """End of input: the agent ends its tasks and itself."""
+        self._closing = True
+        with suppress(OSError):  # it has ended already
+            self._process.stdin.close()
+        self._process.stop()
+        self._reader.join(timeout=_ANSWER_S)
+        self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self) -> None:
+        for line in iter(self._process.stdout.readline, b""):
+            try:
+                event: Event = json.loads(line)
+                number = event.get("id")
+            except (ValueError, AttributeError):
+                event = {
+                    "event": "error",
+                    "what": "answer",
+                    "why": f"not understood: {line[:200]!r}",
+                }
+                number = None
+            with self._lock:
+                handles = [self._tasks[number]] if number in self._tasks else []
+                if number is None:  # an error that the agent could not assign to a task
+                    handles = list(self._tasks.values())
+            for handle in handles:
+                handle.deliver(event)
+        with self._lock:
+            handles = list(self._tasks.values())
+        for handle in handles:
+            handle.deliver(_GONE)
+
+
+def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}

@@ -1,0 +1,88 @@
+"""What a capture on the underlay says: no clear text, nothing beside the tunnel, ciphertext."""
+
+from __future__ import annotations
+
+from culvert.probe.results import Captured
+from culvert.proof.check import Check
+from culvert.vpns.base import Vpn
+
+ENTROPY_BITS = 7.9
+"""Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
+ENTROPY_SAMPLE_BYTES = 20_000
+"""Fewer bytes than this say nothing: the estimate itself would be low."""
+
+
+def judge_capture(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
+    """Questions that the packets of one capture answer. ``where`` names the place and phase.
+
+    For the baseline the canary must be *seen*: that shows that the capture can see.
+    """
+    if vpn.outer_flow is None:
+        return [_capture_sees(captured, where)]
+    return [
+        _tunnel_seen(captured, where),
+        _no_clear_text(captured, where),
+        _nothing_beside(captured, where),
+        *_looks_random(captured, where),
+    ]
+
+
+def _capture_sees(captured: Captured, where: str) -> Check:
+    return Check(
+        f"clear text is seen without a VPN ({where})",
+        captured.canary_hits > 0,
+        f"the canary was found in {captured.canary_hits} of {captured.packets} captured packets",
+        "the capture on the underlay is blind; check the device and the probe's rights",
+        {"packets": captured.packets, "canary_hits": captured.canary_hits},
+    )
+
+
+def _tunnel_seen(captured: Captured, where: str) -> Check:
+    return Check(
+        f"the tunnel's packets are on the underlay ({where})",
+        captured.matching.total() > 0,
+        f"{captured.matching.total()} packets of the tunnel among {captured.packets} captured",
+        "the traffic did not cross the underlay as this VPN's packets: look at the routes",
+        {"packets": captured.packets, "tunnel_packets": captured.matching.total()},
+    )
+
+
+def _no_clear_text(captured: Captured, where: str) -> Check:
+    hits = captured.canary_hits
+    found = f"the canary was readable in {hits} packets"
+    if captured.canary_example:
+        found += f", such as {captured.canary_example}"
+    return Check(
+        f"no clear text on the underlay ({where})",
+        hits == 0,
+        found if hits else f"the canary was in none of {captured.packets} captured packets",
+        "the tunnel does not encrypt, or traffic goes around it",
+        {"packets": captured.packets, "canary_hits": hits},
+    )
+
+
+def _nothing_beside(captured: Captured, where: str) -> Check:
+    count = captured.other.packets
+    return Check(
+        f"nothing beside the tunnel ({where})",
+        count == 0,
+        f"{count} packets do not belong to the tunnel"
+        + (f", such as {captured.other_examples[0]}" if captured.other_examples else ""),
+        "find what sends on the underlay beside the VPN; routes may lead around the tunnel",
+        {"other_packets": count, "examples": captured.other_examples},
+    )
+
+
+def _looks_random(captured: Captured, where: str) -> list[Check]:
+    if captured.entropy.bytes < ENTROPY_SAMPLE_BYTES:
+        return []
+    bits = captured.entropy.bits_per_byte
+    return [
+        Check(
+            f"payload looks encrypted ({where})",
+            bits >= ENTROPY_BITS,
+            f"{bits:.3f} bits per byte over {captured.entropy.bytes} bytes",
+            "the outer payload has structure: the tunnel encodes rather than encrypts",
+            {"bits_per_byte": bits, "bytes": captured.entropy.bytes},
+        )
+    ]

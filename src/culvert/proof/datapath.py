@@ -1,0 +1,21 @@
+"""User space or kernel: told by the kernel, compared with what the variant claims."""
+
+from __future__ import annotations
+
+from culvert.labs.base import Lab
+from culvert.proof.check import Check
+from culvert.vpns.base import Vpn
+
+
+def judge_data_path(vpn: Vpn, lab: Lab) -> Check:
+    """A kernel VPN that silently became a user-space one, or the reverse, is not what was asked."""
+    found = {node.name: vpn.determine_data_path(node) for node in (lab.a, lab.b)}
+    passed = all(path == vpn.data_path for path in found.values())
+    told = ", ".join(f"{path} on {name}" for name, path in found.items())
+    return Check(
+        "data path",
+        passed,
+        f"packets are handled in {told}; {vpn.id} means {vpn.data_path}",
+        "the VPN fell back to another data path: check its log and the kernel's modules",
+        {name: str(path) for name, path in found.items()},
+    )

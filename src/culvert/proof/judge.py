@@ -1,0 +1,114 @@
+"""Everything that must hold of the timed part of a trial before its numbers count."""
+
+from __future__ import annotations
+
+from culvert.labs.base import Lab, LinkSpec, Node
+from culvert.measurements.base import Outcome
+from culvert.measurements.watch import Watched
+from culvert.proof.capture import judge_capture
+from culvert.proof.check import Check
+from culvert.proof.reconcile import LinkCount, reconcile
+from culvert.proof.traffic import Flow
+from culvert.vpns.base import Vpn
+
+ETHERNET_HEADER = 14
+
+
+def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[Check]:
+    """Checks over all that was watched, and the measurement's own doubts."""
+    checks = list(outcome.doubts)
+    for watched in outcome.watched:
+        checks += _of_captures(vpn, watched)
+        checks += _of_processes(watched)
+        if outcome.traffic is not None:
+            checks += _of_bytes(vpn, lab, link, outcome, watched)
+    checks += _plausible(link, outcome)
+    return checks
+
+
+def _of_captures(vpn: Vpn, watched: Watched) -> list[Check]:
+    """The receiver's capture must have seen traffic; the sender's must have seen nothing odd."""
+    checks = judge_capture(vpn, watched.b.captured, "towards b")
+    if watched.a.captured.packets:
+        back = judge_capture(vpn, watched.a.captured, "towards a")
+        checks += back if vpn.outer_flow is not None else []
+    return checks
+
+
+def _of_processes(watched: Watched) -> list[Check]:
+    """A process that died in the middle carried no data to the end."""
+    return [
+        Check(
+            "the VPN's processes lived",
+            passed=False,
+            detail=f"{process.label} on node {name} died during the measurement",
+            remedy="look at its log; run the trial again",
+        )
+        for name, node in watched.nodes.items()
+        for process in node.accounted.processes
+        if process.died
+    ]
+
+
+def _of_bytes(
+    vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome, watched: Watched
+) -> list[Check]:
+    traffic = outcome.traffic
+    assert traffic is not None  # the caller looked
+    directions: list[tuple[str, Node, Flow, Flow]] = [
+        ("a to b", lab.a, traffic.a_to_b_sent, traffic.a_to_b_received),
+        ("b to a", lab.b, traffic.b_to_a_sent, traffic.b_to_a_received),
+    ]
+    checks = []
+    for direction, sender, sent, received in directions:
+        device = watched.nodes[sender.name].accounted.device(sender.underlay.device)
+        interface = sender.link(vpn.interface(sender))
+        if device is None or interface is None:
+            checks.append(
+                Check(
+                    f"bytes reconcile {direction}",
+                    passed=False,
+                    detail="the counters of the link or the tunnel's interface are gone",
+                    remedy="the VPN removed its interface during the measurement; see its log",
+                )
+            )
+            continue
+        count = LinkCount(device.tx_packets, device.tx_bytes - ETHERNET_HEADER * device.tx_packets)
+        checks.append(
+            reconcile(
+                direction,
+                sent=sent,
+                received=received,
+                link=count,
+                outer_length=vpn.outer_length,
+                inner_mtu=interface.mtu,
+                ethernet_mtu=link.mtu,
+                super_packets=link.offloads,
+            )
+        )
+    return checks
+
+
+def _plausible(link: LinkSpec, outcome: Outcome) -> list[Check]:
+    """A number that the link cannot carry is a failure, not a result."""
+    checks = []
+    for metric in outcome.metrics:
+        if metric.name == "goodput_bps" and link.rate_bps is not None:
+            checks.append(
+                Check(
+                    "goodput is possible",
+                    metric.value <= link.rate_bps,
+                    f"{metric.value / 1e6:.1f} Mbit/s on a link of {link.rate_bps / 1e6:.1f}",
+                    "traffic went beside the link, or the rate limit did not hold",
+                )
+            )
+        if metric.name == "loss_ratio":
+            checks.append(
+                Check(
+                    "loss is possible",
+                    0 <= metric.value <= 1,
+                    f"a loss ratio of {metric.value:.4f}",
+                    "packets were counted that nobody sent: report this",
+                )
+            )
+    return checks

@@ -1,0 +1,123 @@
+"""Inner bytes and packets x the driver's overhead against what the link counted.
+
+A packet that goes around the tunnel, in the clear or through another tunnel, costs another number
+of bytes on the link. So the outer bytes must lie between what the received packets must have cost
+and what the sent packets can have cost, packet by packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from culvert.proof.check import Check
+from culvert.proof.traffic import Flow
+
+OuterLength = Callable[[int], int | None]
+SHORTEST_PACKET = 28
+"""An IP header and a UDP header: no inner packet is shorter."""
+IP_HEADER = 20
+RELATIVE_TOLERANCE = 0.005
+"""Of bytes: the kernel's own rare segments, such as window probes."""
+TOLERANCE_PACKETS = 20
+"""Packets on their way when the counters were read."""
+TOLERANCE_BYTES = 3000
+"""Keepalives and a rekey."""
+STREAM_OVERHEAD = (0.0, 0.35)
+"""Bytes per inner byte that a tunnel over TCP may add: no exact count exists for a stream."""
+
+
+@dataclass(frozen=True)
+class LinkCount:
+    """IP packets and bytes of one direction on the link (without Ethernet headers)."""
+
+    packets: int
+    ip_bytes: int
+
+
+def on_the_wire(outer_length: int, ethernet_mtu: int) -> int:
+    """IP bytes of a packet after IPv4 fragmentation (RFC 791): each fragment has a header."""
+    if outer_length <= ethernet_mtu:
+        return outer_length
+    per_fragment = (ethernet_mtu - IP_HEADER) // 8 * 8
+    fragments = -(-(outer_length - IP_HEADER) // per_fragment)
+    return outer_length + (fragments - 1) * IP_HEADER
+
+
+def cost_bounds(
+    flow: Flow, outer_length: OuterLength, inner_mtu: int, ethernet_mtu: int
+) -> tuple[float, float] | None:
+    """Lowest and highest outer IP bytes that ``flow`` can have cost; None for a stream tunnel.
+
+    Exact where all packets have one length, else bounded by the least and the greatest overhead
+    of any length up to ``inner_mtu`` bytes (padding makes them differ by up to a block).
+    """
+    if flow.packets == 0:
+        return 0.0, 0.0
+    if flow.length is not None:
+        exact = outer_length(flow.length)
+        if exact is None:
+            return None
+        cost = float(flow.packets * on_the_wire(exact, ethernet_mtu))
+        return cost, cost
+    overheads = []
+    for length in range(SHORTEST_PACKET, inner_mtu + 1):
+        outer = outer_length(length)
+        if outer is None:
+            return None
+        overheads.append(on_the_wire(outer, ethernet_mtu) - length)
+    return (
+        flow.ip_bytes + flow.packets * min(overheads),
+        flow.ip_bytes + flow.packets * max(overheads),
+    )
+
+
+def reconcile(
+    direction: str,
+    *,
+    sent: Flow,
+    received: Flow,
+    link: LinkCount,
+    outer_length: OuterLength,
+    inner_mtu: int,
+    ethernet_mtu: int,
+    super_packets: bool,
+) -> Check:
+    """Check one direction.
+
+    ``super_packets``: the link carries GSO packets, whose repeated headers nobody counted; then
+    the outer bytes may be as low as the inner ones.
+    """
+    low_cost = cost_bounds(received, outer_length, inner_mtu, ethernet_mtu)
+    high_cost = cost_bounds(sent, outer_length, inner_mtu, ethernet_mtu)
+    if low_cost is None or high_cost is None:
+        low = received.ip_bytes * (1 + STREAM_OVERHEAD[0])
+        high = sent.ip_bytes * (1 + STREAM_OVERHEAD[1]) + 60 * sent.packets
+        rule = "a stream: bounds only"
+    else:
+        low = received.ip_bytes * 0.9 if super_packets else low_cost[0]
+        high = high_cost[1]
+        rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
+    slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)
+    low_bound = low * (1 - RELATIVE_TOLERANCE) - slack
+    high_bound = high * (1 + RELATIVE_TOLERANCE) + slack
+    passed = low_bound <= link.ip_bytes <= high_bound
+    inner = f"{received.packets} to {sent.packets} inner packets"
+    return Check(
+        name=f"bytes reconcile {direction}",
+        passed=passed,
+        detail=(
+            f"{inner} must cost {low / 1e6:.3f} to {high / 1e6:.3f} MB on the link, "
+            f"the link counted {link.ip_bytes / 1e6:.3f} MB ({rule})"
+        ),
+        remedy="find what else was sent on the link, or what went around the tunnel",
+        figures={
+            "sent_packets": sent.packets,
+            "received_packets": received.packets,
+            "expected_low_bytes": low,
+            "expected_high_bytes": high,
+            "link_bytes": link.ip_bytes,
+            "link_packets": link.packets,
+            "rule": rule,
+        },
+    )

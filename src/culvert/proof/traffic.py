@@ -1,0 +1,35 @@
+"""How much went through the tunnel, as the sockets inside it know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Inner IP packets of one direction, seen at one end.
+
+    ``ip_bytes`` counts whole IP packets, headers and all. ``length`` is set where every packet has
+    the same length in bytes.
+    """
+
+    packets: int
+    ip_bytes: int
+    length: int | None = None
+
+    def __add__(self, other: Flow) -> Flow:
+        same = self.length if self.length == other.length else None
+        return Flow(self.packets + other.packets, self.ip_bytes + other.ip_bytes, same)
+
+
+@dataclass(frozen=True)
+class InnerTraffic:
+    """Both directions: what was handed to the tunnel and what came out of it.
+
+    ``received`` None means that everything sent is known to have arrived (TCP).
+    """
+
+    a_to_b_sent: Flow
+    a_to_b_received: Flow
+    b_to_a_sent: Flow
+    b_to_a_received: Flow

@@ -1,0 +1,1 @@
+"""Running a study: one trial after another, each on a fresh lab, each proved, each journalled."""

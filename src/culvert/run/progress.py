@@ -1,0 +1,177 @@
+"""What a run shows while it goes on.
+
+The screen is drawn between trials only: drawing takes processor time, and none of it may fall into
+a measurement.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from culvert.journal.record import Metric, Status, TrialRecord
+from culvert.plan.plan import Trial
+from culvert.report.labels import Labels
+from culvert.report.numbers import scale_for
+
+STYLES = {
+    Status.OK: "green",
+    Status.INVALID: "yellow",
+    Status.FAILED: "red",
+    Status.UNSUPPORTED: "dim",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A trial and where it stands in the run."""
+
+    trial: Trial
+    number: int
+    total: int
+    remaining_s: float
+
+
+class Progress(Protocol):
+    """Told of each trial before and after."""
+
+    def begin(self, step: Step) -> None:
+        """A trial is about to start."""
+
+    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+        """A trial has ended; ``headline`` is its main figure."""
+
+
+class Silent:
+    """Shows nothing (``--json``)."""
+
+    def begin(self, step: Step) -> None:
+        """Nothing."""
+
+    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+        """Nothing."""
+
+
+class Lines:
+    """One line a trial, for logs and pipes."""
+
+    def __init__(self, console: Console, labels: Labels) -> None:
+        self._console = console
+        self._labels = labels
+
+    def begin(self, step: Step) -> None:
+        """Nothing: the line comes when there is something to say."""
+
+    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+        """The trial, its status, and its main figure or the reason."""
+        what = with_unit(headline.value, headline.unit) if headline else record.reason
+        counter = f"{step.number:>{len(str(step.total))}}/{step.total}"
+        cell = cell_label(self._labels, step.trial)
+        self._console.print(
+            f"{counter}  block {step.trial.block}  {cell}  {record.status}  {what}",
+            highlight=False,
+            markup=False,
+        )
+
+
+class Screen:
+    """A live table: what runs, how long yet, the figures so far. A context manager."""
+
+    def __init__(self, console: Console, title: str, labels: Labels) -> None:
+        self._title = title
+        self._labels = labels
+        self._figures: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._units: dict[str, str] = {}
+        self._counts: dict[Status, int] = dict.fromkeys(Status, 0)
+        self._last_problem: Text | None = None
+        self._begun = time.monotonic()
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Screen:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.__exit__(None, None, None)
+
+    def begin(self, step: Step) -> None:
+        """Draw, then keep still until the trial has ended."""
+        self._figures[step.trial.cell.vpn]  # a row from the start
+        bar = ProgressBar(total=step.total, completed=step.number - 1, width=40)
+        now = Text.assemble(
+            ("now  ", "dim"),
+            (cell_label(self._labels, step.trial), "bold"),
+            f"   block {step.trial.block}, trial {step.number} of {step.total}",
+            (f"   about {clock(step.remaining_s)} to go", "cyan"),
+            (f"   {clock(time.monotonic() - self._begun)} so far", "dim"),
+        )
+        parts: list[RenderableType] = [Text(self._title, style="bold"), bar, now, self._table()]
+        if self._last_problem is not None:
+            parts.append(self._last_problem)
+        self._live.update(Group(*parts), refresh=True)
+
+    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+        """Keep the figure for the next drawing."""
+        self._counts[record.status] += 1
+        if headline is not None:
+            column = measurement_label(self._labels, step.trial)
+            self._units[column] = headline.unit
+            self._figures[step.trial.cell.vpn][column].append(headline.value)
+        elif record.status is not Status.UNSUPPORTED:
+            self._last_problem = Text(
+                f"{cell_label(self._labels, step.trial)}: {record.status}: {record.reason}",
+                style=STYLES[record.status],
+            )
+
+    def _table(self) -> Table:
+        columns = sorted(self._units)
+        table = Table(box=None, padding=(0, 2, 0, 0), caption=self._status_line())
+        table.add_column("median so far", style="dim")
+        for column in columns:
+            table.add_column(column, justify="right")
+        for vpn in sorted(self._figures, key=lambda name: (name != "none", name)):
+            cells = [
+                f"{with_unit(statistics.median(values), self._units[column])} ({len(values)})"
+                if (values := self._figures[vpn].get(column))
+                else "-"
+                for column in columns
+            ]
+            table.add_row(vpn, *cells)
+        return table
+
+    def _status_line(self) -> Text:
+        return Text("  ").join(
+            Text(f"{count} {status}", style=STYLES[status])
+            for status, count in self._counts.items()
+            if count
+        )
+
+
+def cell_label(labels: Labels, trial: Trial) -> str:
+    """The VPN and the measurement."""
+    return f"{trial.cell.vpn}  {measurement_label(labels, trial)}"
+
+
+def measurement_label(labels: Labels, trial: Trial) -> str:
+    """The measurement and what tells it apart from its neighbours in the study."""
+    return labels.cell(trial.cell.condition, trial.cell.measurement, trial.cell.parameters)
+
+
+def with_unit(value: float, unit: str) -> str:
+    """One figure with the unit that suits it."""
+    return scale_for(unit, [value]).text(value)
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, such as 4:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"

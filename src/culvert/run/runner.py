@@ -1,0 +1,197 @@
+"""Runs the plan of a study: trial after trial into the journal."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from culvert.errors import CulvertError, NotPossible
+from culvert.journal.journal import Journal
+from culvert.journal.record import Status, TrialRecord
+from culvert.plan.cells import Cell
+from culvert.plan.plan import Plan, Trial
+from culvert.plan.schedule import Schedule
+from culvert.run.execution import Execution, Finding, LabFactory
+from culvert.run.progress import Progress, Step
+from culvert.study.catalogue import Catalogue
+from culvert.study.study import Study
+from culvert.vpns import registry
+
+OVERHEAD_S = 0.8
+"""Seconds that a trial takes beside its measuring: lab, tunnel, proof and taking down."""
+GIVE_UP_AFTER = 3
+"""Failures in a row of one VPN, after which it is not tried again in this run."""
+
+
+@dataclass
+class Tally:
+    """What came of a run."""
+
+    statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    measuring_s: float = 0.0
+    elapsed_s: float = 0.0
+    stopped: str = ""
+
+    @property
+    def measuring_share(self) -> float:
+        """Part of the time that was spent measuring, 0 to 1."""
+        return self.measuring_s / self.elapsed_s if self.elapsed_s else 0.0
+
+    @property
+    def clean(self) -> bool:
+        """True if nothing failed or is invalid."""
+        return not (self.statuses[Status.FAILED] or self.statuses[Status.INVALID])
+
+
+class Runner:
+    """One run. ``make_lab`` builds a lab for a trial; ``cores`` are the machine's CPUs."""
+
+    def __init__(
+        self,
+        study: Study,
+        plan: Plan,
+        journal: Journal,
+        catalogue: Catalogue,
+        *,
+        make_lab: LabFactory,
+        cores: Sequence[tuple[int, ...]],
+        progress: Progress,
+    ) -> None:
+        self._study = study
+        self._plan = plan
+        self._journal = journal
+        self._catalogue = catalogue
+        self._make_lab = make_lab
+        self._cores = cores
+        self._progress = progress
+        self._known_max_size: dict[str, int] = {}
+        self._failures: dict[str, list[str]] = defaultdict(list)
+        self._values: dict[str, list[float]] = defaultdict(list)
+
+    def run(self) -> Tally:
+        """Measure what the journal does not hold yet.
+
+        Raises JournalError if a trial cannot be written, NotPossible if this machine can build no
+        lab at all; what was measured before stays in the journal.
+        """
+        done = self._journal.done()
+        earlier_s = self._recall(done)
+        begun = time.monotonic()
+        tally = Tally()
+        schedule = Schedule(
+            self._plan,
+            done,
+            elapsed_s=lambda: earlier_s + time.monotonic() - begun,
+            values=lambda: self._values,
+        )
+        total = len(self._plan.cells) * (self._plan.max_blocks or 0)
+        number = len(done)
+        for trial in schedule:
+            number += 1
+            step = Step(trial, number, max(total, number), self._remaining_s(total - number + 1))
+            self._progress.begin(step)
+            record = self._one(trial)
+            self._journal.record(record)
+            self._note(step, record, tally)
+            if self._plan.pause_s:
+                time.sleep(self._plan.pause_s)  # the study asked for it
+        tally.elapsed_s = time.monotonic() - begun
+        tally.stopped = str(schedule.decision.reason)
+        return tally
+
+    def expected_s(self, cell: Cell) -> float:
+        """Seconds that a trial of the cell is expected to take, its overhead included."""
+        measurement = self._catalogue.measurements[cell.measurement]
+        parameters = self._catalogue.parameters(cell.measurement, cell.parameters)
+        seconds: float = measurement.estimate_s(parameters)
+        return seconds + OVERHEAD_S
+
+    def _one(self, trial: Trial) -> TrialRecord:
+        started_at, begun = datetime.now(UTC), time.monotonic()
+        finding = self._given_up(trial.cell.vpn) or self._execute(trial.cell)
+        if finding.status is Status.FAILED:
+            self._failures[trial.cell.vpn].append(finding.reason)
+        elif finding.status is Status.OK:
+            self._failures[trial.cell.vpn].clear()
+        return TrialRecord(
+            block=trial.block,
+            position=trial.position,
+            cell_key=trial.cell.key,
+            vpn=trial.cell.vpn,
+            version=finding.version,
+            condition=trial.cell.condition,
+            measurement=trial.cell.measurement,
+            parameters=trial.cell.parameters,
+            status=finding.status,
+            reason=finding.reason,
+            remedy=finding.remedy,
+            started_at=started_at,
+            duration_s=time.monotonic() - begun,
+            measuring_s=finding.measuring_s,
+            evidence=finding.evidence.as_json(),
+            metrics=finding.outcome.metrics,
+            series=finding.outcome.series,
+            histograms=finding.outcome.histograms,
+        )
+
+    def _execute(self, cell: Cell) -> Finding:
+        try:
+            execution = Execution(
+                registry.create(registry.parse(cell.vpn)),
+                self._study.lab_spec(cell.condition, self._cores),
+                self._catalogue.measurements[cell.measurement](),
+                self._catalogue.parameters(cell.measurement, cell.parameters),
+                self._make_lab,
+                self._known_max_size,
+            )
+        except NotPossible as error:
+            return Finding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
+        except CulvertError as error:
+            return Finding(Status.FAILED, reason=str(error), remedy=error.remedy)
+        return execution.execute()
+
+    def _given_up(self, vpn: str) -> Finding | None:
+        reasons = self._failures[vpn]
+        if len(reasons) < GIVE_UP_AFTER:
+            return None
+        return Finding(
+            Status.FAILED,
+            reason=f"not tried: {vpn} failed {len(reasons)} times in a row, last: {reasons[-1]}",
+            remedy="remove the cause, then run again with --resume in a new directory",
+        )
+
+    def _note(self, step: Step, record: TrialRecord, tally: Tally) -> None:
+        tally.statuses[record.status] += 1
+        tally.measuring_s += record.measuring_s
+        headline = None
+        if record.status is Status.OK:
+            wanted = self._catalogue.measurements[record.measurement].headline
+            headline = next((metric for metric in record.metrics if metric.name == wanted), None)
+        if headline is not None:
+            self._values[record.cell_key].append(headline.value)
+        self._progress.end(step, record, headline)
+
+    def _remaining_s(self, trials: int) -> float:
+        cells = self._plan.cells
+        return max(trials, 1) * sum(self.expected_s(cell) for cell in cells) / len(cells)
+
+    def _recall(self, done: set[tuple[int, str]]) -> float:
+        """Take up the figures of an interrupted run; seconds that it took."""
+        if not done:
+            return 0.0
+        wanted = {kind: m.headline for kind, m in self._catalogue.measurements.items()}
+        keys = {self._identity(cell): cell.key for cell in self._plan.cells}
+        for row in self._journal.rows().iter_rows(named=True):
+            key = keys.get((row["vpn"], row["condition"], row["measurement"], row["parameters"]))
+            counts = row["status"] == Status.OK and row["metric"] == wanted[row["measurement"]]
+            if key is not None and counts:
+                self._values[key].append(row["value"])
+        seconds = self._journal.trials()["duration_s"].sum()
+        return float(seconds or 0.0)
+
+    @staticmethod
+    def _identity(cell: Cell) -> tuple[str, str, str, str]:
+        return cell.vpn, cell.condition, cell.measurement, cell.parameters

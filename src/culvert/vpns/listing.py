@@ -1,0 +1,81 @@
+"""What ``culvert vpns`` shows: every variant, and whether it can run here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+
+from culvert.errors import CulvertError
+from culvert.vpns import registry
+
+
+@dataclass(frozen=True)
+class Row:
+    """One variant. ``missing`` is empty where it can run; ``version`` then names the program."""
+
+    vpn: str
+    summary: str
+    data_path: str
+    options: dict[str, str]
+    facts: dict[str, str]
+    version: str | None
+    missing: list[dict[str, str]]
+
+    @property
+    def ready(self) -> bool:
+        """True if it can run here."""
+        return not self.missing
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**asdict(self), "ready": self.ready}
+
+
+def list_vpns() -> list[Row]:
+    """Every variant of every driver; a driver that is broken has one row that says why."""
+    rows = [_row(vpn_id) for vpn_id in registry.all_variants()]
+    for name, error in registry.installed().broken.items():
+        why = {"what": str(error), "remedy": error.remedy}
+        rows.append(Row(name, "a driver that cannot be used", "", {}, {}, None, [why]))
+    return rows
+
+
+def _row(vpn_id: registry.VpnId) -> Row:
+    vpn = registry.create(vpn_id)
+    missing = [{"what": each.what, "remedy": each.remedy} for each in vpn.missing()]
+    version = None
+    if not missing:
+        try:
+            version = vpn.version()
+        except CulvertError as error:
+            missing = [{"what": str(error), "remedy": error.remedy}]
+    return Row(
+        str(vpn_id),
+        vpn.variant.summary,
+        str(vpn.data_path),
+        dict(vpn.options),
+        dict(vpn.variant.facts),
+        version,
+        missing,
+    )
+
+
+def table(rows: list[Row]) -> Table:
+    """For people."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("VPN", "here", "data path", "options", "version, or what is missing"):
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        detail = row.version or ""
+        if row.missing:
+            detail = "; ".join(f"{each['what']} ({each['remedy']})" for each in row.missing)
+        shown.add_row(
+            row.vpn,
+            "[green]ready[/]" if row.ready else "[yellow]missing[/]",
+            row.data_path,
+            " ".join(f"+{option}" for option in row.options),
+            detail,
+        )
+    return shown
