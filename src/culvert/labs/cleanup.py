@@ -6,6 +6,7 @@ environment or are in one of its namespaces, the rest is found by name (``culver
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -94,15 +95,24 @@ def _remove(leftover: Leftover) -> None:
             _kill(leftover)
         case LeftoverKind.NAMESPACE:
             while path.exists():
-                with suppress(OSError):  # not mounted yet: the run was killed in between
-                    syscalls.unmount(path)
+                _unmount(path)  # a run that was killed in between has not mounted it yet
                 path.unlink(missing_ok=True)
         case LeftoverKind.MOUNT:
-            syscalls.unmount(path)
+            _unmount(path)
         case LeftoverKind.DIRECTORY:
-            shutil.rmtree(path, ignore_errors=not path.exists())
+            with suppress(FileNotFoundError):
+                shutil.rmtree(path)
         case LeftoverKind.OWNER:
             owner.release(leftover.run_id)
+
+
+def _unmount(path: Path) -> None:
+    """Unmount it; no error if nothing is mounted there (any more)."""
+    try:
+        syscalls.unmount(path)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOENT):
+            raise
 
 
 def _kill(process: Leftover) -> None:

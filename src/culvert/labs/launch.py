@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,21 +45,19 @@ class Launcher:
         self,
         argv: Sequence[str],
         *,
-        in_thread: Callable[[Callable[[], subprocess.Popen[bytes]]], subprocess.Popen[bytes]],
         stdin: Stream,
         stdout: Stream,
         stderr: Stream,
         env: Mapping[str, str] | None = None,
     ) -> Started:
-        """Start it; returns once it has been executed.
+        """Start it; returns once it has been executed. It dies with the calling *thread*.
 
-        ``in_thread`` runs the start in the thread with which the program is to die. Raises
-        NotPossible if there is no such program, LabError if it could not be executed.
+        Raises NotPossible if there is no such program, LabError if it could not be executed.
         """
         reader, writer = os.pipe2(os.O_CLOEXEC)
         try:
-            popen = in_thread(
-                lambda: subprocess.Popen(
+            try:
+                popen = subprocess.Popen(
                     self.command(argv, stamp_fd=writer),
                     stdin=stdin,
                     stdout=stdout,
@@ -68,14 +66,11 @@ class Launcher:
                     pass_fds=(writer,),
                     cwd="/",
                 )
-            )
-            os.close(writer)
-            writer = -1
+            finally:
+                os.close(writer)
             return _await_execution(popen, reader, argv[0])
         finally:
             os.close(reader)
-            if writer >= 0:
-                os.close(writer)
 
 
 @dataclass(frozen=True)
@@ -87,14 +82,10 @@ class Started:
 
 
 def _await_execution(popen: subprocess.Popen[bytes], reader: int, program: str) -> Started:
-    try:
-        report = _read_to_end(reader, time.monotonic() + START_DEADLINE_S)
-    except BaseException:
-        discard(popen)
-        raise
+    report = _read_to_end(reader, time.monotonic() + START_DEADLINE_S)
     if len(report) == _STAMP.size:
         return Started(popen, _STAMP.unpack(report)[0])
-    discard(popen)
+    _discard(popen)
     reason = report.partition(_FAILED)[2].decode(errors="replace").strip()
     if popen.returncode == 127:
         raise NotPossible(program, "there is no such program", f"install {program}")
@@ -120,9 +111,8 @@ def _read_to_end(reader: int, deadline: float) -> bytes:
         report += chunk
 
 
-def discard(popen: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, reap it, close its pipes."""
-    with suppress(ProcessLookupError):
+def _discard(popen: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(popen.pid, signal.SIGKILL)
     popen.kill()
     popen.wait()

@@ -56,9 +56,7 @@ class NetnsLab(Lab):
         _require_root()
         self._remove_dead_namesake()
         try:
-            owner.claim(self.run_id)
-            self._claimed = True
-            atexit.register(self.close)
+            to_its_end(self._claim)
             self._make()
         except OSError as error:
             self.close()
@@ -71,7 +69,12 @@ class NetnsLab(Lab):
         """End every process on the nodes, remove nodes, links and directories. Idempotent."""
         if self._claimed:
             to_its_end(self._close)
-        atexit.unregister(self.close)
+
+    def _claim(self) -> None:
+        owner.claim(self.run_id)
+        self._claimed = True
+        # Not close(): no thread can be started that late.
+        atexit.register(self._close)
 
     def _make(self) -> None:
         directory = run_directory(self.run_id)
@@ -97,6 +100,7 @@ class NetnsLab(Lab):
         )
 
     def _close(self) -> None:
+        atexit.unregister(self._close)
         for node in self.nodes.values():
             node.close()
         cleanup.remove_run(self.run_id)

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from culvert import tools
-from culvert.errors import DeadlineExceeded, LabError, UsageError
+from culvert.errors import LabError, UsageError
 from culvert.labs import links, offloads, sysctls
 from culvert.labs.base import Attachment, Completed, LinkState, Node, Process
 from culvert.labs.inside import NamespaceThread
-from culvert.labs.launch import Launcher, Started, discard
+from culvert.labs.launch import Launcher
 from culvert.labs.places import RUN_VARIABLE, namespace_path, run_directory
 from culvert.labs.process import LocalProcess
 from culvert.labs.view import NodeView
 
 T = TypeVar("T")
 
-KEEP_ENVIRONMENT = ("HOME", "USER", "TZ", "TERM")
+KEEP_ENVIRONMENT = ("TZ", "TERM")
 """What a program on a node inherits; the rest of our environment is none of its business."""
 
 
@@ -63,10 +63,10 @@ class NetnsNode(Node):
 
     def close(self) -> None:
         """Kill what was spawned, leave the namespace. What is in files stays. Idempotent."""
+        self.namespace.close()  # first: afterwards nothing new is started
         for process in self._processes:
             process.stop(grace_s=0)
         self._processes.clear()
-        self.namespace.close()
 
     # -- programs ----------------------------------------------------------------------------------
 
@@ -82,16 +82,15 @@ class NetnsNode(Node):
         log = self.directory / "logs" / f"{name}.log"
         log.unlink(missing_ok=True)  # an earlier process of that name may still write to its own
         with log.open("xb") as sink:
-            started = self._start(
+            return self._start(
                 argv,
+                name=name,
+                log=log,
                 stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
                 stdout=subprocess.PIPE if pipes else sink.fileno(),
                 stderr=sink.fileno(),
                 env=env,
             )
-        process = LocalProcess(name, started, log)
-        self._processes.append(process)
-        return process
 
     def run(
         self,
@@ -103,27 +102,25 @@ class NetnsNode(Node):
         check: bool = True,
     ) -> Completed:
         """Run a program to its end; raises LabError if ``check`` and it fails."""
-        popen = self._start(
+        process = self._start(
             argv,
+            name=f"{argv[0]} on node {self.name}",
+            log=Path(os.devnull),
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=env,
-        ).popen
+        )
         try:
             given = None if stdin is None else stdin.encode()
-            out, err = popen.communicate(given, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            raise DeadlineExceeded(
-                f"{argv[0]} on node {self.name}",
-                f"did not end within {timeout_s:g} s",
-                "see whether it waits for something that is not there",
-            ) from None
+            out, err = process.communicate(given, timeout_s=timeout_s)
         finally:
-            discard(popen)
+            process.stop(grace_s=0)
+            self._processes.remove(process)
+        code = process.returncode()
         done = Completed(
             tuple(argv),
-            popen.returncode,
+            -1 if code is None else code,
             out.decode(errors="replace"),
             err.decode(errors="replace"),
         )
@@ -207,28 +204,34 @@ class NetnsNode(Node):
         self,
         argv: Sequence[str],
         *,
+        name: str,
+        log: Path,
         stdin: int,
         stdout: int,
         stderr: int,
         env: Mapping[str, str] | None,
-    ) -> Started:
-        if self._launcher is None:
+    ) -> LocalProcess:
+        launcher = self._launcher
+        if launcher is None:
             raise LabError(f"node {self.name}", "is not open", "open the lab first")
         program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
-        return self._launcher.start(
-            [str(program), *argv[1:]],
-            in_thread=self.namespace.call,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env=env,
-        )
+
+        def start() -> LocalProcess:
+            words = [str(program), *argv[1:]]
+            started = launcher.start(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
+            process = LocalProcess(name, started, log)
+            self._processes.append(process)  # here, so that an interrupted caller can't lose it
+            return process
+
+        # In the node's thread: it lives as long as the lab, and programs die with their thread.
+        return self.namespace.call(start)
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEEP_ENVIRONMENT if name in os.environ}
         return {
             **kept,
             "PATH": tools.search_path(),
+            "HOME": str(self.directory),
             "LC_ALL": "C.UTF-8",
             RUN_VARIABLE: self._run_id,
             "CULVERT_NODE": self.name,

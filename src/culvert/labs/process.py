@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from culvert.errors import LabError
+from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.base import Process
 from culvert.labs.launch import Started
 from culvert.waiting import wait_until
@@ -53,7 +53,27 @@ class LocalProcess(Process):
 
     def returncode(self) -> int | None:
         """Exit code, negative for a signal, None while it runs."""
-        return self._popen.poll()
+        with self._lock:
+            if self._popen.returncode is not None:
+                return self._popen.returncode
+            # Not reaped before stop(): until then its number, and its group's, stay its own.
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            ended = os.waitid(os.P_PIDFD, self._pidfd, options)
+            if ended is None:
+                return None
+            return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def communicate(self, given: bytes | None, *, timeout_s: float) -> tuple[bytes, bytes]:
+        """Give it standard input, return standard output and error once it has closed them and
+        ended; raises DeadlineExceeded. For processes whose streams are all pipes."""
+        try:
+            return self._popen.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise DeadlineExceeded(
+                self.name,
+                f"did not end within {timeout_s:g} s",
+                "see whether it waits for something that is not there",
+            ) from None
 
     def wait(self, *, deadline_s: float) -> int | None:
         """Its exit code, or None if it still runs after ``deadline_s`` seconds."""
@@ -65,20 +85,29 @@ class LocalProcess(Process):
         with self._lock:
             if self._pidfd < 0:
                 return
-            if grace_s > 0 and self._popen.returncode is None and not self._exited(0):
-                self._signal(signal.SIGTERM)
-                self._exited(grace_s)
-            # Also when the leader has ended: others of its group may not have. Before it is
-            # reaped, because until then nobody else can have its number.
-            self._signal(signal.SIGKILL)
-            self._popen.wait()
-            self._await_group()
+            if self._popen.returncode is None:
+                self._end_group(grace_s)
             os.close(self._pidfd)
             self._pidfd = -1
-            for pipe in (self._popen.stdin, self._popen.stdout):
+            for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
                 if pipe is not None:
                     with suppress(OSError):  # unsent bytes for a reader that is gone
                         pipe.close()
+
+    def _end_group(self, grace_s: float) -> None:
+        if grace_s > 0 and not self._exited(0):
+            self._signal(signal.SIGTERM)
+            self._exited(grace_s)
+        # Also when the leader has ended: others of its group may not have. And before it is
+        # reaped: until then nobody else can have its number.
+        self._signal(signal.SIGKILL)
+        self._popen.wait()
+        wait_until(
+            lambda: not _group_alive(self.pid),
+            what=f"the end of {self.name}'s process group",
+            deadline_s=GONE_DEADLINE_S,
+            remedy="a process in it does not end after SIGKILL: see its state with ps",
+        )
 
     def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
         if pipe is None:
@@ -101,14 +130,6 @@ class LocalProcess(Process):
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
-
-    def _await_group(self) -> None:
-        wait_until(
-            lambda: not _group_alive(self.pid),
-            what=f"the end of {self.name}'s process group",
-            deadline_s=GONE_DEADLINE_S,
-            remedy="a process in it does not end after SIGKILL: see its state with ps",
-        )
 
 
 def _group_alive(group: int) -> bool:

@@ -14,6 +14,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.inside import NamespaceThread
+from culvert.labs.links import index_of
 
 ETHERNET_HEADER_BYTES = 14
 BURST_S = 0.002
@@ -52,7 +53,7 @@ def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
     """Put the bucket on what the device sends; raises NotPossible without tbf in the kernel."""
 
     def add(netlink: Any) -> None:
-        index = netlink.link_lookup(ifname=device)[0]
+        index = index_of(netlink, device)
         netlink.tc(
             "add",
             "tbf",
