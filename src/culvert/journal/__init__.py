@@ -1,0 +1,1 @@
+"""The journal: everything that a run measured, in one SQLite file."""

@@ -1,0 +1,63 @@
+"""How values become columns and columns become values."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def json_text(value: object) -> str:
+    """Compact JSON with sorted keys; figures that JSON does not have (NaN) become null."""
+    return json.dumps(_finite(value), sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def pack_int64(values: Sequence[int]) -> bytes:
+    """Little-endian int64, zlib."""
+    return zlib.compress(np.asarray(values, dtype="<i8").tobytes())
+
+
+def unpack_int64(blob: bytes) -> NDArray[np.int64]:
+    """What ``pack_int64`` packed."""
+    return np.frombuffer(zlib.decompress(blob), dtype="<i8").astype(np.int64)
+
+
+def pack_float64(values: Sequence[float]) -> bytes:
+    """Little-endian IEEE 754 binary64, zlib."""
+    return zlib.compress(np.asarray(values, dtype="<f8").tobytes())
+
+
+def unpack_float64(blob: bytes) -> NDArray[np.float64]:
+    """What ``pack_float64`` packed."""
+    return np.frombuffer(zlib.decompress(blob), dtype="<f8").astype(np.float64)
+
+
+def utc_text(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds, so that text sorts as time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def now_text() -> str:
+    """This moment as ``utc_text``."""
+    return utc_text(datetime.now(UTC))
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON column."""
+    return json.loads(text)

@@ -1,0 +1,109 @@
+"""The rows of a journal as Parquet, CSV or JSON, in a file or on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from culvert.errors import UsageError
+
+_CHUNK = 10_000
+
+
+class Format(StrEnum):
+    """What an export can be written as."""
+
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
+    """Write ``Journal.rows()``.
+
+    ``target`` None is standard output. A file appears whole or not at all. In JSON, ``parameters``
+    and ``labels`` are objects; elsewhere they are JSON text. Raises UsageError.
+    """
+    write = _WRITERS[format]
+    if target is None:
+        _to_stdout(rows, format, write)
+    else:
+        _to_file(rows, target, write)
+
+
+def _to_stdout(
+    rows: pl.DataFrame, format: Format, write: Callable[[pl.DataFrame, IO[bytes]], None]
+) -> None:
+    if format is Format.PARQUET and sys.stdout.isatty():
+        raise UsageError(
+            "standard output", "Parquet is not text for a terminal", "add -o FILE, or redirect it"
+        )
+    try:
+        write(rows, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has enough. Python would complain once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise _unwritten("standard output", error) from error
+
+
+def _to_file(
+    rows: pl.DataFrame, target: Path, write: Callable[[pl.DataFrame, IO[bytes]], None]
+) -> None:
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        try:
+            with part.open("xb") as file:
+                write(rows, file)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritten(str(target), error) from error
+
+
+def _unwritten(what: str, error: OSError) -> UsageError:
+    return UsageError(
+        what, f"it cannot be written: {error.strerror}", "choose another place, or free some space"
+    )
+
+
+def _json(rows: pl.DataFrame, out: IO[bytes]) -> None:
+    out.write(b"[")
+    before = b"\n"
+    for part in rows.iter_slices(_CHUNK):
+        for row in part.iter_rows(named=True):
+            row["parameters"] = _parsed(row["parameters"])
+            row["labels"] = _parsed(row["labels"])
+            out.write(before + json.dumps(row, ensure_ascii=False).encode())
+            before = b",\n"
+    out.write(b"\n]\n")
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
+    rows.write_csv(out)
+
+
+def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:
+    rows.write_parquet(out)
+
+
+_WRITERS: dict[Format, Callable[[pl.DataFrame, IO[bytes]], None]] = {
+    Format.JSON: _json,
+    Format.CSV: _csv,
+    Format.PARQUET: _parquet,
+}

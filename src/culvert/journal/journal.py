@@ -1,0 +1,373 @@
+"""The journal: a directory with an SQLite file that holds a run and all its trials.
+
+One transaction a trial, on disk when ``record`` returns (WAL, synchronous=FULL): whatever kills the
+run, at most the trial in flight is lost. One run writes at a time; any number of readers may look.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from culvert.errors import JournalError, UsageError
+from culvert.journal import frames
+from culvert.journal.checksum import Checksum, checksum
+from culvert.journal.codec import from_json, json_text, now_text
+from culvert.journal.differences import differences
+from culvert.journal.lock import JournalLock
+from culvert.journal.record import InstallRecord, RunHead, TrialRecord
+from culvert.journal.rows import child_rows, install_row, run_row, trial_row
+from culvert.journal.schema import (
+    APPLICATION_ID,
+    CHILDREN,
+    ENDING,
+    INSTALL,
+    RUN,
+    SCHEMA_VERSION,
+    SESSION,
+    TABLES,
+    TRIAL,
+    insert,
+)
+from culvert.journal.trouble import explained
+from culvert.journal.verify import verify, verify_magic
+
+FILE = "journal.sqlite"
+
+
+class Journal:
+    """A context manager; leaving closes it. Made by ``create``, ``resume`` and ``open``."""
+
+    def __init__(self, path: Path, lock: JournalLock | None) -> None:
+        self.path = path
+        self._lock = lock
+        self._session: int | None = None
+        with explained(path):
+            self._sql = _connect(path, write=lock is not None)
+
+    # -- making ------------------------------------------------------------------------------------
+
+    @classmethod
+    def exists(cls, directory: Path) -> bool:
+        """Whether the directory holds a journal, whole or not."""
+        return (directory / FILE).exists()
+
+    @classmethod
+    def create(cls, directory: Path, head: RunHead) -> Journal:
+        """Begin a journal, and its first session.
+
+        Raises JournalError if there is one already, or the directory cannot be written to.
+        """
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(
+                str(directory), f"it cannot be made: {error.strerror}", "choose another --out"
+            ) from error
+        lock = JournalLock(directory)
+        try:
+            path = directory / FILE
+            if path.exists():
+                raise JournalError(
+                    str(directory),
+                    "it holds a journal already",
+                    "go on with it by --resume, or choose another --out",
+                )
+            with explained(path):
+                _make_file(path, head)
+            return cls._begin(path, lock, head)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def resume(cls, directory: Path, head: RunHead) -> Journal:
+        """Open a journal to go on with the same study on the same lab, in a new session.
+
+        Raises UsageError that says what differs; JournalError for a journal that is not whole.
+        """
+        path = directory / FILE
+        verify_magic(path)
+        lock = JournalLock(directory)
+        try:
+            _verify_file(path)
+            with cls.open(directory) as journal:
+                _refuse_other(journal, head)
+            return cls._begin(path, lock, head)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(cls, directory: Path, *, write: bool = False) -> Journal:
+        """Open a journal to read it; ``write`` to add to it without a new session.
+
+        Raises JournalError, and changes nothing, if it is missing, corrupt, too new, or (to write)
+        locked by another run.
+        """
+        path = directory / FILE
+        verify_magic(path)
+        lock = JournalLock(directory) if write else None
+        try:
+            _verify_file(path)
+            journal = cls(path, lock)
+            if write:
+                journal._session = journal._latest_session()
+            return journal
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    @classmethod
+    def _begin(cls, path: Path, lock: JournalLock, head: RunHead) -> Journal:
+        journal = cls(path, lock)
+        try:
+            row = (now_text(), head.culvert_version, json_text(head.environment))
+            with journal._transaction():
+                journal._session = journal._insert("session", SESSION, row)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    def close(self) -> None:
+        """Close the file and let others write."""
+        try:
+            self._sql.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def record(self, trial: TrialRecord) -> int:
+        """Keep a trial; return its id. On disk when this returns, or not at all (JournalError)."""
+        row = (self._writing(), *trial_row(trial))
+        children = child_rows(trial)
+        digest = Checksum(row)
+        for table in CHILDREN:
+            for child in children[table]:
+                digest.add(child)
+        with self._transaction():
+            cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest.hex()))
+            number = cursor.lastrowid
+            for table, columns in CHILDREN.items():
+                self._sql.executemany(
+                    insert(table, ("trial_id", *columns)),
+                    ((number, *child) for child in children[table]),
+                )
+        if number is None:
+            raise AssertionError("an INSERT gives a row id")
+        return number
+
+    def record_install(self, install: InstallRecord) -> None:
+        """Keep how a VPN was installed."""
+        self._writing()
+        with self._transaction():
+            self._insert("install", INSTALL, install_row(install))
+
+    def finish(self, reason: str) -> None:
+        """The session has ended as it should; ``reason`` tells why there are no more trials."""
+        session = self._writing()
+        with self._transaction():
+            self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
+            self._insert("ending", ENDING, (session, now_text(), reason))
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def done(self) -> set[tuple[int, str]]:
+        """Block and cell key of every trial, whatever its status."""
+        with explained(self.path):
+            return set(self._sql.execute("SELECT block, cell_key FROM trial"))
+
+    def trials(self) -> pl.DataFrame:
+        """One row a trial, in the order of measuring, warm-up blocks (block < 1) included.
+
+        Columns: study, trial, session, block, position, cell, vpn, version, condition, measurement,
+        parameters (JSON), status, reason, remedy, started_at (ISO 8601), duration_s, measuring_s,
+        evidence (JSON).
+        """
+        with explained(self.path):
+            return frames.trials(self._sql)
+
+    def rows(self) -> pl.DataFrame:
+        """One row per metric of each trial, without warm-up blocks.
+
+        Columns: study, block, trial, vpn, version, condition, measurement, parameters, metric,
+        labels, unit, value, status, reason. A trial without metrics has one row, metric null.
+        """
+        with explained(self.path):
+            return frames.rows(self._sql)
+
+    def histograms(self) -> pl.DataFrame:
+        """Columns: trial, name, unit, labels (JSON), hdr_v2 (base64)."""
+        with explained(self.path):
+            return frames.histograms(self._sql)
+
+    def series(self) -> pl.DataFrame:
+        """One row a series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
+        with explained(self.path):
+            return frames.series(self._sql)
+
+    def figures(self, headline: Mapping[str, str]) -> dict[str, list[float]]:
+        """Values by cell key of trials that are ok, in order, for the stopping rule.
+
+        ``headline`` names for each measurement the metric that must become precise. A cell whose
+        trials have no such metric has no entry.
+        """
+        found: dict[str, list[float]] = {}
+        with explained(self.path):
+            for measurement, metric in headline.items():
+                for key, value in self._sql.execute(
+                    "SELECT t.cell_key, m.value FROM trial t JOIN metric m ON m.trial_id = t.id "
+                    "WHERE t.measurement = ? AND m.metric = ? AND m.labels = '{}' "
+                    "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id",
+                    (measurement, metric),
+                ):
+                    found.setdefault(key, []).append(value)
+        return found
+
+    def measured_s(self) -> float:
+        """Seconds that all trials took, those of earlier sessions included."""
+        with explained(self.path):
+            (seconds,) = self._sql.execute("SELECT total(duration_s) FROM trial").fetchone()
+        return float(seconds)
+
+    def run(self) -> dict[str, Any]:
+        """What is known of the run.
+
+        Keys: study, title, toml, canonical, digest, seed, lab, culvert_version, environment (a
+        dict, of the first session), started_at, ended_at (of the last session; None if it did not
+        end as it should), ended_why, sessions and installs (lists of dicts).
+        """
+        with explained(self.path):
+            (row,) = frames.dicts(self._sql, "run", RUN)
+            installs = frames.dicts(self._sql, "install", INSTALL)
+            endings = {row["session_id"]: row for row in frames.dicts(self._sql, "ending", ENDING)}
+            sessions = frames.dicts(self._sql, "session", ("id", *SESSION))
+        for session in sessions:
+            ending = endings.get(session["id"], {})
+            session["environment"] = from_json(session["environment"])
+            session["ended_at"] = ending.get("ended_at")
+            session["ended_why"] = ending.get("reason")
+        for install in installs:
+            install["changed"], install["ok"] = bool(install["changed"]), bool(install["ok"])
+        last = sessions[-1] if sessions else {}
+        return row | {
+            "environment": from_json(row["environment"]),
+            "ended_at": last.get("ended_at"),
+            "ended_why": last.get("ended_why"),
+            "sessions": sessions,
+            "installs": installs,
+        }
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with explained(self.path):
+            self._sql.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._sql.execute("COMMIT")
+            except BaseException:
+                # After some errors (a full disk) SQLite has rolled back by itself.
+                if self._sql.in_transaction:
+                    self._sql.execute("ROLLBACK")
+                raise
+
+    def _insert(self, table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> int | None:
+        statement = insert(table, (*columns, "checksum"))
+        return self._sql.execute(statement, (*row, checksum(row))).lastrowid
+
+    def _latest_session(self) -> int | None:
+        with explained(self.path):
+            found = self._sql.execute("SELECT max(id) FROM session").fetchone()
+        return None if found[0] is None else int(found[0])
+
+    def _writing(self) -> int:
+        if self._session is None:
+            raise UsageError(str(self.path), "it is open for reading", "open it with write=True")
+        return self._session
+
+
+def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?mode={'rw' if write else 'ro'}"
+    # A reader of a WAL file needs its shared memory beside it. Where that cannot be made (a
+    # read-only medium), nobody writes either.
+    if not write and not os.access(path.parent, os.W_OK) and not _has_wal(path):
+        uri += "&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
+    connection.execute("PRAGMA foreign_keys = ON")
+    if write:
+        connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _has_wal(path: Path) -> bool:
+    wal = path.with_name(path.name + "-wal")
+    return wal.exists() and wal.stat().st_size > 0
+
+
+def _make_file(path: Path, head: RunHead) -> None:
+    """Write the tables and the run under another name, then rename: there is no half a journal."""
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    new.with_name(new.name + "-journal").unlink(missing_ok=True)
+    connection = sqlite3.connect(new, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.executescript(f"BEGIN; {TABLES} COMMIT;")
+        row = run_row(head, now_text())
+        connection.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+    new.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _verify_file(path: Path) -> None:
+    with explained(path):
+        connection = _connect(path, write=False)
+        try:
+            verify(connection, path)
+        finally:
+            connection.close()
+
+
+def _refuse_other(journal: Journal, head: RunHead) -> None:
+    run = journal.run()
+    if run["digest"] != head.digest:
+        found = differences(run["canonical"], head.canonical)
+        raise UsageError(
+            str(journal.path.parent),
+            f'its study "{run["study"]}" is not the one given: {found}',
+            "give the study as it was (it is in the journal), or choose another --out",
+        )
+    if run["lab"] != head.lab:
+        raise UsageError(
+            str(journal.path.parent),
+            f"it was measured on the lab {run['lab']}, not {head.lab}",
+            f"add --lab {run['lab']}, or choose another --out",
+        )

@@ -1,0 +1,158 @@
+"""What the journal keeps of a run and of each trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from culvert.errors import CulvertError
+
+
+class Status(StrEnum):
+    """What came of a trial. Each but OK carries a reason and a remedy."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    """Measured, but not proved: its figures do not count."""
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a trial. ``labels`` tell figures of one name apart (node, process ...)."""
+
+    name: str
+    unit: str
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise CulvertError(
+                f"metric {self.name}",
+                f"its value is {self.value}, which is not a figure",
+                "report it as a defect of the measurement",
+            )
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time: ``t_ns`` (CLOCK_MONOTONIC, or since the trial began) and as many values."""
+
+    name: str
+    unit: str
+    t_ns: Sequence[int]
+    values: Sequence[float]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.t_ns) != len(self.values):
+            raise CulvertError(
+                f"series {self.name}",
+                f"it has {len(self.t_ns)} times and {len(self.values)} values",
+                "report it as a defect of the measurement",
+            )
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """An HDR histogram, V2 encoding (compressed, base64), as HdrHistogram writes it."""
+
+    name: str
+    unit: str
+    hdr_v2: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One trial. Blocks and positions count from 1; warm-up blocks are 0, -1, ...
+
+    ``parameters`` is canonical JSON; ``evidence`` is what can be written as JSON.
+    """
+
+    block: int
+    position: int
+    cell_key: str
+    vpn: str
+    condition: str
+    measurement: str
+    parameters: str
+    status: Status
+    started_at: datetime
+    duration_s: float
+    measuring_s: float = 0.0
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Sequence[Metric] = ()
+    series: Sequence[Series] = ()
+    histograms: Sequence[Histogram] = ()
+
+
+@dataclass(frozen=True)
+class InstallRecord:
+    """How a VPN came onto the machine: the effort is a result."""
+
+    vpn: str
+    role: str
+    duration_s: float
+    changed: bool
+    ok: bool
+    version: str = ""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class StudyLike(Protocol):
+    """What the journal keeps of a study."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def title(self) -> str: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def text(self) -> str: ...  # noqa: D102
+    @property
+    def canonical(self) -> str: ...  # noqa: D102
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """What is known of a run before its first trial. ``environment`` can be written as JSON."""
+
+    study: str
+    title: str
+    toml: str
+    canonical: str
+    digest: str
+    seed: int
+    lab: str
+    culvert_version: str
+    environment: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, study: StudyLike, *, lab: str, culvert_version: str, environment: Mapping[str, Any]
+    ) -> RunHead:
+        """The head of a run of a study."""
+        return cls(
+            study=study.name,
+            title=study.title,
+            toml=study.text,
+            canonical=study.canonical,
+            digest=study.digest,
+            seed=study.seed,
+            lab=lab,
+            culvert_version=culvert_version,
+            environment=environment,
+        )

@@ -1,0 +1,143 @@
+"""The tables of the journal. docs/journal.md explains them to those who read them elsewhere.
+
+Every row of run, session, install and trial carries a checksum; that of a trial covers its metrics,
+series and histograms too, because SQLite notices torn pages but not changed bytes within a value.
+"""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x43_55_4C_56
+"""CULV in ASCII: tells a journal from other SQLite files (PRAGMA application_id)."""
+
+TABLES = """
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    study TEXT NOT NULL,
+    title TEXT NOT NULL,
+    toml TEXT NOT NULL,
+    canonical TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    lab TEXT NOT NULL,
+    culvert_version TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    checksum TEXT NOT NULL
+);
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    started_at TEXT NOT NULL,
+    culvert_version TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    checksum TEXT NOT NULL
+);
+CREATE TABLE ending (
+    session_id INTEGER PRIMARY KEY REFERENCES session (id),
+    ended_at TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    checksum TEXT NOT NULL
+);
+CREATE TABLE install (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    vpn TEXT NOT NULL,
+    role TEXT NOT NULL,
+    duration_s REAL NOT NULL,
+    changed INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    ok INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    checksum TEXT NOT NULL
+);
+CREATE TABLE trial (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id INTEGER NOT NULL REFERENCES session (id),
+    block INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    cell_key TEXT NOT NULL,
+    vpn TEXT NOT NULL,
+    version TEXT NOT NULL,
+    condition TEXT NOT NULL,
+    measurement TEXT NOT NULL,
+    parameters TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok', 'invalid', 'failed', 'unsupported')),
+    reason TEXT NOT NULL,
+    remedy TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    duration_s REAL NOT NULL,
+    measuring_s REAL NOT NULL,
+    evidence TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    UNIQUE (block, cell_key)
+);
+CREATE TABLE metric (
+    id INTEGER PRIMARY KEY,
+    trial_id INTEGER NOT NULL REFERENCES trial (id),
+    metric TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    value REAL NOT NULL,
+    labels TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE series (
+    id INTEGER PRIMARY KEY,
+    trial_id INTEGER NOT NULL REFERENCES trial (id),
+    name TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    labels TEXT NOT NULL DEFAULT '{}',
+    t_ns BLOB NOT NULL,
+    value BLOB NOT NULL
+);
+CREATE TABLE histogram (
+    id INTEGER PRIMARY KEY,
+    trial_id INTEGER NOT NULL REFERENCES trial (id),
+    name TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    labels TEXT NOT NULL DEFAULT '{}',
+    hdr_v2 TEXT NOT NULL
+);
+"""
+
+RUN = (
+    "study",
+    "title",
+    "toml",
+    "canonical",
+    "digest",
+    "seed",
+    "lab",
+    "culvert_version",
+    "environment",
+    "started_at",
+)
+SESSION = ("started_at", "culvert_version", "environment")
+ENDING = ("session_id", "ended_at", "reason")
+INSTALL = ("vpn", "role", "duration_s", "changed", "version", "ok", "at")
+TRIAL = (
+    "session_id",
+    "block",
+    "position",
+    "cell_key",
+    "vpn",
+    "version",
+    "condition",
+    "measurement",
+    "parameters",
+    "status",
+    "reason",
+    "remedy",
+    "started_at",
+    "duration_s",
+    "measuring_s",
+    "evidence",
+)
+METRIC = ("metric", "unit", "value", "labels")
+SERIES = ("name", "unit", "labels", "t_ns", "value")
+HISTOGRAM = ("name", "unit", "labels", "hdr_v2")
+CHILDREN = {"metric": METRIC, "series": SERIES, "histogram": HISTOGRAM}
+"""Tables of what belongs to a trial, in the order in which the checksum takes them."""
+
+
+def insert(table: str, columns: tuple[str, ...]) -> str:
+    """The statement that inserts a row of these columns."""
+    marks = ", ".join("?" for _ in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - constants

@@ -1,0 +1,74 @@
+"""From SQLite's errors to ours: what happened to the journal, and what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from culvert.errors import JournalError
+
+RECOVER = (
+    'keep the file and copy what can be read with: sqlite3 {path} ".recover" '
+    "| sqlite3 recovered.sqlite; measure into another directory"
+)
+
+
+def corrupt(path: Path, why: str) -> JournalError:
+    """The journal holds something that was not written to it."""
+    return JournalError(str(path), f"the journal is corrupt: {why}", RECOVER.format(path=path))
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Raise JournalError for what SQLite raises within."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explain(error, path) from error
+
+
+def _explain(error: sqlite3.Error, path: Path) -> JournalError:
+    # The low byte of an extended code is the primary one (https://sqlite.org/rescode.html).
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    for codes, what, why, remedy in _TROUBLES:
+        if code in codes:
+            place = path.parent if what == "directory" else path
+            return JournalError(str(place), why.format(error=error), remedy)
+    return corrupt(path, str(error))
+
+
+_TROUBLES = (
+    (
+        (sqlite3.SQLITE_FULL,),
+        "directory",
+        "the disk is full; what was measured before is kept",
+        "free some space, then go on with --resume",
+    ),
+    (
+        (sqlite3.SQLITE_IOERR,),
+        "directory",
+        "the disk failed ({error}); what was measured before is kept",
+        "check the disk and its free space, then go on with --resume",
+    ),
+    (
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+        "file",
+        "it cannot be opened: {error}",
+        "check the modes of file and directory",
+    ),
+    (
+        (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+        "file",
+        "another program has locked it",
+        "end that program, then go on with --resume",
+    ),
+    (
+        (sqlite3.SQLITE_CONSTRAINT,),
+        "file",
+        "it refuses a row: {error}",
+        "report it as a defect; what was measured before is kept",
+    ),
+)
+"""Primary result codes, the thing to name, the reason, the remedy. All others: corrupt."""

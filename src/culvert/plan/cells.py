@@ -1,0 +1,27 @@
+"""Cells: one VPN variant in one condition under one measurement with its parameters."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``parameters`` is canonical JSON, so that equal cells compare equal."""
+
+    vpn: str
+    condition: str
+    measurement: str
+    parameters: str
+
+    @cached_property
+    def key(self) -> str:
+        """Twelve hex digits that name the cell in every run, whatever the order."""
+        content = json.dumps([self.vpn, self.condition, self.measurement, self.parameters])
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return f"{self.vpn} {self.condition} {self.measurement} {self.parameters}"

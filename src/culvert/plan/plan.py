@@ -1,0 +1,157 @@
+"""The plan of a study: cells in random blocks.
+
+A block is one pass over all cells, the baseline among them, so that whatever drifts on the machine
+drifts for all of them alike. The order within a block depends on the seed and the block's number
+alone: a run that is resumed or extended keeps the order it would have had.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import count
+from typing import Literal
+
+from culvert.plan.cells import Cell
+from culvert.plan.stopping import MIN_BLOCKS
+from culvert.study.model import BASELINE, BlocksTable
+from culvert.study.rule import StopRule
+from culvert.study.study import Study
+
+Done = Collection[tuple[int, str]]
+"""Block and cell key of every trial that the journal holds."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution of a cell to come. Positions in a block count from 1."""
+
+    block: int
+    position: int
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a run takes: one block, at least, and at most. Seconds."""
+
+    block_s: float
+    min_s: float
+    max_s: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Blocks count from 1; warm-up blocks come before them: 0, -1, ..., the lowest first.
+
+    ``max_blocks`` None means that only ``budget_s`` ends the run.
+    """
+
+    cells: tuple[Cell, ...]
+    seed: int
+    order: Literal["random", "listed"] = "random"
+    min_blocks: int = 1
+    max_blocks: int | None = 1
+    rule: StopRule | None = None
+    budget_s: float | None = None
+    pause_s: float = 0.0
+    warmup_blocks: int = 0
+
+    @classmethod
+    def of(cls, study: Study) -> Plan:
+        """The plan that a study asks for."""
+        plan, blocks = study.file.plan, study.file.plan.blocks
+        base = cls(
+            cells=cells_of(study),
+            seed=plan.seed,
+            order=plan.order,
+            pause_s=plan.pause_s,
+            warmup_blocks=plan.warmup,
+        )
+        if not isinstance(blocks, BlocksTable):
+            return replace(base, min_blocks=blocks, max_blocks=blocks)
+        rule = None if blocks.until is None else StopRule.parse(blocks.until)
+        least = blocks.min or (MIN_BLOCKS if rule else 1)
+        if blocks.max is not None:
+            least = min(least, blocks.max)
+        return replace(
+            base,
+            min_blocks=least,
+            max_blocks=blocks.max,
+            rule=rule,
+            budget_s=blocks.budget_s,
+        )
+
+    def only(self, pattern: str) -> Plan:
+        """The plan of the cells that match; the baseline stays with what it is compared with.
+
+        ``pattern`` (``*`` and ``?`` as in a shell) is compared with the VPN, the condition and the
+        measurement of each cell. Raises nothing: a plan without cells has no trials.
+        """
+        matching = [cell for cell in self.cells if _matches(cell, pattern)]
+        compared = {(cell.condition, cell.measurement, cell.parameters) for cell in matching}
+        kept = tuple(
+            cell
+            for cell in self.cells
+            if cell in matching
+            or (
+                cell.vpn == BASELINE
+                and (cell.condition, cell.measurement, cell.parameters) in compared
+            )
+        )
+        return replace(self, cells=kept)
+
+    def block(self, number: int) -> tuple[Cell, ...]:
+        """All cells in the order of that block."""
+        if self.order == "listed":
+            return self.cells
+        # random.Random's shuffle is the same on every platform; a str seed goes through SHA-512,
+        # so that neighbouring blocks and seeds have nothing in common.
+        order = list(self.cells)
+        random.Random(f"{self.seed}/{number}").shuffle(order)  # noqa: S311 - not a secret
+        return tuple(order)
+
+    def block_numbers(self) -> Iterator[int]:
+        """Numbers of the blocks, warm-up first; endless if only a budget ends the run."""
+        for number in count(1 - self.warmup_blocks):
+            if self.max_blocks is not None and number > self.max_blocks:
+                return
+            yield number
+
+    def trials(self, done: Done = frozenset()) -> Iterator[Trial]:
+        """Every trial up to the last block that is not in ``done``."""
+        for number in self.block_numbers() if self.cells else ():
+            yield from self.missing(number, done)
+
+    def missing(self, number: int, done: Done) -> Iterator[Trial]:
+        """The trials of one block that are not in ``done``, in their places."""
+        for position, cell in enumerate(self.block(number), start=1):
+            if (number, cell.key) not in done:
+                yield Trial(number, position, cell)
+
+    def estimate(self, trial_s: Callable[[Cell], float]) -> Estimate:
+        """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead."""
+        block_s = sum(trial_s(cell) + self.pause_s for cell in self.cells)
+        budget_s = float("inf") if self.budget_s is None else self.budget_s
+        most = float("inf") if self.max_blocks is None else self.max_blocks + self.warmup_blocks
+        # Where no block has a cell, no number of blocks takes any time.
+        max_s = min(most * block_s, budget_s) if block_s else 0.0
+        min_s = (self.min_blocks + self.warmup_blocks) * block_s
+        return Estimate(block_s, min(min_s, max_s), max_s)
+
+
+def cells_of(study: Study) -> tuple[Cell, ...]:
+    """All cells of a study, in the order of the file."""
+    return tuple(
+        Cell(vpn, condition, one.kind, one.parameters)
+        for condition, measurements in study.requested.items()
+        for one in measurements
+        for vpn in study.vpns
+    )
+
+
+def _matches(cell: Cell, pattern: str) -> bool:
+    words: Sequence[str] = (cell.vpn, cell.condition, cell.measurement)
+    return any(fnmatchcase(word, pattern) for word in words)

@@ -1,0 +1,67 @@
+"""What a study can ask for: the measurements and VPNs that are installed as Python code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel
+
+from culvert.errors import UsageError
+
+GROUP = "culvert.measurements"
+
+
+class MeasurementType(Protocol):
+    """What the study needs of a measurement class: its name and the model of its parameters."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Parameters: ClassVar[type[BaseModel]]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """``canonical_vpn`` turns a VPN as a study writes it into its id (``name/variant+option``),
+    or raises UsageError with near matches."""
+
+    measurements: Mapping[str, MeasurementType]
+    canonical_vpn: Callable[[str], str]
+
+    def parameters(self, kind: str, canonical_json: str) -> BaseModel:
+        """The parameters of a cell as the measurement's own model."""
+        return self.measurements[kind].Parameters.model_validate_json(canonical_json)
+
+
+def installed_measurements() -> dict[str, Any]:
+    """Measurement classes by kind, from the entry points ``culvert.measurements``.
+
+    Raises UsageError that names the package whose measurement cannot be used.
+    """
+    found: dict[str, Any] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found[entry.name] = _load(entry)
+    return found
+
+
+def _load(entry: EntryPoint) -> Any:
+    origin = entry.dist.name if entry.dist is not None else entry.value
+    remedy = f"update or remove the package {origin}"
+    try:
+        measurement = entry.load()
+    except Exception as error:  # third-party code may raise anything while it is imported
+        raise UsageError(
+            f"measurement {entry.name}", f"{entry.value} cannot be loaded: {error}", remedy
+        ) from error
+    parameters = getattr(measurement, "Parameters", None)
+    if getattr(measurement, "kind", None) != entry.name:
+        raise UsageError(
+            f"measurement {entry.name}", f"{entry.value} has another or no kind", remedy
+        )
+    if not (isinstance(parameters, type) and issubclass(parameters, BaseModel)):
+        raise UsageError(
+            f"measurement {entry.name}", f"{entry.value} has no pydantic model Parameters", remedy
+        )
+    return measurement

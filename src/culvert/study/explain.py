@@ -1,0 +1,93 @@
+"""What pydantic's errors mean to the author of a study (https://docs.pydantic.dev/latest/errors)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from culvert.study.table import near
+
+SEE = "see docs/study-file.md"
+
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "text in quotes",
+    "bool": "true or false",
+    "list": "an array",
+    "tuple": "an array",
+    "dict": "a table",
+    "model": "a table",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A reason and a remedy; ``wanted`` is what the value must be, where that is the reason."""
+
+    why: str
+    remedy: str
+    wanted: str = ""
+    shown: str = ""
+
+
+def merged(findings: Sequence[Finding]) -> tuple[str, str]:
+    """Reason and remedy of all alternatives that one value failed."""
+    wanted = list(dict.fromkeys(finding.wanted for finding in findings if finding.wanted))
+    if len(wanted) < 2:
+        # A reason in words of its own says more than the type of another alternative.
+        best = min(findings, key=lambda finding: bool(finding.wanted))
+        return best.why, best.remedy
+    first = next(finding for finding in findings if finding.wanted)
+    remedy = next((f.remedy for f in findings if f.remedy.startswith("did you mean")), SEE)
+    return f"it must be {' or '.join(wanted)}, not {first.shown}", remedy
+
+
+def explain(
+    kind: str, message: str, value: object, context: Mapping[str, Any], path: Sequence[str | int]
+) -> Finding:
+    """One error of pydantic: its type, its message, the value and the context it gives."""
+    if "why" in context:
+        return Finding(str(context["why"]), str(context["remedy"]))
+    if kind == "missing":
+        return Finding(f'"{path[-1]}" is missing', f"add it; {SEE}")
+    if kind in ("too_short", "string_too_short"):
+        return Finding("it is empty", f"add at least {context['min_length']}")
+    if kind == "string_pattern_mismatch":
+        return Finding(
+            f"{shown(value)} does not look as it must", f"it must match {context['pattern']}"
+        )
+    wanted, remedy = _wanted(kind, value, context)
+    if wanted:
+        return Finding(f"it must be {wanted}, not {shown(value)}", remedy, wanted, shown(value))
+    return Finding(message.removeprefix("Value error, "), SEE)
+
+
+def _wanted(kind: str, value: object, context: Mapping[str, Any]) -> tuple[str, str]:
+    if kind in ("literal_error", "enum"):
+        words = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+        return " or ".join(f'"{word}"' for word in words), near(str(value), words)
+    if kind in _BOUNDS:
+        name, relation = _BOUNDS[kind]
+        return f"{relation} {context[name]}", SEE
+    return _TYPES.get(kind.partition("_")[0], ""), SEE
+
+
+def shown(value: object) -> str:
+    """A value of a study in a message, not too long."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= 60 else f'"{value[:57]}..."'
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "an array"
+    return str(value)

@@ -1,0 +1,148 @@
+"""The parameters of a ``[[measurement]]``: crossed where an array is given, and validated.
+
+``packet_size = [64, 512]`` and ``streams = [1, 4]`` make four cells. A parameter that is an array
+by its own model is taken as it stands, and crossed when it is given as an array of arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from culvert.study.catalogue import Catalogue
+from culvert.study.explain import SEE
+from culvert.study.lines import Path
+from culvert.study.model import ConditionTable, MeasurementTable
+from culvert.study.problems import Problem, problems_of
+from culvert.study.table import known_keys, near
+
+CONGESTION = "congestion_control"
+"""The parameter that a condition's ``congestion`` sets, where a measurement has it."""
+
+
+@dataclass(frozen=True)
+class Requested:
+    """A measurement with one set of parameters, as canonical JSON with all defaults filled in."""
+
+    kind: str
+    parameters: str
+
+
+def canonical_json(value: object) -> str:
+    """JSON that is the same text for the same content."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def requested(
+    tables: Sequence[MeasurementTable], condition: ConditionTable, catalogue: Catalogue
+) -> tuple[list[Requested], list[Problem]]:
+    """All measurements in one condition, and all that is wrong with them."""
+    found: list[Requested] = []
+    problems: dict[Path, Problem] = {}
+    for index, table in enumerate(tables):
+        here: Path = ("measurement", index)
+        measurement = catalogue.measurements.get(table.kind)
+        if measurement is None:
+            path = (*here, "kind")
+            why = f'there is no measurement "{table.kind}"'
+            problems[path] = Problem(path, why, near(table.kind, catalogue.measurements))
+            continue
+        for outcome in _cells(table, condition, measurement.Parameters, here):
+            if isinstance(outcome, Problem):
+                problems.setdefault(outcome.path, outcome)
+                continue
+            asked = Requested(table.kind, outcome)
+            if asked in found:
+                why = f"the same {table.kind} measurement is asked for twice: {outcome}"
+                problems.setdefault(here, Problem(here, why, "remove one of them"))
+            found.append(asked)
+    return found, list(problems.values())
+
+
+def takes_congestion(table: MeasurementTable, catalogue: Catalogue) -> bool:
+    """Whether a condition's ``congestion`` means something to this measurement."""
+    measurement = catalogue.measurements.get(table.kind)
+    return measurement is not None and CONGESTION in known_keys(measurement.Parameters)
+
+
+def _cells(
+    table: MeasurementTable, condition: ConditionTable, model: type[BaseModel], here: Path
+) -> Iterator[str | Problem]:
+    known = known_keys(model)
+    given = table.given
+    unknown = [key for key in given if key not in known]
+    for key in unknown:
+        why = f'the measurement "{table.kind}" has no parameter "{key}"'
+        yield Problem((*here, key), why, near(key, known))
+    if condition.congestion is not None and CONGESTION in known:
+        if CONGESTION in given:
+            why = f'the condition "{condition.name}" sets it as well'
+            yield Problem((*here, CONGESTION), why, "set it in one place only")
+            return
+        given[CONGESTION] = condition.congestion
+    empty = [key for key in given if given[key] == []]
+    for key in empty:
+        yield Problem((*here, key), "the array is empty", "add a value, or leave the key out")
+    if unknown or empty:
+        return
+    for values, path_of in _crossed(given, model):
+        yield from _validated(values, model, here, path_of)
+
+
+def _crossed(
+    given: Mapping[str, Any], model: type[BaseModel]
+) -> Iterator[tuple[dict[str, Any], dict[str, Path]]]:
+    """Every combination, and for each key the path in the table that its value came from."""
+    choices: list[list[tuple[str, Any, Path]]] = []
+    for key, value in given.items():
+        if isinstance(value, list) and not _is_one_value(value, key, model):
+            choices.append([(key, item, (key, index)) for index, item in enumerate(value)])
+        else:
+            choices.append([(key, value, (key,))])
+    for combination in product(*choices):
+        yield (
+            {key: value for key, value, _ in combination},
+            {key: path for key, _, path in combination},
+        )
+
+
+def _is_one_value(value: list[Any], key: str, model: type[BaseModel]) -> bool:
+    field = next(f for name, f in model.model_fields.items() if (f.alias or name) == key)
+    crossed = bool(value) and all(isinstance(item, list) for item in value)
+    return _takes_arrays(field.annotation) and not crossed
+
+
+def _takes_arrays(annotation: object) -> bool:
+    if get_origin(annotation) in (list, tuple, set, frozenset, Sequence):
+        return True
+    return any(_takes_arrays(argument) for argument in get_args(annotation))
+
+
+def _validated(
+    values: dict[str, Any], model: type[BaseModel], here: Path, path_of: Mapping[str, Path]
+) -> Iterator[str | Problem]:
+    for key, value in values.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            what = (
+                "a finite number"
+                if isinstance(value, float) and not math.isfinite(value)
+                else ("a number, text, true or false")
+            )
+            yield Problem((*here, *path_of[key]), f"{value} is not {what}", SEE)
+            return
+    try:
+        parameters = model.model_validate_json(json.dumps(values), strict=True)
+        yield canonical_json(parameters.model_dump(mode="json", by_alias=True))
+    except ValidationError as error:
+        for problem in problems_of(error, values):
+            first, rest = problem.path[:1], problem.path[1:]
+            inside = path_of[str(first[0])] if first and first[0] in path_of else first
+            yield Problem((*here, *inside, *rest), problem.why, problem.remedy)

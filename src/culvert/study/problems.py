@@ -1,0 +1,83 @@
+"""From what pydantic finds to what a user needs: the line, the key, the reason, the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from culvert.errors import StudyError
+from culvert.study.explain import Finding, explain, merged
+from culvert.study.lines import Path, nearest_line
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a study. ``path`` leads to it through the tables and arrays."""
+
+    path: Path
+    why: str
+    remedy: str
+
+    @property
+    def key(self) -> str:
+        """The path as people write it: ``measurement[1].packet_size``."""
+        text = ""
+        for part in self.path:
+            text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        return text
+
+
+def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[Problem]:
+    """What pydantic found in ``data``, which stands at ``base`` in the file.
+
+    The alternatives of a union that failed on the same value become one problem.
+    """
+    found: dict[Path, list[Finding]] = {}
+    for detail in error.errors(include_url=False):
+        context: Mapping[str, Any] = detail.get("ctx", {})
+        loc = (*detail["loc"], *context.get("key", ()))
+        path = (*base, *_path_in(data, loc, missing=detail["type"] == "missing"))
+        finding = explain(detail["type"], detail["msg"], detail["input"], context, path)
+        found.setdefault(path, []).append(finding)
+    for path in list(found):
+        # pydantic counts only what is valid: an array of one bad item is "too short" as well.
+        if any(len(other) > len(path) and other[: len(path)] == path for other in found):
+            del found[path]
+    return [Problem(path, *merged(findings)) for path, findings in found.items()]
+
+
+def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, int]) -> StudyError:
+    """The first problem in the file's order, with the number of the others."""
+    placed = sorted(problems, key=lambda problem: nearest_line(lines, problem.path) or 0)
+    first, *others = placed
+    why = first.why
+    if others:
+        where = sorted({nearest_line(lines, other.path) or 0 for other in others} - {0})
+        count = f"{len(others)} more problem{'s' if len(others) > 1 else ''}"
+        at = f", line {', '.join(str(line) for line in where)}" if where else ""
+        why += f" ({count}{at})"
+    line = nearest_line(lines, first.path)
+    what = ", ".join(filter(None, [source, f"line {line}" if line else "", first.key]))
+    return StudyError(what, why, first.remedy)
+
+
+def _path_in(data: object, loc: Iterable[str | int], *, missing: bool) -> Path:
+    """``loc`` without what pydantic adds for unions and validators, which the file has not."""
+    path: list[str | int] = []
+    parts = list(loc)
+    for index, part in enumerate(parts):
+        if _holds(data, part):
+            data = data[part]  # type: ignore[index]
+        elif not (missing and index == len(parts) - 1):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _holds(data: object, part: str | int) -> bool:
+    if isinstance(data, list):
+        return isinstance(part, int) and part < len(data)
+    return isinstance(data, dict) and part in data

@@ -1,0 +1,51 @@
+"""The base of all tables of a study file: no unknown keys, and errors that carry a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def problem(why: str, remedy: str, key: Iterable[str | int] = ()) -> PydanticCustomError:
+    """An error to raise in a validator; ``key`` leads from the value validated to the culprit."""
+    return PydanticCustomError("study", "{why}", {"why": why, "remedy": remedy, "key": [*key]})
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """'did you mean "x"?', or all that is known if nothing is near."""
+    words = sorted(known)
+    matches = get_close_matches(word, words, n=2, cutoff=0.6)
+    if matches:
+        return "did you mean " + " or ".join(f'"{match}"' for match in matches) + "?"
+    return "known are " + ", ".join(words) if words else "leave it out"
+
+
+def refuse_unknown_keys(value: object, known: Iterable[str]) -> None:
+    """Raise for the first key of a table that is not known."""
+    if not isinstance(value, dict):
+        return
+    keys = list(known)
+    for key in value:
+        if key not in keys:
+            raise problem(f'"{key}" is not a key here', near(str(key), keys), [str(key)])
+
+
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """The keys that a table of this model may have."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+class Table(BaseModel):
+    """A table of a study file. Strict: true is not 1, and "5" is not 5."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        refuse_unknown_keys(value, known_keys(cls))
+        return value
