@@ -1,0 +1,129 @@
+"""Certificates for one tunnel: an authority that lives as long as the tunnel's keys.
+
+X.509 as RFC 5280 has it: the authority may sign certificates only, each end carries the extended
+key usage of its role and its name as subject alternative name.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import Enum, StrEnum
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+
+CLOCK_SLACK = timedelta(minutes=10)
+"""How far a node's clock may be behind ours."""
+LIFETIME = timedelta(days=7)
+"""Longer than any study, short enough that a leaked key is worthless soon."""
+
+
+class KeyKind(StrEnum):
+    """What the keys are."""
+
+    SECP384R1 = "secp384r1"
+    ED25519 = "Ed25519"
+
+
+class Usage(Enum):
+    """What an end may do with its certificate."""
+
+    SERVER = ExtendedKeyUsageOID.SERVER_AUTH
+    CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
+
+
+class Credential(NamedTuple):
+    """A certificate and its private key (PKCS #8, not encrypted: store it as a secret), as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+class Authority:
+    """Signs the certificates of one tunnel; its own key never leaves the process."""
+
+    def __init__(self, kind: KeyKind, name: str = "culvert", now: datetime | None = None) -> None:
+        self.kind = kind
+        self._now = now or datetime.now(UTC)
+        self._key = _generate(kind)
+        self._certificate = (
+            self._builder(name, self._key, issuer=_subject(name))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_key_usage(signs_certificates=True), critical=True)
+            .sign(self._key, _digest(kind))
+        )
+
+    @property
+    def certificate(self) -> bytes:
+        """The authority's own certificate, as PEM."""
+        return self._certificate.public_bytes(serialization.Encoding.PEM)
+
+    def issue(self, name: str, usage: Usage) -> Credential:
+        """A new key and a certificate for an end called ``name``."""
+        key = _generate(self.kind)
+        authority_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        certificate = (
+            self._builder(name, key, issuer=self._certificate.subject)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage.value]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+            .add_extension(authority_id, critical=False)
+            .sign(self._key, _digest(self.kind))
+        )
+        return Credential(
+            certificate=certificate.public_bytes(serialization.Encoding.PEM),
+            key=key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            ),
+        )
+
+    def _builder(self, name: str, key: PrivateKey, *, issuer: x509.Name) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(_subject(name))
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(self._now - CLOCK_SLACK)
+            .not_valid_after(self._now + LIFETIME)
+            .add_extension(
+                x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
+            )
+        )
+
+
+def _generate(kind: KeyKind) -> PrivateKey:
+    if kind is KeyKind.ED25519:
+        return ed25519.Ed25519PrivateKey.generate()
+    return ec.generate_private_key(ec.SECP384R1())
+
+
+def _digest(kind: KeyKind) -> hashes.SHA384 | None:
+    """Ed25519 digests by itself (RFC 8410)."""
+    return None if kind is KeyKind.ED25519 else hashes.SHA384()
+
+
+def _subject(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
