@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from culvert import __version__
 from culvert.errors import CulvertError
+from culvert.journal.export import Format
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +40,7 @@ def main() -> None:
         err.print("interrupted; everything that was set up is removed", style="yellow")
         sys.exit(130)
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # nobody reads any more
+        sys.stdout = None  # nobody reads any more
         sys.exit(0)
 
 
@@ -95,13 +97,13 @@ def install(
     as_json: Json = False,
 ) -> None:
     """Install VPNs with their Ansible roles, and say how long it took."""
-    from culvert import installing
+    from culvert import install_command
 
-    results = installing.install_named(names or [], every=every, study=study)
+    results = install_command.install_named(names or [], every=every, study=study)
     if as_json:
-        _print_json([installing.as_json(result) for result in results])
+        _print_json([asdict(result) for result in results])
     else:
-        out.print(installing.table(results))
+        out.print(install_command.table(results))
     if not all(result.ok for result in results):
         raise typer.Exit(1)
 
@@ -163,7 +165,7 @@ def report(
 @app.command(epilog="Example: culvert export results/quick --format csv > quick.csv")
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR")],
-    form: Annotated[str, typer.Option("--format", help="json, csv or parquet.")] = "json",
+    form: Annotated[Format, typer.Option("--format")] = Format.JSON,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="FILE", help="Instead of standard output.")
     ] = None,
@@ -182,7 +184,7 @@ def clean(
     as_json: Json = False,
 ) -> None:
     """Remove what an interrupted run left behind."""
-    from culvert.labs.cleanup import clean as remove_leftovers
+    from culvert.labs.cleanup import remove_leftovers
 
     removed = remove_leftovers(all_runs=every)
     if as_json:

@@ -61,10 +61,11 @@ def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) 
         found[place] = min(max(count, 0), missing)
         missing -= found[place]
 
-    take("socket", sunk.socket_drops)
+    in_socket = sunk.socket_drops or 0
+    take("socket", in_socket)
     take("qdisc", outer_a.qdisc_drops + (inner_a.qdisc_drops if tunnelled else 0))
     take("link", outer_a.tx_packets - outer_b.rx_packets + outer_b.rx_dropped + outer_a.tx_dropped)
-    own_sockets = b.udp.rcvbuf_errors - sunk.socket_drops
+    own_sockets = b.udp.rcvbuf_errors - in_socket
     take(
         "tunnel",
         inner_a.tx_dropped + inner_b.rx_dropped + own_sockets + a.udp.sndbuf_errors

@@ -13,9 +13,11 @@ from pydantic import Field
 
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.integrity import intact
 from culvert.measurements.session import Session
 from culvert.measurements.tcp_flows import inner_traffic
 from culvert.probe.results import TcpSource, TcpSunk, parse
+from culvert.proof.check import Check
 from culvert.units import DurationS
 
 INTERVAL_MS = 100
@@ -77,6 +79,21 @@ class Tcp(Measurement[TcpParameters]):
             traffic=inner_traffic(sent, sunk),
             goodput_bytes=sunk.bytes,
             series=series,
+            doubts=[
+                intact(sunk.corrupt_samples),
+                Check(
+                    "data arrived",
+                    sunk.bytes > 0,
+                    f"{sunk.bytes} bytes arrived",
+                    "the connection was made but nothing came through it: try 'culvert up'",
+                ),
+                Check(
+                    "congestion control",
+                    sent.congestion_control == parameters.congestion_control,
+                    f"the kernel used {sent.congestion_control}",
+                    "load the module of the congestion control that the study asks for",
+                ),
+            ],
         )
 
 
@@ -85,6 +102,8 @@ def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
 
     Whole intervals only: from the first that begins after the warm-up to the last byte.
     """
+    if sunk.first_ns is None or sunk.last_ns is None:
+        return 0.0
     begin_ns = sunk.first_ns + round(warmup_s * 1e9)
     late = [interval for interval in sunk.intervals if interval.t_ns > begin_ns]
     if len(late) < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from culvert.measurements.packet import TCP_HEADERS
-from culvert.probe.results import TcpSource, TcpSunk
+from culvert.probe.results import TcpInfo, TcpSource, TcpSunk
 from culvert.proof.traffic import Flow, InnerTraffic
 
 
@@ -13,12 +13,13 @@ def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:
     The receiver counts an aggregate whose parts nobody counted (GRO in a tunnel's own code) as one
     segment; it held at least bytes / MSS of them.
     """
-    arrived = max(sunk.tcp_info.segs_in, -(-sunk.bytes // max(sent.mss, 1)))
+    sender, receiver = sent.final_tcp_info, sunk.tcp_info or TcpInfo()
+    arrived = max(receiver.segs_in, -(-sunk.bytes // max(sent.mss, 1)))
     return InnerTraffic(
-        a_to_b_sent=_flow(sent.tcp_info.segs_out, sent.tcp_info.bytes_sent),
+        a_to_b_sent=_flow(sender.segs_out, sender.bytes_sent),
         a_to_b_received=_flow(arrived, sunk.bytes),
-        b_to_a_sent=_flow(sunk.tcp_info.segs_out, 0),
-        b_to_a_received=_flow(sent.tcp_info.segs_in, 0),
+        b_to_a_sent=_flow(receiver.segs_out, 0),
+        b_to_a_received=_flow(sender.segs_in, 0),
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.integrity import intact
 from culvert.measurements.losses import locate_losses
 from culvert.measurements.max_size import find_max_size
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
@@ -24,6 +25,7 @@ from culvert.units import DurationS, PerSecond
 INTERVAL_MS = 100
 SAMPLE_ONE_IN = 64
 RECEIVE_BUFFER_BYTES = 8 << 20
+QUIET_MS = 30
 NOTHING = Flow(0, 0)
 
 
@@ -60,6 +62,7 @@ class Udp(Measurement[UdpParameters]):
             receive_buffer=RECEIVE_BUFFER_BYTES,
             interval_ms=INTERVAL_MS,
             duration_max_s=parameters.duration_s + 15,
+            quiet_ms=QUIET_MS,
             **session.marks,
         )
         port = sink.ready()["port"]
@@ -77,7 +80,7 @@ class Udp(Measurement[UdpParameters]):
                     **session.marks,
                 ),
             )
-            sunk = parse(UdpSunk, sink.stop())
+            sunk = parse(UdpSunk, sink.stop())  # waits until the last packets have come
         losses = locate_losses(session, watched, sent.packets, sunk)
         return Outcome(
             metrics=[
@@ -93,12 +96,12 @@ class Udp(Measurement[UdpParameters]):
             ),
             goodput_bytes=sunk.bytes,
             series=[_series(sunk)],
-            doubts=[_conserved(sent, sunk)],
+            doubts=[_conserved(sent, sunk), intact(sunk.corrupt)],
         )
 
 
 def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
-    arriving_s = max(sunk.last_ns - sunk.first_ns, 1) / 1e9
+    arriving_s = max((sunk.last_ns or 0) - (sunk.first_ns or 0), 1) / 1e9
     sending_s = max(sent.seconds, 1e-9)
     lost = sent.packets - (sunk.packets - sunk.duplicates)
     return [

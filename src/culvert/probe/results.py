@@ -214,7 +214,8 @@ class TcpSource(Result):
     retransmits: int
     data_segs_out: int
     intervals: list[TcpSourceInterval] = []
-    tcp_info: TcpInfo
+    final_tcp_info: TcpInfo
+    """After all that was written had been acknowledged, or could not be."""
 
 
 class BytesInterval(Result):
@@ -229,10 +230,11 @@ class TcpSunk(Result):
     """Result of ``tcp_sink``."""
 
     bytes: int
-    first_ns: int
-    last_ns: int
+    first_ns: int | None = None
+    last_ns: int | None = None
+    corrupt_samples: int = 0
     intervals: list[BytesInterval] = []
-    tcp_info: TcpInfo = TcpInfo()
+    tcp_info: TcpInfo | None = None
 
 
 class UdpSource(Result):
@@ -241,6 +243,8 @@ class UdpSource(Result):
     packets: int
     bytes: int
     seconds: float
+    scheduled: int | None = None
+    """Packets that the schedule held; more than ``packets`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
 
 
@@ -249,12 +253,14 @@ class UdpSunk(Result):
 
     packets: int
     bytes: int
-    first_ns: int
-    last_ns: int
+    first_ns: int | None = None
+    last_ns: int | None = None
     duplicates: int = 0
     reordered: int = 0
+    corrupt: int = 0
     strangers: int = 0
-    socket_drops: int = 0
+    socket_drops: int | None = None
+    """None where the kernel does not tell."""
     intervals: list[BytesInterval] = []
 
 

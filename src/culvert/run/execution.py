@@ -13,10 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from culvert.errors import CulvertError, VpnError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab, LabSpec
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import Measurement, Outcome
 from culvert.measurements.cpu import cpu_metrics
 from culvert.measurements.session import Session
 from culvert.probe.client import Probe
@@ -52,7 +54,7 @@ class Execution:
         vpn: Vpn,
         spec: LabSpec,
         measurement: Measurement[Any],
-        parameters: BaseParameters,
+        parameters: BaseModel,
         make_lab: LabFactory,
         known_max_size: dict[str, int],
     ) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
+from culvert.measurements.base import Measurement
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
@@ -55,6 +57,7 @@ class Runner:
         plan: Plan,
         journal: Journal,
         catalogue: Catalogue,
+        measurements: Mapping[str, type[Measurement[Any]]],
         *,
         make_lab: LabFactory,
         cores: Sequence[tuple[int, ...]],
@@ -64,6 +67,7 @@ class Runner:
         self._plan = plan
         self._journal = journal
         self._catalogue = catalogue
+        self._measurements = measurements
         self._make_lab = make_lab
         self._cores = cores
         self._progress = progress
@@ -78,7 +82,10 @@ class Runner:
         lab at all; what was measured before stays in the journal.
         """
         done = self._journal.done()
-        earlier_s = self._recall(done)
+        earlier_s = self._journal.measured_s()
+        headlines = {kind: m.headline for kind, m in self._measurements.items()}
+        for key, values in self._journal.figures(headlines).items():
+            self._values[key] += values
         begun = time.monotonic()
         tally = Tally()
         schedule = Schedule(
@@ -101,13 +108,6 @@ class Runner:
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
         return tally
-
-    def expected_s(self, cell: Cell) -> float:
-        """Seconds that a trial of the cell is expected to take, its overhead included."""
-        measurement = self._catalogue.measurements[cell.measurement]
-        parameters = self._catalogue.parameters(cell.measurement, cell.parameters)
-        seconds: float = measurement.estimate_s(parameters)
-        return seconds + OVERHEAD_S
 
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
@@ -142,7 +142,7 @@ class Runner:
             execution = Execution(
                 registry.create(registry.parse(cell.vpn)),
                 self._study.lab_spec(cell.condition, self._cores),
-                self._catalogue.measurements[cell.measurement](),
+                self._measurements[cell.measurement](),
                 self._catalogue.parameters(cell.measurement, cell.parameters),
                 self._make_lab,
                 self._known_max_size,
@@ -168,7 +168,7 @@ class Runner:
         tally.measuring_s += record.measuring_s
         headline = None
         if record.status is Status.OK:
-            wanted = self._catalogue.measurements[record.measurement].headline
+            wanted = self._measurements[record.measurement].headline
             headline = next((metric for metric in record.metrics if metric.name == wanted), None)
         if headline is not None:
             self._values[record.cell_key].append(headline.value)
@@ -176,22 +176,14 @@ class Runner:
 
     def _remaining_s(self, trials: int) -> float:
         cells = self._plan.cells
-        return max(trials, 1) * sum(self.expected_s(cell) for cell in cells) / len(cells)
+        return (
+            max(trials, 1) * sum(expected_s(self._catalogue, cell) for cell in cells) / len(cells)
+        )
 
-    def _recall(self, done: set[tuple[int, str]]) -> float:
-        """Take up the figures of an interrupted run; seconds that it took."""
-        if not done:
-            return 0.0
-        wanted = {kind: m.headline for kind, m in self._catalogue.measurements.items()}
-        keys = {self._identity(cell): cell.key for cell in self._plan.cells}
-        for row in self._journal.rows().iter_rows(named=True):
-            key = keys.get((row["vpn"], row["condition"], row["measurement"], row["parameters"]))
-            counts = row["status"] == Status.OK and row["metric"] == wanted[row["measurement"]]
-            if key is not None and counts:
-                self._values[key].append(row["value"])
-        seconds = self._journal.trials()["duration_s"].sum()
-        return float(seconds or 0.0)
 
-    @staticmethod
-    def _identity(cell: Cell) -> tuple[str, str, str, str]:
-        return cell.vpn, cell.condition, cell.measurement, cell.parameters
+def expected_s(catalogue: Catalogue, cell: Cell) -> float:
+    """Seconds that a trial of the cell is expected to take, its overhead included."""
+    measurement: Any = catalogue.measurements[cell.measurement]
+    parameters = catalogue.parameters(cell.measurement, cell.parameters)
+    seconds: float = measurement.estimate_s(parameters)
+    return seconds + OVERHEAD_S

@@ -1,0 +1,63 @@
+"""What it took to install each VPN on this machine, kept for the runs to come.
+
+Installation effort is a result (mackey2020), but only of the installation that did the work: a
+second one that finds everything in place takes seconds and says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from culvert import tools
+from culvert.install import InstallResult
+from culvert.journal.record import InstallRecord
+
+FILE = "installs.jsonl"
+
+
+def remember(results: Sequence[InstallResult]) -> None:
+    """Append results that installed something; one JSON object a line."""
+    lines = [
+        json.dumps(asdict(result) | {"at": datetime.now(UTC).isoformat(timespec="seconds")})
+        for result in results
+        if result.role is not None and (result.changed or not result.ok)
+    ]
+    if lines:
+        tools.tools_directory().mkdir(parents=True, exist_ok=True)
+        with _path().open("a", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+
+def latest_installs(vpns: Collection[str]) -> list[InstallRecord]:
+    """The latest installation that did something, of each VPN of a study (ids with variants)."""
+    names = {vpn.partition("/")[0] for vpn in vpns}
+    latest: dict[str, InstallRecord] = {}
+    for line in _path().read_text(encoding="utf-8").splitlines() if _path().exists() else ():
+        record = _record(line)
+        if record is not None and record.vpn.partition("/")[0] in names:
+            latest[record.vpn] = record
+    return list(latest.values())
+
+
+def _record(line: str) -> InstallRecord | None:
+    try:
+        entry = json.loads(line)
+        return InstallRecord(
+            vpn=str(entry["vpn"]),
+            role=str(entry["role"]),
+            duration_s=float(entry["duration_s"]),
+            changed=bool(entry["changed"]),
+            ok=bool(entry["ok"]),
+            version=str(entry["version"] or ""),
+            at=datetime.fromisoformat(entry["at"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None  # a line that was cut off: the installation itself is not in doubt
+
+
+def _path() -> Path:
+    return tools.tools_directory() / FILE

@@ -1,0 +1,69 @@
+import pytest
+
+from culvert.probe.results import Captured
+from culvert.proof.capture import judge_capture
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+
+
+@pytest.fixture
+def tunnel() -> Vpn:
+    return registry.create(registry.parse("vxlan/plain"))
+
+
+@pytest.fixture
+def baseline() -> Vpn:
+    return registry.create(registry.parse("none"))
+
+
+def captured(**changes: object) -> Captured:
+    answer: dict[str, object] = {
+        "packets": 100,
+        "bytes": 140_000,
+        "matching": {"out": {"packets": 50, "bytes": 70_000}, "in": {"packets": 50, "bytes": 7}},
+        "other": {"packets": 0, "bytes": 0, "examples": []},
+        "fragments": 0,
+        "canary_hits": 0,
+        "canary_example": None,
+        "entropy": {"bytes": 100_000, "bits_per_byte": 7.99, "chi2": 255.0},
+    }
+    return Captured.model_validate({**answer, **changes})
+
+
+def failures(vpn: Vpn, **changes: object) -> list[str]:
+    return [
+        check.name
+        for check in judge_capture(vpn, captured(**changes), "canary")
+        if not check.passed
+    ]
+
+
+def test_ciphertext_of_the_tunnel_passes(tunnel: Vpn) -> None:
+    assert failures(tunnel) == []
+
+
+def test_a_readable_canary_fails(tunnel: Vpn) -> None:
+    assert failures(tunnel, canary_hits=1) == ["no clear text on the underlay (canary)"]
+
+
+def test_a_packet_beside_the_tunnel_fails(tunnel: Vpn) -> None:
+    other = {"packets": 1, "bytes": 84, "examples": ["198.18.0.1 > 198.18.0.2 icmp"]}
+    assert failures(tunnel, other=other) == ["nothing beside the tunnel (canary)"]
+
+
+def test_no_packet_of_the_tunnel_fails(tunnel: Vpn) -> None:
+    assert failures(tunnel, matching={}) == ["the tunnel's packets are on the underlay (canary)"]
+
+
+def test_structure_in_the_payload_fails(tunnel: Vpn) -> None:
+    entropy = {"bytes": 100_000, "bits_per_byte": 5.0}
+    assert failures(tunnel, entropy=entropy) == ["payload looks encrypted (canary)"]
+
+
+def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:
+    assert failures(tunnel, entropy={"bytes": 100, "bits_per_byte": 5.0}) == []
+
+
+def test_the_baseline_must_show_its_canary(baseline: Vpn) -> None:
+    assert failures(baseline, canary_hits=40) == []
+    assert failures(baseline) == ["clear text is seen without a VPN (canary)"]

@@ -1,0 +1,123 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.proof.reconcile import LinkCount, cost_bounds, on_the_wire, reconcile
+from culvert.proof.traffic import Flow
+
+ETHERNET_MTU = 1500
+
+
+def wireguard(inner: int) -> int | None:
+    """20 IP + 8 UDP + 16 header + padding to 16 + 16 tag."""
+    return 60 + -(-inner // 16) * 16
+
+
+def judge(sent: Flow, received: Flow, link_bytes: int, *, super_packets: bool = False) -> bool:
+    return reconcile(
+        "a to b",
+        sent=sent,
+        received=received,
+        link=LinkCount(received.packets, link_bytes),
+        outer_length=wireguard,
+        inner_mtu=1420,
+        ethernet_mtu=ETHERNET_MTU,
+        super_packets=super_packets,
+    ).passed
+
+
+@given(st.integers(1, 10**6), st.integers(64, 1420))
+def test_exact_count_reconciles(packets: int, length: int) -> None:
+    flow = Flow(packets, packets * length, length)
+    outer = wireguard(length)
+    assert outer is not None
+    assert judge(flow, flow, packets * outer)
+
+
+@given(st.integers(1000, 10**6), st.integers(64, 1420))
+def test_traffic_in_the_clear_does_not(packets: int, length: int) -> None:
+    flow = Flow(packets, packets * length, length)
+    assert not judge(flow, flow, packets * length)
+
+
+@given(st.integers(1000, 10**6), st.integers(64, 1420), st.floats(0.05, 1.0))
+def test_a_share_beside_the_tunnel_does_not(packets: int, length: int, share: float) -> None:
+    flow = Flow(packets, packets * length, length)
+    outer = wireguard(length)
+    assert outer is not None
+    seen_through_tunnel = int(packets * (1 - share)) * outer
+    assert not judge(flow, flow, seen_through_tunnel)
+
+
+@given(st.integers(1000, 10**6), st.integers(0, 1000))
+def test_loss_before_the_link_is_allowed(sent: int, per_mille_lost: int) -> None:
+    received = sent - sent * per_mille_lost // 1000
+    on_link = (sent + received) // 2
+    outer = wireguard(512)
+    assert outer is not None
+    assert judge(
+        Flow(sent, sent * 512, 512), Flow(received, received * 512, 512), on_link * outer
+    )
+
+
+def test_more_than_was_sent_is_refused() -> None:
+    flow = Flow(10_000, 10_000 * 512, 512)
+    outer = wireguard(512)
+    assert outer is not None
+    assert not judge(flow, flow, 11_000 * outer)
+
+
+def test_nothing_sent_and_nothing_counted_reconcile_but_a_stranger_does_not() -> None:
+    nothing = Flow(0, 0)
+    assert judge(nothing, nothing, 0)
+    assert not judge(nothing, nothing, 1_000_000)
+
+
+def test_mixed_lengths_are_bounded_by_the_padding() -> None:
+    flow = Flow(1000, 1000 * 1420)
+    bounds = cost_bounds(flow, wireguard, 1420, ETHERNET_MTU)
+    assert bounds is not None
+    low, high = bounds
+    exact = wireguard(1420)
+    assert exact is not None
+    assert low <= 1000 * exact <= high
+    assert high - low <= 1000 * 15
+
+
+def test_super_packets_are_bounded_only() -> None:
+    flow = Flow(1000, 1000 * 1420)
+    headers_once = 1000 * 1420
+    assert judge(flow, flow, headers_once, super_packets=True)
+    assert not judge(flow, flow, headers_once * 2, super_packets=True)
+
+
+def test_a_stream_has_bounds() -> None:
+    flow = Flow(10_000, 10_000 * 1400)
+
+    def stream(count: int) -> bool:
+        return reconcile(
+            "a to b",
+            sent=flow,
+            received=flow,
+            link=LinkCount(count, count),
+            outer_length=lambda _: None,
+            inner_mtu=1500,
+            ethernet_mtu=ETHERNET_MTU,
+            super_packets=False,
+        ).passed
+
+    assert stream(int(flow.ip_bytes * 1.06))
+    assert not stream(int(flow.ip_bytes * 0.5))
+    assert not stream(flow.ip_bytes * 2)
+
+
+@given(st.integers(68, 9000), st.integers(576, 9000))
+def test_fragments_add_headers(length: int, mtu: int) -> None:
+    wire = on_the_wire(length, mtu)
+    assert wire == length if length <= mtu else wire > length
+    assert (wire - length) % 20 == 0
+
+
+def test_fragmentation_of_a_full_packet() -> None:
+    assert on_the_wire(1501, 1500) == 1521  # 1480 bytes, and 1 byte with a header of its own
+    assert on_the_wire(2980, 1500) == 3000  # 20 + 1480 and 20 + 1480
+    assert on_the_wire(2981, 1500) == 3021
