@@ -1,0 +1,161 @@
+"""The contract test's eyes on a node. Started by its path, not imported.
+
+::
+
+    agent.py capture DEVICE          prints "ready", then packets; "mark" on stdin is answered
+                                     by "mark" behind every packet seen before it
+    agent.py ping ADDRESS LENGTH N   pings with IP packets of LENGTH bytes, one after the other
+    agent.py state                   links, addresses, routes and rules, and the namespace
+
+Packets and answers are JSON, one a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import time
+
+SO_TIMESTAMPNS = 35
+IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
+ETH_P_ALL = 0x0003
+ETH_P_IP = 0x0800
+PORT_PROTOCOLS = {socket.IPPROTO_TCP, socket.IPPROTO_UDP}
+KEPT_PAYLOAD = 64
+RECEIVE_BUFFER = 8 << 20
+SO_RCVBUFFORCE = 33
+ANSWER_WITHIN_S = 2.0
+
+
+def capture(device: str) -> None:
+    """Print the IPv4 packets that pass a device until stdin ends."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        wire.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+        wire.bind((device, ETH_P_ALL))
+        wire.setblocking(False)
+        print("ready", flush=True)
+        stdin = sys.stdin.fileno()
+        while True:
+            readable, _, _ = select.select([wire, stdin], [], [])
+            marks = os.read(stdin, 4096).count(b"mark") if stdin in readable else None
+            drain(wire)
+            if marks == 0:
+                return
+            print("mark\n" * (marks or 0), end="", flush=True)
+
+
+def drain(wire: socket.socket) -> None:
+    """Print the packets that wait in the socket."""
+    while True:
+        try:
+            data, ancillary, _, address = wire.recvmsg(65535, 64)
+        except BlockingIOError:
+            return
+        if address[1] == ETH_P_IP and len(data) >= 20:
+            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+            described = describe(data)
+            described["timestamp_ns"] = seconds * 1_000_000_000 + nanoseconds
+            described["outgoing"] = address[2] == socket.PACKET_OUTGOING
+            print(json.dumps(described))
+
+
+def describe(packet: bytes) -> dict[str, object]:
+    """The fields of ``OuterPacket`` that are in an IPv4 packet."""
+    header = (packet[0] & 0x0F) * 4
+    protocol = packet[9]
+    first_fragment = not int.from_bytes(packet[6:8]) & 0x1FFF
+    ports = (0, 0)
+    start = header
+    if protocol in PORT_PROTOCOLS and first_fragment and len(packet) >= header + 8:
+        ports = struct.unpack_from("!HH", packet, header)
+        tcp = protocol == socket.IPPROTO_TCP and len(packet) >= header + 20
+        start += (packet[header + 12] >> 4) * 4 if tcp else 8
+    return {
+        "protocol": protocol,
+        "source_port": ports[0],
+        "destination_port": ports[1],
+        "length": int.from_bytes(packet[2:4]),
+        "payload": packet[start : start + KEPT_PAYLOAD].hex(),
+    }
+
+
+def ping(address: str, length: int, count: int) -> int:
+    """How many of ``count`` echo requests of ``length`` bytes (with the IP header) came back."""
+    identifier = os.getpid() & 0xFFFF
+    answered = 0
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as icmp:
+        icmp.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+        for sequence in range(count):
+            body = struct.pack("!HH", identifier, sequence) + b"\x5a" * (length - 28)
+            unsummed = b"\x08\x00\x00\x00" + body
+            try:
+                icmp.sendto(b"\x08\x00" + checksum(unsummed) + body, (address, 0))
+            except OSError:  # no route, or the tunnel is down
+                continue
+            answered += echoed(icmp, body)
+    return answered
+
+
+def echoed(icmp: socket.socket, body: bytes) -> bool:
+    """Whether the answer to a request with this body arrives in time."""
+    end = time.monotonic() + ANSWER_WITHIN_S
+    while (left := end - time.monotonic()) > 0:
+        icmp.settimeout(left)
+        try:
+            data = icmp.recv(65535)
+        except OSError:
+            return False
+        message = data[(data[0] & 0x0F) * 4 :]
+        if message[:1] == b"\x00" and message[4:] == body:
+            return True
+    return False
+
+
+def checksum(message: bytes) -> bytes:
+    """RFC 1071."""
+    padded = message + b"\0" * (len(message) % 2)
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    total = (total & 0xFFFF) + (total >> 16)
+    return (~(total + (total >> 16)) & 0xFFFF).to_bytes(2)
+
+
+def state() -> dict[str, object]:
+    """What a VPN could leave behind in a network namespace, in words that can be compared."""
+    from pyroute2 import IPRoute  # noqa: PLC0415  the other tasks start faster without it
+
+    found: list[str] = []
+    with IPRoute() as route:
+        for link in route.get_links():
+            up = "up" if link["flags"] & 1 else "down"
+            mtu = link.get_attr("IFLA_MTU")
+            found.append(f"link {link.get_attr('IFLA_IFNAME')} {up} mtu {mtu}")
+        for address in route.get_addr(family=socket.AF_INET):
+            told = f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"
+            found.append(f"address {told} on {address.get_attr('IFA_LABEL')}")
+        for entry in route.get_routes(family=socket.AF_INET):
+            destination = f"{entry.get_attr('RTA_DST')}/{entry['dst_len']}"
+            found.append(f"route {destination} in table {entry.get_attr('RTA_TABLE')}")
+        for rule in route.get_rules(family=socket.AF_INET):
+            priority, table = rule.get_attr("FRA_PRIORITY"), rule.get_attr("FRA_TABLE")
+            found.append(f"rule {priority} to table {table}")
+    return {"namespace": os.stat("/proc/self/ns/net").st_ino, "objects": sorted(found)}  # noqa: PTH116
+
+
+def main(argv: list[str]) -> None:
+    """One task."""
+    task, *rest = argv
+    if task == "capture":
+        capture(rest[0])
+    elif task == "ping":
+        print(json.dumps(ping(rest[0], int(rest[1]), int(rest[2]))))
+    else:
+        print(json.dumps(state()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,268 @@
+"""The rules for a VPN driver, and the run that finds out which of them it breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.errors import CulvertError
+from culvert.labs.base import Lab, Node
+from culvert.vpns.base import DataPath, Missing, OuterPacket, Vpn
+from culvert.vpns.contract.leaks import Witness, witnessed
+from culvert.vpns.contract.observe import PINGS, Capture, NodeState, node_state, pings_answered
+from culvert.vpns.registry import contract_faults
+
+SIZES = (64, 512, 1024)
+"""Inner packets in bytes; the largest that fits is added."""
+CYCLES = 5
+_ICMP = 1
+_SMALLEST_INNER = 28
+
+
+class Rule(StrEnum):
+    """What a driver must do."""
+
+    CLASS = "its class and its instances declare themselves"
+    MISSING = "missing() says clearly what this machine lacks"
+    VERSION = "version() is told"
+    LIFE = "prepare, listen, connect, disconnect and stop do not fail"
+    UP = "inner pings are answered when connect() returns"
+    INTERFACE = "the interface exists on both nodes and is up"
+    DATA_PATH = "the data path is what the driver says"
+    OVERHEAD = "outer_length() is plausible"
+    LENGTHS = "outer packets are in the outer flow and as long as outer_length() says"
+    HANDSHAKE = "is_handshake() knows the handshake's packets from the others"
+    SECRET_FILES = "secrets are written with secret=True and have mode 0600"  # noqa: S105
+    LEAKS = "no secret is on a command line, in a log, or in a file that others can read"
+    COLD = "disconnect() ends the tunnel and connect() is a cold start again"
+    CLEAN = "stop() leaves nothing, and can be called at any time"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that the driver breaks, and how."""
+
+    rule: Rule
+    detail: str
+
+
+def check(
+    make_vpn: Callable[[], Vpn],
+    make_lab: Callable[[], Lab],
+    *,
+    expects_handshake: bool | None = None,
+) -> list[Violation]:
+    """Run a driver through its life and return what it breaks; empty if it keeps the contract.
+
+    ``make_vpn`` gives a new instance at each call, ``make_lab`` a lab that is not open yet, with
+    offloads off. ``expects_handshake`` False is for a VPN that encrypts without one (a static key).
+    """
+    found = _declared(make_vpn)
+    if any(violation.rule in (Rule.CLASS, Rule.MISSING) for violation in found):
+        return found
+    with make_lab() as lab:
+        before = {node.name: node_state(node) for node in (lab.a, lab.b)}
+        run = _Run(make_vpn(), lab, expects_handshake)
+        with witnessed(lab) as witness, Capture(lab.a) as capture:
+            run.live(witness, capture)
+        run.stop_twice()
+        run.look_for_remains(before)
+        unused = _Run(make_vpn(), lab, expects_handshake)
+        with unused.guarded(Rule.CLEAN):
+            unused.vpn.prepare(lab)
+            unused.vpn.stop(lab)
+        return found + run.found + unused.found
+
+
+def _declared(make_vpn: Callable[[], Vpn]) -> list[Violation]:
+    """What can be told without a lab."""
+    vpn, another = make_vpn(), make_vpn()
+    found = [Violation(Rule.CLASS, fault) for fault in contract_faults(type(vpn), vpn.name)]
+    if vpn is another or vpn.processes is another.processes:
+        found.append(Violation(Rule.CLASS, "two tunnels share their state"))
+    if vpn.id != another.id or not vpn.id.startswith(vpn.name):
+        found.append(Violation(Rule.CLASS, f"its id {vpn.id!r} does not name it"))
+    for pattern in vpn.kernel_threads:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            found.append(Violation(Rule.CLASS, f"kernel_threads: {pattern!r}: {error}"))
+    for lack in vpn.missing():
+        clear = isinstance(lack, Missing) and lack.what.strip() and lack.remedy.strip()
+        said = f"{lack.what}: {lack.remedy}" if clear else f"unclear: {lack!r}"
+        found.append(Violation(Rule.MISSING, said))
+    if not found and not vpn.version().strip():
+        found.append(Violation(Rule.VERSION, "it is empty"))
+    return found
+
+
+class _Run:
+    """One tunnel's life."""
+
+    def __init__(self, vpn: Vpn, lab: Lab, expects_handshake: bool | None) -> None:
+        self.vpn = vpn
+        self.lab = lab
+        self.nodes = (lab.a, lab.b)
+        self.tunnel = vpn.outer_flow is not None
+        encrypts = vpn.variant.encrypts
+        self.expects_handshake = encrypts if expects_handshake is None else expects_handshake
+        self.found: list[Violation] = []
+
+    def breaks(self, rule: Rule, detail: str) -> None:
+        self.found.append(Violation(rule, detail))
+
+    @contextmanager
+    def guarded(self, rule: Rule) -> Iterator[None]:
+        """An exception of the driver is a violation, not the end of the check."""
+        try:
+            yield
+        except CulvertError as error:
+            self.breaks(rule, f"{error} ({error.remedy})")
+        except Exception as error:  # a driver may raise anything
+            self.breaks(rule, f"raised {type(error).__name__} and no CulvertError: {error}")
+
+    def live(self, witness: Witness, capture: Capture) -> None:
+        """From prepare() to the last cycle; ends early where nothing more can be seen."""
+        with self.guarded(Rule.LIFE):
+            self.vpn.prepare(self.lab)
+            self.vpn.listen(self.lab.b)
+            capture.packets()
+            self.vpn.connect(self.lab.a)
+            if self.answered(self.lab.a, self.lab.b) and self.answered(self.lab.b, self.lab.a):
+                self.look_at_handshake(capture.packets())
+                self.look_at_interfaces()
+                self.look_at_overhead()
+                self.look_at_lengths(capture)
+            self.look_for_secrets(witness)
+            for _ in range(CYCLES - 1):
+                if any(violation.rule in (Rule.UP, Rule.COLD) for violation in self.found):
+                    return
+                self.cycle(capture)
+
+    def answered(self, source: Node, target: Node) -> bool:
+        """An inner ping from one node to the other."""
+        address = self.vpn.inner(target).ip
+        if pings_answered(source, address):
+            return True
+        self.breaks(Rule.UP, f"{address} does not answer node {source.name}")
+        return False
+
+    def look_at_handshake(
+        self, packets: Sequence[OuterPacket], rule: Rule = Rule.HANDSHAKE
+    ) -> None:
+        handshake = [packet for packet in self.flow(packets) if self.vpn.is_handshake(packet)]
+        directions = {packet.outgoing for packet in handshake}
+        if self.expects_handshake and directions != {True, False}:
+            self.breaks(
+                rule,
+                f"{len(handshake)} of {len(self.flow(packets))} packets of the outer flow during "
+                "connect() are recognised, and a handshake has some in both directions",
+            )
+        if not self.expects_handshake and handshake:
+            self.breaks(rule, f"{len(handshake)} packets are recognised where there is none")
+
+    def look_at_interfaces(self) -> None:
+        for node in self.nodes:
+            name = self.vpn.interface(node)
+            link = node.link(name)
+            if link is None or not link.up:
+                self.breaks(
+                    Rule.INTERFACE, f"{name} on node {node.name} is {'down' if link else 'missing'}"
+                )
+            with self.guarded(Rule.DATA_PATH):
+                path = self.vpn.determine_data_path(node)
+                if path is not self.vpn.data_path:
+                    self.breaks(Rule.DATA_PATH, f"{path} on node {node.name}, not as declared")
+        if self.vpn.variant.encrypts and self.vpn.data_path is DataPath.NONE:
+            self.breaks(Rule.DATA_PATH, "it encrypts, and says that it does so nowhere")
+
+    def largest_inner(self) -> int:
+        """The longest inner packet that neither side of the tunnel has to fragment."""
+        link = self.lab.a.link(self.vpn.interface(self.lab.a))
+        largest = link.mtu if link else 0
+        while (outer := self.vpn.outer_length(largest)) and outer > self.lab.spec.link.mtu:
+            largest -= 1
+        return largest
+
+    def look_at_overhead(self) -> None:
+        least = 1 if self.vpn.variant.encrypts else 0
+        previous = 0
+        for inner in range(_SMALLEST_INNER, self.largest_inner() + 1):
+            outer = self.vpn.outer_length(inner)
+            if outer is None:
+                if previous:
+                    self.breaks(Rule.OVERHEAD, f"unknown for {inner} bytes, known for fewer")
+                return
+            if outer < max(previous, inner + least):
+                self.breaks(
+                    Rule.OVERHEAD, f"{outer} for {inner} bytes, {previous} for one byte less"
+                )
+                return
+            previous = outer
+
+    def look_at_lengths(self, capture: Capture) -> None:
+        for inner in (*SIZES, self.largest_inner()):
+            capture.packets()
+            answered = pings_answered(
+                self.lab.a, self.vpn.inner(self.lab.b).ip, length=inner, count=PINGS
+            )
+            if answered < PINGS:
+                self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
+                continue
+            sent = [packet for packet in self.flow(capture.packets()) if packet.outgoing]
+            carriers = [packet.length for packet in sent if not self.vpn.is_handshake(packet)]
+            expected = self.vpn.outer_length(inner)
+            if expected is None:
+                carried = sum(carriers) >= inner * PINGS
+            else:
+                carried = carriers.count(expected) >= PINGS
+            if not carried:
+                self.breaks(
+                    Rule.LENGTHS,
+                    f"an inner packet of {inner} bytes should be {expected or 'some'} outside; "
+                    f"{PINGS} pings went out as {carriers or 'nothing in the outer flow'}",
+                )
+
+    def look_for_secrets(self, witness: Witness) -> None:
+        if self.vpn.variant.encrypts and not witness.tokens():
+            self.breaks(Rule.SECRET_FILES, "it encrypts, and nothing is written with secret=True")
+        for exposed in witness.exposed_files(self.nodes):
+            self.breaks(Rule.SECRET_FILES, exposed)
+        for leak in witness.leaks(self.nodes):
+            self.breaks(Rule.LEAKS, leak)
+
+    def cycle(self, capture: Capture) -> None:
+        """Disconnect, see that it is down, connect, see that it is up by a new handshake."""
+        target = self.vpn.inner(self.lab.b).ip
+        self.vpn.disconnect(self.lab.a)
+        if self.tunnel and pings_answered(self.lab.a, target):
+            self.breaks(Rule.COLD, f"{target} still answers after disconnect()")
+        capture.packets()
+        self.vpn.connect(self.lab.a)
+        if self.answered(self.lab.a, self.lab.b):
+            self.look_at_handshake(capture.packets(), Rule.COLD)
+
+    def stop_twice(self) -> None:
+        for _ in range(2):
+            with self.guarded(Rule.CLEAN):
+                self.vpn.stop(self.lab)
+
+    def look_for_remains(self, before: dict[str, NodeState]) -> None:
+        for node in self.nodes:
+            for remains in node_state(node).left_since(before[node.name]):
+                self.breaks(Rule.CLEAN, f"node {node.name}: {remains}")
+
+    def flow(self, packets: Sequence[OuterPacket]) -> list[OuterPacket]:
+        """The tunnel's packets; without a tunnel, the pings themselves."""
+        flow = self.vpn.outer_flow
+        if flow is None:
+            return [packet for packet in packets if packet.protocol == _ICMP]
+        return [
+            packet
+            for packet in packets
+            if packet.protocol == flow.protocol
+            and (not flow.ports or flow.ports & {packet.source_port, packet.destination_port})
+        ]

@@ -1,0 +1,108 @@
+"""Every driver that is installed keeps the contract, and each way of breaking it is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.runid import new_run_id
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+from culvert.vpns.contract import Rule, check
+
+from . import pretender
+
+IDS = [str(vpn_id) for vpn_id in registry.all_variants()]
+WITH_OPTIONS = [
+    f"{name}/{driver.variants[0].name}+{option}"
+    for name, driver in registry.installed().drivers.items()
+    for option in driver.options
+]
+
+BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
+    (pretender.Unnamed, Rule.CLASS),
+    (pretender.SharesState, Rule.CLASS),
+    (pretender.BadThreadPattern, Rule.CLASS),
+    (pretender.MissesSomething, Rule.MISSING),
+    (pretender.MissesUnclearly, Rule.MISSING),
+    (pretender.NoVersion, Rule.VERSION),
+    (pretender.Refuses, Rule.LIFE),
+    (pretender.Tracebacks, Rule.LIFE),
+    (pretender.SecondTimeFails, Rule.LIFE),
+    (pretender.NeverUp, Rule.UP),
+    (pretender.WrongAddress, Rule.UP),
+    (pretender.WrongInterface, Rule.INTERFACE),
+    (pretender.SilentlyUserSpace, Rule.DATA_PATH),
+    (pretender.EncryptsNowhere, Rule.DATA_PATH),
+    (pretender.Shrinks, Rule.OVERHEAD),
+    (pretender.FreeOfCharge, Rule.OVERHEAD),
+    (pretender.Zigzag, Rule.OVERHEAD),
+    (pretender.OneByteOff, Rule.LENGTHS),
+    (pretender.WrongOuterPort, Rule.LENGTHS),
+    (pretender.AllIsHandshake, Rule.LENGTHS),
+    (pretender.NoHandshake, Rule.HANDSHAKE),
+    (pretender.HalfAHandshake, Rule.HANDSHAKE),
+    (pretender.PublicSecret, Rule.SECRET_FILES),
+    (pretender.UnmarkedKey, Rule.SECRET_FILES),
+    (pretender.NoSecret, Rule.SECRET_FILES),
+    (pretender.SecretInArguments, Rule.LEAKS),
+    (pretender.SecretOfAProcess, Rule.LEAKS),
+    (pretender.SecretInLog, Rule.LEAKS),
+    (pretender.NeverDown, Rule.COLD),
+    (pretender.WarmStart, Rule.COLD),
+    (pretender.LeavesInterface, Rule.CLEAN),
+    (pretender.LeavesProcess, Rule.CLEAN),
+    (pretender.StopsOnce, Rule.CLEAN),
+    (pretender.StopNeedsConnect, Rule.CLEAN),
+]
+
+
+def lab_of(link: LinkSpec) -> Callable[[], Lab]:
+    return lambda: NetnsLab(new_run_id(), LabSpec(link=link))
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("mtu", [1500, 1400])
+@pytest.mark.parametrize("text", [*IDS, *WITH_OPTIONS])
+def test_every_driver_keeps_the_contract(text: str, mtu: int) -> None:
+    def make() -> Vpn:
+        return registry.create(registry.parse(text))
+
+    if lacks := make().missing():
+        pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
+    assert check(make, lab_of(LinkSpec(mtu=mtu))) == []
+
+
+def test_ids_are_unique() -> None:
+    assert len(set(IDS)) == len(IDS)
+
+
+def make(driver: type[pretender.Pretender]) -> Callable[[], Vpn]:
+    return lambda: driver(driver.variants[0])
+
+
+@pytest.mark.lab
+def test_the_pretender_keeps_the_contract() -> None:
+    assert check(make(pretender.Pretender), lab_of(LinkSpec())) == []
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("driver", "rule"), BROKEN, ids=[d.__name__ for d, _ in BROKEN])
+def test_a_broken_driver_is_noticed(driver: type[pretender.Pretender], rule: Rule) -> None:
+    violations = check(make(driver), lab_of(LinkSpec()))
+    assert rule in {violation.rule for violation in violations}, violations
+    assert all(violation.detail for violation in violations)
+
+
+@pytest.mark.lab
+def test_a_handshake_where_none_is_expected_is_noticed() -> None:
+    violations = check(make(pretender.Pretender), lab_of(LinkSpec()), expects_handshake=False)
+    assert {violation.rule for violation in violations} == {Rule.HANDSHAKE, Rule.COLD}
+
+
+def test_each_rule_is_broken_by_somebody() -> None:
+    assert {rule for _, rule in BROKEN} == set(Rule)
