@@ -1,0 +1,1 @@
+"""Culvert's goals, measured against peers in the same run: ``make bench``."""

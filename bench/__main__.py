@@ -1,0 +1,120 @@
+"""``make bench``: one line a goal, and bench/results.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from bench.goal import Goal, Samples
+from bench.goals import GOALS
+from culvert import __version__, environment, tools
+from culvert.errors import CulvertError, UsageError
+from culvert.install import install
+from culvert.report.numbers import scale_for
+from culvert.vpns import registry
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def main() -> int:
+    """Run the goals; exit code 0 whether they are met or not: a bench reports, it is no gate."""
+    parser = argparse.ArgumentParser(prog="make bench ONLY=name", description=__doc__)
+    parser.add_argument("--only", metavar="NAME", help="one goal")
+    parser.add_argument("--list", action="store_true", help="names and what they are")
+    options = parser.parse_args()
+    out = Console(highlight=False, soft_wrap=True)
+    if options.list:
+        for goal in GOALS:
+            out.print(f"{goal.name:<24}{goal.what}")
+        return 0
+    try:
+        lines = [_one(goal(), out) for goal in _chosen(options.only)]
+    except CulvertError as error:
+        out.print(f"error: {error}\nremedy: {error.remedy}", markup=False)
+        return error.exit_code
+    _write(lines)
+    return 0
+
+
+def _chosen(only: str | None) -> list[type[Goal]]:
+    chosen = [goal for goal in GOALS if only in (None, goal.name)]
+    if not chosen:
+        names = ", ".join(goal.name for goal in GOALS)
+        raise UsageError(f"goal '{only}'", "is unknown", f"one of: {names}")
+    return chosen
+
+
+def _one(goal: Goal, out: Console) -> dict[str, Any]:
+    _prepare(goal)
+    samples = goal.measure()
+    met = goal.met(samples)
+    ours = statistics.median(samples.ours)
+    scale = scale_for(goal.unit, [ours])
+    parts = [f"{goal.name:<22} ours {scale.text(ours)}"]
+    if samples.ratio is not None:
+        low, high = samples.interval or (float("nan"), float("nan"))
+        parts += [
+            f"{goal.peer} {scale.text(statistics.median(samples.peer))}",
+            f"ratio {samples.ratio:.3f} [{low:.3f}, {high:.3f}]",
+        ]
+    mark = "[green]met[/]" if met else "[red]not met[/]"
+    out.print("   ".join([*parts, f"goal: {goal.goal}", mark]))
+    return _as_json(goal, samples, met=met)
+
+
+def _prepare(goal: Goal) -> None:
+    missing = [package for program, package in goal.programs if tools.find(program) is None]
+    if missing:
+        subprocess.run(
+            ["apt-get", "-qq", "install", "--yes", "--no-install-recommends", *missing],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    wanted = [vpn for vpn in goal.vpns if registry.create(registry.parse(vpn)).missing()]
+    if wanted:
+        for result in install(wanted):
+            if not result.ok:
+                raise UsageError(f"install {result.vpn}", "; ".join(result.failures), "see above")
+
+
+def _as_json(goal: Goal, samples: Samples, *, met: bool) -> dict[str, Any]:
+    return {
+        "name": goal.name,
+        "what": goal.what,
+        "unit": goal.unit,
+        "peer": goal.peer or None,
+        "ours": statistics.median(samples.ours),
+        "peer_value": statistics.median(samples.peer) if samples.peer else None,
+        "ratio": samples.ratio,
+        "interval": samples.interval,
+        "goal": goal.goal,
+        "met": met,
+        "samples": asdict(samples),
+    }
+
+
+def _write(lines: list[dict[str, Any]]) -> None:
+    """Replace the lines of the goals that ran, keep the others."""
+    kept: dict[str, Any] = {}
+    if RESULTS.exists():
+        kept = {line["name"]: line for line in json.loads(RESULTS.read_text())["goals"]}
+    kept.update({line["name"]: line for line in lines})
+    content = {
+        "culvert": __version__,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment.capture(),
+        "goals": list(kept.values()),
+    }
+    RESULTS.write_text(json.dumps(content, indent=2) + "\n")
+
+
+sys.exit(main())

@@ -1,0 +1,66 @@
+"""TCP goodput of the probe and of iperf3 on the same rate-limited link."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.link import RATE_BPS, SECONDS, limited_link
+from culvert.labs.base import Lab
+from culvert.measurements.session import Session
+from culvert.measurements.tcp import Tcp, TcpParameters
+from culvert.probe.client import Probe
+from culvert.vpns import registry
+from culvert.waiting import wait_until
+
+TOLERANCE = 0.02
+PORT = 5201
+
+
+class TcpAgreement(Goal):
+    """Both use CUBIC and leave slow start out."""
+
+    name: ClassVar[str] = "tcp-agrees-with-iperf3"
+    what: ClassVar[str] = f"TCP goodput on a link of {RATE_BPS / 1e6:.0f} Mbit/s"
+    peer: ClassVar[str] = "iperf3"
+    unit: ClassVar[str] = "bit/s"
+    goal: ClassVar[str] = "ratio within 2 % of 1"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with limited_link() as lab:
+            return alternate(lambda: _probe(lab), lambda: _iperf3(lab), ROUNDS)
+
+    def met(self, samples: Samples) -> bool:
+        """The ratio of the medians."""
+        return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
+
+
+def _probe(lab: Lab) -> float:
+    vpn = registry.create(registry.parse("none"))
+    parameters = TcpParameters(duration=SECONDS, warmup=1.0)
+    with Probe(lab.a) as a, Probe(lab.b) as b:
+        outcome = Tcp().run(Session(lab, vpn, a, b, lab.spec.link), parameters)
+    return next(metric.value for metric in outcome.metrics if metric.name == "goodput_bps")
+
+
+def _iperf3(lab: Lab) -> float:
+    address = str(lab.b.underlay.address.ip)
+    server = lab.b.spawn(
+        ["iperf3", "--server", "--one-off", "--bind", address, "--forceflush"], name="iperf3"
+    )
+    try:
+        wait_until(lambda: "listening" in server.log_text(), what="iperf3's server", deadline_s=5)
+        client = lab.a.run(
+            [
+                *("iperf3", "--client", address, "--time", str(SECONDS), "--omit", "1"),
+                *("--congestion", "cubic", "--json"),
+            ],
+            timeout_s=SECONDS + 15,
+        )
+    finally:
+        server.stop()
+    goodput: float = json.loads(client.stdout)["end"]["sum_received"]["bits_per_second"]
+    return goodput

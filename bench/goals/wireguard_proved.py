@@ -1,0 +1,56 @@
+"""A WireGuard tunnel up and proved."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import ClassVar
+
+from bench.goal import Goal, Samples
+from culvert.errors import VpnError
+from culvert.labs.base import LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.session import Session
+from culvert.probe.client import Probe
+from culvert.run.execution import before
+from culvert.runid import new_run_id
+from culvert.vpns import registry
+
+VPN = "wireguard/go"
+
+
+class WireGuardProved(Goal):
+    """From nothing at all: namespaces, link, keys, two daemons, handshake, canary, proof."""
+
+    name: ClassVar[str] = "wireguard-proved"
+    what: ClassVar[str] = "a WireGuard tunnel up and proved, the lab included"
+    unit: ClassVar[str] = "s"
+    goal: ClassVar[str] = "under 1 s"
+    vpns: ClassVar[tuple[str, ...]] = (VPN,)
+
+    def measure(self) -> Samples:
+        """Seven times."""
+        return Samples(ours=[_once() for _ in range(7)])
+
+    def met(self, samples: Samples) -> bool:
+        """The median."""
+        return statistics.median(samples.ours) < 1.0
+
+
+def _once() -> float:
+    vpn = registry.create(registry.parse(VPN))
+    begun = time.monotonic()
+    with NetnsLab(new_run_id(), LabSpec()) as lab:
+        try:
+            vpn.prepare(lab)
+            vpn.listen(lab.b)
+            vpn.connect(lab.a)
+            with Probe(lab.a) as a, Probe(lab.b) as b:
+                checks = before(Session(lab, vpn, a, b, lab.spec.link))
+            took_s = time.monotonic() - begun
+        finally:
+            vpn.stop(lab)
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        raise VpnError(VPN, f"not proved: {failed[0].detail}", failed[0].remedy)
+    return took_s
