@@ -14,12 +14,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure: take requests on standard input, answer on standard output (JSON, one a line).
+    Agent,
     /// Run a program inside a node's namespaces.
     Exec(exec::Args),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Agent => agent(),
         Command::Exec(args) => exec::run(&args),
+    }
+}
+
+fn agent() -> ExitCode {
+    match culvert_probe::agent::serve(std::io::stdin().lock(), std::io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("culvert-probe agent: standard input: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

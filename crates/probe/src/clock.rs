@@ -1,0 +1,40 @@
+//! Clocks, in nanoseconds.
+
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+fn now_ns(clock: ClockId) -> u64 {
+    // Both clocks exist on every kernel and are never negative.
+    clock_gettime(clock).map_or(0, |time| to_ns(&time))
+}
+
+fn to_ns(time: &TimeSpec) -> u64 {
+    time.tv_sec() as u64 * NS_PER_S + time.tv_nsec() as u64
+}
+
+/// CLOCK_MONOTONIC: the same in every namespace of a machine.
+pub fn monotonic_ns() -> u64 {
+    now_ns(ClockId::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME: that of the kernel's packet timestamps.
+pub fn realtime_ns() -> u64 {
+    now_ns(ClockId::CLOCK_REALTIME)
+}
+
+/// A kernel timestamp (realtime) of a packet that has just been read, on the monotonic clock.
+///
+/// Only the packet's age is taken from the realtime clock, so that a step of it does no harm
+/// unless it falls between the packet's arrival and this call.
+pub fn stamp_to_monotonic_ns(realtime_stamp_ns: u64) -> u64 {
+    let age_ns = realtime_ns().saturating_sub(realtime_stamp_ns);
+    monotonic_ns().saturating_sub(age_ns)
+}
+
+/// Lets this thread's timers fire on time: the kernel's default slack is 50 us.
+pub fn use_exact_timers() {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+}

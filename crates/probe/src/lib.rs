@@ -1,0 +1,20 @@
+//! The measuring part of culvert-probe.
+//!
+//! Pure logic (requests, packets, schedules, sequences, histograms, deltas) takes no part in I/O, so
+//! that it can be tested by property and fuzzed; the tasks in [`tasks`] are thin shells around it.
+
+pub mod agent;
+pub mod clock;
+pub mod context;
+pub mod emitter;
+pub mod failure;
+pub mod latency;
+pub mod net;
+pub mod packet;
+pub mod protocol;
+pub mod schedule;
+pub mod sequence;
+pub mod series;
+pub mod stop;
+pub mod tasks;
+pub mod values;

@@ -1,0 +1,64 @@
+//! Sockets for ICMP echo: raw where that is allowed, else a ping socket.
+
+use crate::failure::Failure;
+use crate::net::socket::set_int;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// `<linux/icmp.h>`: a set bit hides that type from a raw socket.
+const ICMP_FILTER: libc::c_int = 1;
+const ALL_BUT_ECHO_REPLY: libc::c_int = !1;
+
+/// A socket connected to one host.
+pub struct IcmpSocket {
+    pub socket: Socket,
+    /// What is received starts with the IPv4 header.
+    pub ip_header: bool,
+    pub ipv6: bool,
+}
+
+impl IcmpSocket {
+    pub fn connect(from: Option<IpAddr>, to: IpAddr) -> Result<IcmpSocket, Failure> {
+        let (domain, protocol) = match to {
+            IpAddr::V4(_) => (Domain::IPV4, Protocol::ICMPV4),
+            IpAddr::V6(_) => (Domain::IPV6, Protocol::ICMPV6),
+        };
+        let (socket, raw) = match Socket::new(domain, Type::RAW, Some(protocol)) {
+            Ok(socket) => (socket, true),
+            Err(_) => (ping_socket(domain, protocol)?, false),
+        };
+        let ipv6 = to.is_ipv6();
+        let connected = from
+            .map_or(Ok(()), |from| socket.bind(&address(from)))
+            .and_then(|()| socket.connect(&address(to)));
+        connected.map_err(|error| Failure::io(format!("ICMP to {to}"), &error))?;
+        if raw && !ipv6 {
+            hide_all_but_replies(&socket)
+                .map_err(|error| Failure::io("filter ICMP messages", &error))?;
+        }
+        Ok(IcmpSocket {
+            socket,
+            ip_header: raw && !ipv6,
+            ipv6,
+        })
+    }
+}
+
+fn address(ip: IpAddr) -> SockAddr {
+    SocketAddr::new(ip, 0).into()
+}
+
+fn ping_socket(domain: Domain, protocol: Protocol) -> Result<Socket, Failure> {
+    Socket::new(domain, Type::DGRAM, Some(protocol)).map_err(|error| {
+        Failure::new(
+            "ICMP",
+            error.to_string(),
+            "run the probe as root, or put its group into net.ipv4.ping_group_range",
+        )
+    })
+}
+
+fn hide_all_but_replies(socket: &Socket) -> io::Result<()> {
+    set_int(socket, libc::SOL_RAW, ICMP_FILTER, ALL_BUT_ECHO_REPLY)
+}

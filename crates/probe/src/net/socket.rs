@@ -1,0 +1,178 @@
+//! Making sockets, and options of theirs.
+
+use crate::failure::{Failure, during};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// `<linux/sock_diag.h>`: SO_MEMINFO gives nine counters, the last is that of dropped packets.
+const MEMINFO_COUNTERS: usize = 9;
+const MEMINFO_DROPS: usize = 8;
+
+/// A UDP socket bound to an address; port 0 is any free one.
+pub fn bind_udp(address: IpAddr, port: u16) -> Result<UdpSocket, Failure> {
+    let address = SocketAddr::new(address, port);
+    UdpSocket::bind(address).map_err(during(format!("bind UDP {address}")))
+}
+
+/// A UDP socket connected to `to`; bound to an address of this node if one is given.
+pub fn connect_udp(from: Option<IpAddr>, from_port: u16, to: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(SocketAddr::new(from.unwrap_or(any(to.ip())), from_port))?;
+    socket.connect(to)?;
+    Ok(socket)
+}
+
+/// A TCP socket, neither bound nor connected.
+pub fn tcp_socket(family_of: IpAddr) -> Result<Socket, Failure> {
+    let domain = Domain::for_address(SocketAddr::new(family_of, 0));
+    Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(during("make a TCP socket"))
+}
+
+/// The wildcard address of the same family.
+pub fn any(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+pub fn local_port(socket: &UdpSocket) -> Result<u16, Failure> {
+    let address = socket.local_addr().map_err(during("own port"))?;
+    Ok(address.port())
+}
+
+/// Sets the receive buffer, beyond net.core.rmem_max where that is allowed; returns its true size.
+pub fn set_receive_buffer(socket: &impl AsFd, bytes: usize) -> Result<usize, Failure> {
+    let bytes = saturated(bytes);
+    let forced = set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes);
+    if forced.is_err() {
+        set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes)
+            .map_err(during("set the receive buffer"))?;
+    }
+    receive_buffer(socket)
+}
+
+/// The receive buffer as the kernel counts it: twice what was asked, for its own bookkeeping.
+pub fn receive_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
+    let size = get_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF);
+    size.map(|size| size as usize)
+        .map_err(during("read the receive buffer"))
+}
+
+/// Sets the send buffer, beyond net.core.wmem_max where that is allowed.
+pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> Result<(), Failure> {
+    let bytes = saturated(bytes);
+    set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
+        .or_else(|_| set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes))
+        .map_err(during("set the send buffer"))
+}
+
+/// Makes the kernel say when it drops a packet that it had taken (a full queue: ENOBUFS).
+pub fn report_local_drops(socket: &impl AsFd, ip: IpAddr) -> Result<(), Failure> {
+    let (level, option) = match ip {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVERR),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
+    };
+    set_int(socket, level, option, 1).map_err(during("ask for errors of packets"))
+}
+
+/// Sends with "don't fragment", whatever the kernel believes of the path's MTU.
+pub fn probe_path_mtu(socket: &impl AsFd, ip: IpAddr) -> Result<(), Failure> {
+    let outcome = match ip {
+        IpAddr::V4(_) => set_int(
+            socket,
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_PMTUDISC_PROBE,
+        ),
+        IpAddr::V6(_) => set_int(
+            socket,
+            libc::IPPROTO_IPV6,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IPV6_PMTUDISC_PROBE,
+        ),
+    };
+    outcome.map_err(during("forbid fragmentation"))
+}
+
+/// The kernel's path MTU of a connected socket, in bytes of the IP packet.
+pub fn path_mtu(socket: &impl AsFd, ip: IpAddr) -> Option<u32> {
+    let mtu = match ip {
+        IpAddr::V4(_) => get_int(socket, libc::IPPROTO_IP, libc::IP_MTU),
+        IpAddr::V6(_) => get_int(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU),
+    };
+    mtu.ok().and_then(|mtu| u32::try_from(mtu).ok())
+}
+
+/// Packets that the kernel dropped because this socket's buffer was full (or their checksum wrong).
+pub fn socket_drops(socket: &impl AsFd) -> Option<u32> {
+    let mut counters = [0_u32; MEMINFO_COUNTERS];
+    let mut length = size_of_val(&counters) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of the array.
+    let outcome = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            counters.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    (outcome == 0 && length as usize == size_of_val(&counters)).then(|| counters[MEMINFO_DROPS])
+}
+
+/// Makes calls that block return WouldBlock after `timeout_ns`, at least a millisecond.
+pub fn set_receive_timeout(socket: &UdpSocket, timeout_ns: u64) -> Result<(), Failure> {
+    let timeout = std::time::Duration::from_nanos(timeout_ns.max(1_000_000));
+    socket
+        .set_read_timeout(Some(timeout))
+        .map_err(during("set a timeout"))
+}
+
+fn saturated(bytes: usize) -> libc::c_int {
+    libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX)
+}
+
+pub fn set_int(
+    socket: &impl AsFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: the pointer and the length describe `value`, which outlives the call.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
+        )
+    };
+    check(outcome)
+}
+
+fn get_int(socket: &impl AsFd, level: libc::c_int, option: libc::c_int) -> io::Result<i32> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of `value`.
+    let outcome = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            (&raw mut value).cast(),
+            &raw mut length,
+        )
+    };
+    check(outcome).map(|()| value)
+}
+
+fn check(outcome: libc::c_int) -> io::Result<()> {
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

@@ -1,0 +1,4 @@
+//! Packets: those that the probe makes, and those that it sees.
+
+pub mod header;
+pub mod icmp;

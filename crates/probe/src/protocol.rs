@@ -1,0 +1,202 @@
+//! Requests: one JSON object a line. Pure: text in, a request or a refusal out.
+
+use crate::failure::Failure;
+use crate::tasks::{
+    echo, echo_once, first_answer, rtt, tcp_sink, tcp_source, udp_sink, udp_source,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Grows when the meaning of a request or an answer changes.
+pub const VERSION: u32 = 1;
+pub const MAX_LINE: usize = 1 << 20;
+
+#[derive(Debug)]
+pub enum Request {
+    Hello { id: u64 },
+    Stop { id: u64 },
+    Start { id: u64, work: Box<Work> },
+}
+
+/// A task with its parameters.
+#[derive(Debug)]
+pub enum Work {
+    TcpSink(tcp_sink::Parameters),
+    TcpSource(tcp_source::Parameters),
+    UdpSink(udp_sink::Parameters),
+    UdpSource(udp_source::Parameters),
+    Echo(echo::Parameters),
+    EchoOnce(echo_once::Parameters),
+    Rtt(rtt::Parameters),
+    FirstAnswer(first_answer::Parameters),
+}
+
+/// Names of all tasks, as `hello` tells them.
+pub const TASKS: [&str; 8] = [
+    "tcp_sink",
+    "tcp_source",
+    "udp_sink",
+    "udp_source",
+    "echo",
+    "echo_once",
+    "rtt",
+    "first_answer",
+];
+
+/// A line that is no request; `id` if the line told one.
+#[derive(Debug)]
+pub struct Refusal {
+    pub id: Option<u64>,
+    pub failure: Failure,
+}
+
+pub fn parse(line: &[u8]) -> Result<Request, Refusal> {
+    let mut id = None;
+    parse_fields(line, &mut id).map_err(|failure| Refusal { id, failure })
+}
+
+fn parse_fields(line: &[u8], known_id: &mut Option<u64>) -> Result<Request, Failure> {
+    let mut fields: Map<String, Value> = serde_json::from_slice(line)
+        .map_err(|error| refuse("request", error, "send one JSON object in UTF-8 per line"))?;
+    let id = fields.remove("id").as_ref().and_then(Value::as_u64);
+    *known_id = id;
+    let what = fields.remove("do");
+    let id = id.ok_or_else(|| {
+        refuse(
+            "request",
+            "`id` is missing or not a whole number",
+            "give each request its own id",
+        )
+    })?;
+    let what = what.as_ref().and_then(Value::as_str).ok_or_else(|| {
+        refuse(
+            "request",
+            "`do` is missing or not a text",
+            "name a task in `do`",
+        )
+    })?;
+    Ok(match what {
+        "hello" => {
+            let Nothing {} = parameters(what, fields)?;
+            Request::Hello { id }
+        }
+        "stop" => {
+            let Nothing {} = parameters(what, fields)?;
+            Request::Stop { id }
+        }
+        _ => Request::Start {
+            id,
+            work: Box::new(work(what, fields)?),
+        },
+    })
+}
+
+fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
+    Ok(match what {
+        "tcp_sink" => Work::TcpSink(parameters(what, fields)?),
+        "tcp_source" => Work::TcpSource(parameters(what, fields)?),
+        "udp_sink" => Work::UdpSink(parameters(what, fields)?),
+        "udp_source" => Work::UdpSource(parameters(what, fields)?),
+        "echo" => Work::Echo(parameters(what, fields)?),
+        "echo_once" => Work::EchoOnce(parameters(what, fields)?),
+        "rtt" => Work::Rtt(parameters(what, fields)?),
+        "first_answer" => Work::FirstAnswer(parameters(what, fields)?),
+        _ => {
+            return Err(refuse(
+                "request",
+                format!("there is no task `{}`", what.escape_debug()),
+                format!("use one of: hello, stop, {}", TASKS.join(", ")),
+            ));
+        }
+    })
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+fn parameters<T: DeserializeOwned>(what: &str, fields: Map<String, Value>) -> Result<T, Failure> {
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|error| refuse(what, error, "see docs/probe-protocol.md for its parameters"))
+}
+
+fn refuse(what: &str, why: impl ToString, remedy: impl Into<String>) -> Failure {
+    Failure::new(what, why.to_string(), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ECHO: &str = r#""do":"echo","bind":"127.0.0.1","idle_s":1,"token":"#;
+
+    fn echo_request(extra: &str) -> String {
+        format!("{{\"id\":3,{ECHO}\"{}\"{extra}}}", "0a".repeat(16))
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(line: Vec<u8>) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn any_cut_of_a_request_is_refused(length in 0_usize..80) {
+            let text = echo_request("");
+            prop_assert!(parse(&text.as_bytes()[..length.min(text.len() - 1)]).is_err());
+        }
+
+        #[test]
+        fn any_change_of_a_byte_is_survived(index in 0_usize..100, byte: u8) {
+            let mut line = echo_request("").into_bytes();
+            let index = index % line.len();
+            line[index] = byte;
+            let _ = parse(&line);
+        }
+    }
+
+    #[test]
+    fn a_request_is_read() {
+        assert!(matches!(
+            parse(echo_request("").as_bytes()),
+            Ok(Request::Start { id: 3, work }) if matches!(*work, Work::Echo(_))
+        ));
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_the_id() {
+        let refusal = parse(echo_request(",\"colour\":1").as_bytes()).unwrap_err();
+        assert_eq!(refusal.id, Some(3));
+        assert!(
+            refusal.failure.why.contains("colour"),
+            "{}",
+            refusal.failure
+        );
+    }
+
+    #[test]
+    fn an_unknown_task_is_refused_with_the_list() {
+        let refusal = parse(br#"{"id":1,"do":"dance"}"#).unwrap_err();
+        assert!(refusal.failure.remedy.contains("udp_sink"));
+    }
+
+    #[test]
+    fn hello_takes_no_parameters() {
+        assert!(parse(br#"{"id":1,"do":"hello","x":1}"#).is_err());
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let line = "[".repeat(100_000);
+        assert!(parse(line.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn every_task_of_the_list_is_known() {
+        for task in TASKS {
+            let failure = work(task, Map::new()).unwrap_err();
+            assert!(failure.why.contains("missing field"), "{task}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `hello`: who answers, and what it can do here.
+
+use crate::protocol::{self, TASKS};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct Hello {
+    version: &'static str,
+    protocol: u32,
+    pid: u32,
+    clocks: Clocks,
+    features: Features,
+}
+
+/// The clock of times named `*_ns`, and that of times named `*_realtime_ns`.
+#[derive(Serialize)]
+struct Clocks {
+    ns: &'static str,
+    realtime_ns: &'static str,
+}
+
+#[derive(Serialize)]
+struct Features {
+    tasks: [&'static str; TASKS.len()],
+    congestion_controls: Vec<String>,
+}
+
+pub fn hello() -> Hello {
+    Hello {
+        version: env!("CARGO_PKG_VERSION"),
+        protocol: protocol::VERSION,
+        pid: std::process::id(),
+        clocks: Clocks {
+            ns: "CLOCK_MONOTONIC",
+            realtime_ns: "CLOCK_REALTIME",
+        },
+        features: Features {
+            tasks: TASKS,
+            congestion_controls: congestion_controls(),
+        },
+    }
+}
+
+/// The congestion controls that this node's kernel offers, empty if it does not tell.
+pub fn congestion_controls() -> Vec<String> {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,40 @@
+//! What the probe can do, one task a file. A task runs in a thread of its own until it is done.
+
+pub mod echo;
+pub mod echo_once;
+pub mod first_answer;
+pub mod hello;
+pub mod rtt;
+pub mod tcp_sink;
+pub mod tcp_source;
+pub mod udp_sink;
+pub mod udp_source;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::protocol::Work;
+use serde_json::Value;
+
+/// Runs a task to its end and returns its result as JSON.
+pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
+    match work {
+        Work::TcpSink(parameters) => value(tcp_sink::run(&parameters, context)?),
+        Work::TcpSource(parameters) => value(tcp_source::run(&parameters, context)?),
+        Work::UdpSink(parameters) => value(udp_sink::run(&parameters, context)?),
+        Work::UdpSource(parameters) => value(udp_source::run(&parameters, context)?),
+        Work::Echo(parameters) => value(echo::run(&parameters, context)?),
+        Work::EchoOnce(parameters) => value(echo_once::run(&parameters, context)?),
+        Work::Rtt(parameters) => value(rtt::run(&parameters, context)?),
+        Work::FirstAnswer(parameters) => value(first_answer::run(&parameters, context)?),
+    }
+}
+
+fn value(result: impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(result).map_err(|error| {
+        Failure::new(
+            "result",
+            error.to_string(),
+            "report this as a bug of culvert-probe",
+        )
+    })
+}

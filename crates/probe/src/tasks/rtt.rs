@@ -1,0 +1,351 @@
+//! `rtt`: round-trip times on an open-loop schedule.
+//!
+//! A request is sent when it is due, answered or not, and its time of record counts from when it
+//! was due: a stall makes all requests late that fell into it, instead of hiding them ("coordinated
+//! omission"). One thread sends, another receives.
+
+use crate::clock;
+use crate::context::{Context, Started};
+use crate::failure::{Failure, during, errno_name};
+use crate::latency::{Latency, Summary};
+use crate::net::icmp::IcmpSocket;
+use crate::net::socket;
+use crate::net::stamped::StampedReceiver;
+use crate::packet::header::{Header, Kind, MAX_PAYLOAD, blank_payload};
+use crate::packet::icmp::{ICMP_HEADER, reply_payload, write_request};
+use crate::schedule::Schedule;
+use crate::sequence::{Arrival, Sequence};
+use crate::tasks::udp_source::check_size;
+use crate::values::{Canary, Rate, Token};
+use serde::{Deserialize, Serialize};
+use socket2::Socket;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often the receiver looks whether it is done while nothing comes.
+const LOOK: Duration = Duration::from_millis(10);
+/// A schedule that starts at once would find its first request late.
+const LEAD_NS: u64 = 1_000_000;
+const NOT_YET: u64 = u64::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Protocol {
+    Udp,
+    Icmp,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    protocol: Protocol,
+    to: IpAddr,
+    /// Of the echo task; not for ICMP.
+    port: Option<u16>,
+    bind: Option<IpAddr>,
+    token: Token,
+    #[serde(default)]
+    canary: Canary,
+    rate_pps: Rate,
+    count: u64,
+    /// Bytes behind the UDP or ICMP header: an inner IPv4 packet is 28 longer.
+    payload_size: usize,
+    timeout_ms: u32,
+}
+
+/// `histogram` counts from when a request was due, `histogram_actual` from when it was sent.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    protocol: Protocol,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    duplicates: u64,
+    late: u64,
+    strangers: u64,
+    corrupt: u64,
+    send_errors: BTreeMap<String, u64>,
+    started_ns: u64,
+    seconds: f64,
+    #[serde(flatten)]
+    due: Option<Summary>,
+    histogram_actual: Option<String>,
+    p50_actual_ns: Option<u64>,
+    p99_actual_ns: Option<u64>,
+    mean_actual_ns: Option<f64>,
+    schedule_error_p50_ns: u64,
+    schedule_error_p99_ns: u64,
+    schedule_error_max_ns: u64,
+    timestamps: &'static str,
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failure> {
+    let channel = Channel::open(parameters)?;
+    let _interrupt = context
+        .stop
+        .interrupts(channel.socket())
+        .map_err(during("rtt"))?;
+    channel
+        .socket()
+        .set_read_timeout(Some(LOOK))
+        .map_err(during("rtt: set a timeout"))?;
+    let started_ns = clock::monotonic_ns() + LEAD_NS;
+    context.ready(Started { started_ns });
+    let schedule = Schedule::new(started_ns, parameters.rate_pps);
+    let sent = AtomicU64::new(NOT_YET);
+    let (sender, receiver) = std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let outcome = send_all(parameters, context, &channel, &schedule);
+            sent.store(outcome.sent, Ordering::Release);
+            outcome
+        });
+        let receiver = receive_all(parameters, context, &channel, &schedule, &sent);
+        // A panic of the sender is a bug; the agent's thread ends with it.
+        (sender.join().expect("the sender does not panic"), receiver)
+    });
+    let receiver = receiver?;
+    let due = receiver.due.summary();
+    let actual = receiver.actual.summary();
+    Ok(Measured {
+        protocol: parameters.protocol,
+        sent: sender.sent,
+        received: receiver.received,
+        lost: sender
+            .sent
+            .saturating_sub(receiver.received + receiver.late),
+        duplicates: receiver.sequence.duplicates,
+        late: receiver.late,
+        strangers: receiver.strangers,
+        corrupt: receiver.corrupt,
+        send_errors: sender.errors,
+        started_ns,
+        seconds: (clock::monotonic_ns() - started_ns) as f64 / 1e9,
+        due,
+        p50_actual_ns: actual.as_ref().map(|actual| actual.p50_ns),
+        p99_actual_ns: actual.as_ref().map(|actual| actual.p99_ns),
+        mean_actual_ns: actual.as_ref().map(|actual| actual.mean_ns),
+        histogram_actual: actual.map(|actual| actual.histogram),
+        schedule_error_p50_ns: sender.schedule_error.quantile_ns(0.5),
+        schedule_error_p99_ns: sender.schedule_error.quantile_ns(0.99),
+        schedule_error_max_ns: sender.schedule_error.quantile_ns(1.0),
+        timestamps: if receiver.by_kernel { "kernel" } else { "user" },
+    })
+}
+
+/// What requests and replies go through.
+enum Channel {
+    Udp(Socket),
+    Icmp(IcmpSocket),
+}
+
+impl Channel {
+    fn open(parameters: &Parameters) -> Result<Channel, Failure> {
+        check_size(parameters.payload_size + ICMP_HEADER)?;
+        check_size(parameters.payload_size)?;
+        match (parameters.protocol, parameters.port) {
+            (Protocol::Udp, Some(port)) => {
+                let to = SocketAddr::new(parameters.to, port);
+                let socket = socket::connect_udp(parameters.bind, 0, to)
+                    .map_err(during(format!("connect UDP to {to}")))?;
+                Ok(Channel::Udp(socket.into()))
+            }
+            (Protocol::Icmp, None) => {
+                let socket = IcmpSocket::connect(parameters.bind, parameters.to)?;
+                Ok(Channel::Icmp(socket))
+            }
+            (Protocol::Udp, None) => Err(Failure::new(
+                "rtt",
+                "`port` is missing",
+                "give the port of an echo task",
+            )),
+            (Protocol::Icmp, Some(_)) => {
+                Err(Failure::new("rtt", "ICMP has no ports", "leave `port` out"))
+            }
+        }
+    }
+
+    fn socket(&self) -> &Socket {
+        match self {
+            Channel::Udp(socket) => socket,
+            Channel::Icmp(icmp) => &icmp.socket,
+        }
+    }
+
+    /// Bytes in front of our header in what is sent.
+    fn front(&self) -> usize {
+        match self {
+            Channel::Udp(_) => 0,
+            Channel::Icmp(_) => ICMP_HEADER,
+        }
+    }
+
+    fn send(&self, message: &mut [u8], sequence: u64) -> io::Result<()> {
+        if let Channel::Icmp(icmp) = self {
+            let identifier = std::process::id() as u16;
+            write_request(message, identifier, sequence as u16, icmp.ipv6);
+        }
+        self.socket().send(message).map(|_| ())
+    }
+
+    /// Our part of a received packet, if it can be an answer.
+    fn answer<'a>(&self, packet: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            Channel::Udp(_) => Some(packet),
+            Channel::Icmp(icmp) => reply_payload(packet, icmp.ip_header, icmp.ipv6),
+        }
+    }
+
+    /// An ICMP peer sends our request back as it was; the echo task marks it.
+    fn reply_kind(&self) -> Kind {
+        match self {
+            Channel::Udp(_) => Kind::Reply,
+            Channel::Icmp(_) => Kind::Request,
+        }
+    }
+}
+
+struct Sender {
+    sent: u64,
+    errors: BTreeMap<String, u64>,
+    schedule_error: Latency,
+}
+
+fn send_all(
+    parameters: &Parameters,
+    context: &Context,
+    channel: &Channel,
+    schedule: &Schedule,
+) -> Sender {
+    clock::use_exact_timers();
+    let front = channel.front();
+    let mut message = vec![0; front];
+    message.extend(blank_payload(parameters.payload_size, &parameters.canary));
+    let mut sender = Sender {
+        sent: 0,
+        errors: BTreeMap::new(),
+        schedule_error: Latency::default(),
+    };
+    for sequence in 0..parameters.count {
+        let due_ns = schedule.time_ns(sequence);
+        if !context.stop.wait_until(due_ns) {
+            break;
+        }
+        let time_ns = clock::monotonic_ns();
+        let header = Header {
+            kind: Kind::Request,
+            tag: parameters.token.tag(),
+            sequence,
+            time_ns,
+        };
+        header.write(&mut message[front..]);
+        match channel.send(&mut message, sequence) {
+            Ok(()) => sender.sent += 1,
+            Err(error) => *sender.errors.entry(errno_name(&error)).or_default() += 1,
+        }
+        sender.schedule_error.record(time_ns.saturating_sub(due_ns));
+    }
+    sender
+}
+
+struct Receiver {
+    received: u64,
+    late: u64,
+    strangers: u64,
+    corrupt: u64,
+    sequence: Sequence,
+    due: Latency,
+    actual: Latency,
+    by_kernel: bool,
+}
+
+fn receive_all(
+    parameters: &Parameters,
+    context: &Context,
+    channel: &Channel,
+    schedule: &Schedule,
+    sent: &AtomicU64,
+) -> Result<Receiver, Failure> {
+    let timeout_ns = u64::from(parameters.timeout_ms) * 1_000_000;
+    let tag = parameters.token.tag();
+    let mut stamped_receiver = StampedReceiver::new(channel.socket());
+    let mut buffer = vec![0; MAX_PAYLOAD];
+    let expected = blank_payload(parameters.payload_size, &parameters.canary);
+    let mut receiver = Receiver {
+        received: 0,
+        late: 0,
+        strangers: 0,
+        corrupt: 0,
+        sequence: Sequence::default(),
+        due: Latency::default(),
+        actual: Latency::default(),
+        by_kernel: false,
+    };
+    let mut silent_from_ns = None;
+    loop {
+        match stamped_receiver.receive(channel.socket(), &mut buffer) {
+            Ok(stamped) if stamped.length > 0 => {
+                let arrived_ns = stamped.arrived_ns();
+                receiver.by_kernel |= stamped.kernel_realtime_ns.is_some();
+                let answer = channel.answer(&buffer[..stamped.length]);
+                let header = answer.and_then(|answer| Header::read(answer, tag));
+                match (answer, header) {
+                    (Some(answer), Some(header))
+                        if header.kind == channel.reply_kind()
+                            && header.sequence < parameters.count =>
+                    {
+                        let body = crate::packet::header::HEADER_LENGTH..;
+                        let intact = answer.get(body.clone()) == expected.get(body);
+                        receiver.corrupt += u64::from(!intact);
+                        let due_ns = schedule.time_ns(header.sequence);
+                        receiver.count(header, due_ns, arrived_ns, timeout_ns);
+                    }
+                    _ => receiver.strangers += 1,
+                }
+            }
+            Ok(_) => {}
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(Failure::io("rtt: receive", &error)),
+        }
+        let sent = sent.load(Ordering::Acquire);
+        if sent != NOT_YET {
+            let now_ns = clock::monotonic_ns();
+            let silent_from_ns = *silent_from_ns.get_or_insert(now_ns);
+            let all = receiver.received + receiver.late >= sent;
+            if all || context.stop.asked() || now_ns - silent_from_ns >= timeout_ns {
+                return Ok(receiver);
+            }
+        }
+    }
+}
+
+/// Errors that do not mean that no answer will come: nothing yet, or an ICMP error for a request.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+        || matches!(
+            error.raw_os_error(),
+            Some(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH)
+        )
+}
+
+impl Receiver {
+    fn count(&mut self, header: Header, due_ns: u64, arrived_ns: u64, timeout_ns: u64) {
+        if matches!(
+            self.sequence.record(header.sequence),
+            Arrival::Duplicate | Arrival::TooOld
+        ) {
+            return;
+        }
+        let from_due_ns = arrived_ns.saturating_sub(due_ns);
+        if from_due_ns > timeout_ns {
+            self.late += 1;
+            return;
+        }
+        self.received += 1;
+        self.due.record(from_due_ns);
+        self.actual
+            .record(arrived_ns.saturating_sub(header.time_ns));
+    }
+}

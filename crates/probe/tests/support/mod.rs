@@ -1,0 +1,111 @@
+//! An agent that a test talks to, over loopback only.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub const TOKEN: &str = "00112233445566778899aabbccddeeff";
+pub const CANARY: &str = "c0ffee00badcab1e5eed0ddba11f00dfacade0ff1ce0decade0dab0b0ca5cade";
+
+pub struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    /// Answers that came while another was awaited.
+    pending: Vec<Value>,
+}
+
+impl Agent {
+    pub fn start() -> Agent {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_culvert-probe"))
+            .arg("agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Agent {
+            input: child.stdin.take(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            pending: Vec::new(),
+        }
+    }
+
+    pub fn send_bytes(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().unwrap();
+        input.write_all(line).unwrap();
+        input.write_all(b"\n").unwrap();
+        input.flush().unwrap();
+    }
+
+    pub fn send(&mut self, request: Value) {
+        self.send_bytes(request.to_string().as_bytes());
+    }
+
+    /// The next answer of this id (None: an answer without id) that is not an interval.
+    pub fn answer(&mut self, id: Option<u64>) -> Value {
+        let wanted = |answer: &Value| answer["id"] == json!(id);
+        if let Some(index) = self.pending.iter().position(wanted) {
+            return self.pending.remove(index);
+        }
+        loop {
+            let mut line = String::new();
+            assert!(
+                self.output.read_line(&mut line).unwrap() > 0,
+                "the agent is gone"
+            );
+            let answer: Value = serde_json::from_str(&line).unwrap();
+            if answer["event"] == "interval" {
+                continue;
+            }
+            if wanted(&answer) {
+                return answer;
+            }
+            self.pending.push(answer);
+        }
+    }
+
+    /// Starts a task and waits until it is ready.
+    pub fn ready(&mut self, request: Value) -> Value {
+        let id = request["id"].as_u64();
+        self.send(request);
+        let answer = self.answer(id);
+        assert_eq!(answer["event"], "ready", "{answer}");
+        answer
+    }
+
+    /// Waits for the result of a task.
+    pub fn done(&mut self, id: u64) -> Value {
+        let mut answer = self.answer(Some(id));
+        assert_eq!(answer["event"], "done", "{answer}");
+        answer["result"].take()
+    }
+
+    pub fn stop(&mut self, id: u64) -> Value {
+        self.send(json!({"id": id, "do": "stop"}));
+        self.done(id)
+    }
+
+    pub fn error(&mut self, id: Option<u64>) -> Value {
+        let answer = self.answer(id);
+        assert_eq!(answer["event"], "error", "{answer}");
+        for field in ["what", "why", "remedy"] {
+            assert!(!answer[field].as_str().unwrap().is_empty(), "{answer}");
+        }
+        answer
+    }
+
+    /// Ends the input and waits for the agent's own end.
+    pub fn end(mut self) -> std::process::ExitStatus {
+        drop(self.input.take());
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
