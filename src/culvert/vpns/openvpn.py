@@ -1,0 +1,387 @@
+"""OpenVPN in user space: node b is the server, node a the client.
+
+With certificates (TLS 1.3, the default) or a static key, over UDP or TCP. Where the kernel could
+take over the data channel it is told not to: that would be another VPN to measure.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from culvert import tools
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab, Node, Process
+from culvert.vpns import openvpn_config as config
+from culvert.vpns import openvpn_packet as wire
+from culvert.vpns.base import (
+    DataPath,
+    Missing,
+    OuterFlow,
+    OuterPacket,
+    Variant,
+    Vpn,
+    underlay_address,
+)
+from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.openvpn_config import DEVICE, PORT, Cipher, Dialect, Transport
+from culvert.vpns.openvpn_management import SOCKET_PATH_MAX, Management, State
+from culvert.vpns.packages import package_version
+from culvert.vpns.pki import Authority, KeyKind, Usage
+
+_NEWS_S = 0.02
+"""How long to wait for the next state before looking whether the program still runs."""
+_PSK = "psk"
+_TCP = "tcp"
+_LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection")
+
+_BOTH = {
+    "tunnel MTU": "1500 (default)",
+    "mssfix": "default: TCP inside makes outer packets of at most 1492 bytes",
+    "renegotiation": "off",
+    "pings": "off",
+    "compression": "none",
+    "socket buffers": "the system's default",
+    "data channel offload": "off",
+}
+_CERTIFICATES = {
+    "authentication": "certificates, ECDSA secp384r1",
+    "key exchange": "TLS 1.3 with its default group (X25519)",
+}
+
+
+def _variant(cipher: Cipher) -> Variant:
+    facts = {"cipher": cipher.value} | ({} if cipher.aead else {"authenticity": "HMAC-SHA256"})
+    summary = cipher.value if cipher.aead else f"{cipher.value} with HMAC-SHA256"
+    return Variant(cipher.value.lower(), summary, facts | _BOTH | _CERTIFICATES)
+
+
+class OpenVpn(Vpn):
+    """One server with one client; each is one process with one thread."""
+
+    name = "openvpn"
+    summary = "OpenVPN 2 in user space"
+    variants = tuple(_variant(cipher) for cipher in Cipher)
+    options: ClassVar[Mapping[str, str]] = {
+        _TCP: "carry the tunnel over TCP instead of UDP",
+        _PSK: "a static key instead of certificates (CBC variants only)",
+    }
+    role = "openvpn"
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self.cipher = Cipher(variant.name.upper())
+        self.transport = Transport.TCP if _TCP in options else Transport.UDP
+        self.static_key = _PSK in options
+        self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
+        self._framing = self._first_framing()
+        self._nodes: dict[str, Node] = {}
+
+    def _chosen_facts(self) -> dict[str, str]:
+        facts = {"transport": f"{self.transport.upper()} {PORT}"}
+        if self.transport is Transport.TCP:
+            facts["TCP_NODELAY"] = "off (default)"
+        if self.static_key:
+            facts |= {"authentication": "static key", "key exchange": "none"}
+        return facts
+
+    # -- what it takes ---------------------------------------------------------------------------
+
+    def missing(self) -> list[Missing]:
+        """The program, /dev/net/tun, and whatever the options need."""
+        program = tools.find("openvpn")
+        missing = []
+        if program is None:
+            missing.append(Missing("openvpn", f"culvert install {self.name}"))
+        if not Path("/dev/net/tun").exists():
+            missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        if not self.static_key:
+            return missing
+        if self.cipher.aead:
+            missing.append(
+                Missing(
+                    f"{self.cipher.value} with a static key, which OpenVPN has not",
+                    f"drop the option {_PSK}, or use openvpn/aes-256-cbc+{_PSK}",
+                )
+            )
+        if program is not None and _dialect(program).lacks_static_keys:
+            missing.append(
+                Missing(
+                    "an OpenVPN with static keys, which 2.8 dropped",
+                    f"drop the option {_PSK}, or install OpenVPN 2.6 or 2.7",
+                )
+            )
+        if tools.find("ping") is None:
+            missing.append(Missing("ping", f"culvert install {self.name}"))
+        return missing
+
+    def version(self) -> str:
+        """OpenVPN's, the package's if it is one, and the TLS library's."""
+        said = _said(self._program())
+        package = package_version("openvpn")
+        library = re.search(r"library versions: ([^,\n]+)", said)
+        return ", ".join(
+            (
+                re.match(r"OpenVPN (\S+)", said)[1],  # type: ignore[index]
+                *((f"package {package}",) if package else ()),
+                *((library[1],) if library else ()),
+            )
+        )
+
+    def _program(self) -> Path:
+        program = tools.find("openvpn")
+        if program is None:
+            raise NotPossible(self.id, "openvpn is missing", f"culvert install {self.name}")
+        return program
+
+    # -- the life of a tunnel --------------------------------------------------------------------
+
+    def prepare(self, lab: Lab) -> None:
+        """Keys and a configuration file for each node."""
+        for lack in self.missing():
+            raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
+        self._nodes = {"a": lab.a, "b": lab.b}
+        tunnel = config.Tunnel(
+            self.cipher,
+            self.transport,
+            _dialect(self._program()),
+            config.Ends(underlay_address(lab.b), self.inner(lab.a), self.inner(lab.b)),
+        )
+        if self.static_key:
+            self._prepare_static_key(lab, tunnel)
+        else:
+            self._prepare_certificates(lab, tunnel)
+
+    def _prepare_certificates(self, lab: Lab, tunnel: config.Tunnel) -> None:
+        authority = Authority(KeyKind.SECP384R1)
+        entry = lab.b.write(f"openvpn/clients/{lab.a.name}", config.client_entry(tunnel))
+        server = _write_credential(lab.b, authority, Usage.SERVER)
+        client = _write_credential(lab.a, authority, Usage.CLIENT)
+        lab.b.write(
+            "openvpn/config",
+            config.server_config(tunnel, server, entry.parent, lab.a.name, _socket(lab.b)),
+        )
+        lab.a.write(
+            "openvpn/config", config.client_config(tunnel, client, lab.b.name, _socket(lab.a))
+        )
+
+    def _prepare_static_key(self, lab: Lab, tunnel: config.Tunnel) -> None:
+        key = config.new_static_key()
+        for node, make in (
+            (lab.a, config.static_client_config),
+            (lab.b, config.static_server_config),
+        ):
+            path = node.write("openvpn/static.key", key, secret=True)
+            node.write("openvpn/config", make(tunnel, path, _socket(node)))
+
+    def listen(self, b: Node) -> None:
+        """Start the server; ready when it says so."""
+        process = self._start(b)
+        if self.static_key:
+            # It is "connected" only after the client's first packet.
+            wait_for_fact(
+                lambda: _LISTENS.search(process.log_text()) is not None,
+                vpn=self.id,
+                process=process,
+                what=f"openvpn on node b listened on {self.transport.upper()} port {PORT}",
+                deadline_s=self.up_deadline_s,
+            )
+        else:
+            self._await_connected(b, process, "openvpn on node b was ready for clients")
+
+    def connect(self, a: Node) -> None:
+        """Start the client; up when it says that it is connected.
+
+        With a static key there is no handshake, and it says so up to two seconds late: it is up
+        when a ping through the tunnel is answered.
+        """
+        process = self._start(a)
+        if self.static_key:
+            self._await_answer(a, process)
+        else:
+            self._await_connected(a, process, "node a was connected to node b")
+            self._framing = _negotiated(self._framing, process.log_text())
+
+    def disconnect(self, a: Node) -> None:
+        """End the client.
+
+        With a static key the server starts anew: it knows its client by packet numbers that grow
+        from the second in which the client was started, and would refuse as a replay what a
+        client sends that is started within the same second.
+        """
+        super().disconnect(a)
+        b = self._nodes["b"]
+        if self.static_key and self.processes["b"]:
+            self._stop_processes(b)
+            self.listen(b)
+
+    def _start(self, node: Node) -> Process:
+        process = node.spawn(
+            [str(self._program()), "--config", str(node.directory / "openvpn/config")],
+            name="openvpn",
+        )
+        self.processes[node.name].append(process)
+        return process
+
+    def _await_connected(self, node: Node, process: Process, what: str) -> None:
+        with Management(_socket(node)) as management:
+
+            def connected() -> bool:
+                state = management.watch(_NEWS_S)
+                if state is None or state.name != "CONNECTED":
+                    self._refuse_setback(node, process, state)
+                    return False
+                return True
+
+            wait_for_fact(
+                connected,
+                vpn=self.id,
+                process=process,
+                what=what,
+                deadline_s=self.up_deadline_s,
+                evidence=lambda: f"its state is {management.latest}; {self._server_said()}",
+            )
+
+    def _await_answer(self, a: Node, process: Process) -> None:
+        def link_up() -> bool:
+            link = a.link(DEVICE)
+            return link is not None and link.up
+
+        wait_for_fact(
+            link_up,
+            vpn=self.id,
+            process=process,
+            what=f"node a brought up {DEVICE}",
+            deadline_s=self.up_deadline_s,
+            evidence=self._server_said,
+        )
+        ping = a.spawn(self._ping(), name="openvpn-ping")
+        try:
+            wait_for_fact(
+                lambda: ping.returncode() == 0,
+                vpn=self.id,
+                process=process,
+                what="node b answered a ping through the tunnel",
+                deadline_s=self.up_deadline_s,
+                evidence=self._server_said,
+            )
+        finally:
+            ping.stop(grace_s=0)
+
+    def _refuse_setback(self, node: Node, process: Process, state: State | None) -> None:
+        """A second attempt of the client would be another start, and later than it should be."""
+        if state is not None and state.name == "RECONNECTING":
+            raise VpnError(
+                self.id,
+                f"openvpn on node {node.name} failed and starts over: {state.detail}; "
+                f"its log ends: {_end(process)}; {self._server_said()}",
+                "look at both logs for a TLS or authentication error",
+            )
+
+    def _server_said(self) -> str:
+        ended = "".join(_end(process) for process in self.processes["b"])
+        return f"node b's log ends: {ended}" if ended else "node b said nothing"
+
+    def _ping(self) -> list[str]:
+        """Twenty pings a second until one is answered."""
+        target = str(self.inner(self._nodes["b"]).ip)
+        deadline = str(math.ceil(self.up_deadline_s) + 1)
+        ping = tools.require("ping", f"culvert install {self.name}")
+        return [str(ping), "-n", "-q", "-i", "0.05", "-c", "1", "-w", deadline, target]
+
+    # -- what the proof asks ---------------------------------------------------------------------
+
+    def interface(self, node: Node) -> str:
+        """The tun device."""
+        del node
+        return DEVICE
+
+    @property
+    def data_path(self) -> DataPath:
+        """Offloading is off."""
+        return DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """By the kind of the interface: a tun device ends in a program."""
+        link = node.link(DEVICE)
+        if link is not None and link.kind == "tun":
+            return DataPath.USER
+        if link is not None and link.kind.startswith("ovpn"):  # ovpn, or ovpn-dco out of tree
+            return DataPath.KERNEL
+        raise VpnError(
+            f"{self.id} on node {node.name}",
+            f"{DEVICE} is {link.kind if link else 'missing'}, neither tun nor ovpn",
+            "bring the tunnel up again",
+        )
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP or TCP with the server's port at one end."""
+        protocol = wire.TCP if self.transport is Transport.TCP else wire.UDP
+        return OuterFlow(protocol, frozenset({PORT}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """By the cipher; None over TCP, which cuts as it likes."""
+        if self.transport is Transport.TCP:
+            return None
+        return wire.udp_length(self._framing, inner_length)
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """The control channel's packets; with a static key there are none."""
+        return not self.static_key and wire.is_control(packet)
+
+    def _first_framing(self) -> wire.Framing:
+        if self.cipher.aead:
+            return wire.Framing.AEAD
+        return wire.Framing.CBC_STATIC_KEY if self.static_key else wire.Framing.CBC
+
+
+def _negotiated(framing: wire.Framing, client_log: str) -> wire.Framing:
+    """What the ends agreed on: from 2.7 on, epoch keys with AEAD, told in the server's reply."""
+    epoch = re.search(r"PUSH_REPLY,.*\baead-epoch\b", client_log)
+    return wire.Framing.AEAD_EPOCH if epoch and framing is wire.Framing.AEAD else framing
+
+
+def _write_credential(node: Node, authority: Authority, usage: Usage) -> config.CertificateFiles:
+    credential = authority.issue(node.name, usage)
+    return config.CertificateFiles(
+        authority=node.write("openvpn/ca.crt", authority.certificate),
+        identity=node.write(
+            "openvpn/identity.pem", credential.certificate + credential.key, secret=True
+        ),
+    )
+
+
+def _socket(node: Node) -> Path:
+    path = node.directory / "openvpn.sock"
+    if len(str(path).encode()) > SOCKET_PATH_MAX:
+        raise VpnError(
+            f"openvpn on node {node.name}",
+            f"{path} is too long for a unix socket (at most {SOCKET_PATH_MAX} bytes)",
+            "use a lab whose directory has a shorter path",
+        )
+    return path
+
+
+def _dialect(program: Path) -> Dialect:
+    major, minor = re.match(r"OpenVPN (\d+)\.(\d+)", _said(program)).groups()  # type: ignore[union-attr]
+    return Dialect((int(major), int(minor)))
+
+
+def _said(program: Path) -> str:
+    """What ``openvpn --version`` prints; its exit code is 1 in older versions."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    if not re.match(r"OpenVPN \d+\.\d+", told.stdout):
+        raise VpnError(
+            str(program), "does not tell its version as OpenVPN does", "install OpenVPN 2.6 or 2.7"
+        )
+    return told.stdout
+
+
+def _end(process: Process) -> str:
+    return " | ".join(process.log_text().strip().splitlines()[-3:])

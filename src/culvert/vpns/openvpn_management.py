@@ -1,0 +1,96 @@
+"""OpenVPN's management interface, as far as it takes to know the state (management-notes.txt).
+
+Real-time messages begin with ``>``: ``>STATE:1700000000,CONNECTED,SUCCESS,198.19.0.1,...``.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+SOCKET_PATH_MAX = 107
+"""Bytes of a unix socket's path (sun_path of 108 with its zero byte)."""
+
+
+@dataclass(frozen=True)
+class State:
+    """``name`` such as WAIT, AUTH, CONNECTED, RECONNECTING, EXITING; ``detail`` says why."""
+
+    name: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.detail})" if self.detail else self.name
+
+
+class Management:
+    """A client that connects when the program has made the socket. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: socket.socket | None = None
+        self._unread = b""
+        self.latest: State | None = None
+        """The latest state; None as long as none is known."""
+        self.fatal: str | None = None
+        """Why the program gave up, if it did."""
+
+    def __enter__(self) -> Management:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def watch(self, wait_s: float) -> State | None:
+        """The latest state, after waiting for news for up to ``wait_s`` seconds.
+
+        Raises OSError as long as the program does not listen, and when it is gone.
+        """
+        connection = self._connection or self._connect()
+        ready, _, _ = select.select([connection], [], [], wait_s)
+        if ready:
+            received = connection.recv(65536)
+            if not received:
+                raise ConnectionResetError("the program closed the management socket")
+            self._take(received)
+        return self.latest
+
+    def _connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(self._path))
+            # Real time first, then what was before: nothing falls between.
+            connection.sendall(b"state on\nstate\n")
+        except OSError:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _take(self, received: bytes) -> None:
+        *lines, self._unread = (self._unread + received).split(b"\n")
+        for line in lines:
+            self._take_line(line.decode(errors="replace").strip())
+
+    def _take_line(self, line: str) -> None:
+        if line.startswith(">FATAL:"):
+            self.fatal = line.removeprefix(">FATAL:")
+        elif line.startswith(">STATE:"):
+            self.latest = parse_state(line.removeprefix(">STATE:")) or self.latest
+        elif not line.startswith((">", "SUCCESS", "ERROR", "END")):
+            # The reply to ``state``; what came in real time meanwhile is as new or newer.
+            self.latest = self.latest or parse_state(line)
+
+
+def parse_state(text: str) -> State | None:
+    """``time,name,detail,...``; None if it is no such line."""
+    fields = text.split(",")
+    with suppress(ValueError, IndexError):
+        int(fields[0])
+        return State(fields[1], fields[2] if len(fields) > 2 else "")
+    return None

@@ -1,0 +1,96 @@
+"""What OpenVPN's packets look like on the wire.
+
+::
+
+    certificates, AEAD   opcode, peer id 4 | packet id 4 | tag 16 | inner packet
+    ... of 2.7 and newer opcode, peer id 4 | epoch, packet id 8 | inner packet | tag 16
+    certificates, CBC    opcode, peer id 4 | HMAC 32 | IV 16 | packet id 4, inner packet, padding
+    static key, CBC                          HMAC 32 | IV 16 | packet id 8, inner packet, padding
+
+Source: https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, and crypto.c for CBC. No
+compression is configured, so there is no framing byte of it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+from culvert.vpns.base import OuterPacket
+
+UDP = 17
+TCP = 6
+
+_IP_UDP = 20 + 8
+_OPCODE_AND_PEER = 4
+_TAG = 16
+_HMAC_SHA256 = 32
+_IV = 16
+_BLOCK = 16
+
+_IP_TCP_LEAST = 20 + 20
+
+
+class Opcode(IntEnum):
+    """The upper five bits of a packet's first byte."""
+
+    HARD_RESET_CLIENT_V1 = 1
+    HARD_RESET_SERVER_V1 = 2
+    SOFT_RESET_V1 = 3
+    CONTROL_V1 = 4
+    ACK_V1 = 5
+    DATA_V1 = 6
+    HARD_RESET_CLIENT_V2 = 7
+    HARD_RESET_SERVER_V2 = 8
+    DATA_V2 = 9
+    HARD_RESET_CLIENT_V3 = 10
+    CONTROL_WKC_V1 = 11
+
+
+class Framing(Enum):
+    """How inner packets are wrapped."""
+
+    AEAD = "AEAD"
+    AEAD_EPOCH = "AEAD with epoch keys"
+    CBC = "CBC"
+    CBC_STATIC_KEY = "CBC with a static key"
+
+
+def udp_length(framing: Framing, inner_length: int) -> int:
+    """Length in bytes of the outer IP packet for an inner one, over UDP, without fragmentation."""
+    return _IP_UDP + _wrapped(framing, inner_length)
+
+
+def is_control(packet: OuterPacket) -> bool:
+    """Whether a packet of a tunnel with certificates belongs to the control channel.
+
+    Over UDP that is exact. Over TCP a segment is judged by the record at its start, so that a
+    segment that continues a record may be misjudged; while nothing is sent through the tunnel
+    there is none.
+    """
+    head = packet.payload
+    if packet.protocol == TCP:
+        record = int.from_bytes(head[:2], "big")
+        head = head[2:]
+        if not 0 < record + 2 <= packet.length - _IP_TCP_LEAST:
+            return False
+    if not head:
+        return False
+    opcode = head[0] >> 3
+    return opcode in set(Opcode) - {Opcode.DATA_V1, Opcode.DATA_V2}
+
+
+def _wrapped(framing: Framing, inner_length: int) -> int:
+    match framing:
+        case Framing.AEAD:
+            return _OPCODE_AND_PEER + 4 + _TAG + inner_length
+        case Framing.AEAD_EPOCH:
+            return _OPCODE_AND_PEER + 8 + _TAG + inner_length
+        case Framing.CBC:
+            return _OPCODE_AND_PEER + _HMAC_SHA256 + _IV + _padded(4 + inner_length)
+        case Framing.CBC_STATIC_KEY:
+            return _HMAC_SHA256 + _IV + _padded(8 + inner_length)
+
+
+def _padded(length: int) -> int:
+    """PKCS #7: always at least one byte more."""
+    return (length // _BLOCK + 1) * _BLOCK
