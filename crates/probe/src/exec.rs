@@ -11,7 +11,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
 use nix::sys::stat::Mode;
 use nix::time::{ClockId, clock_gettime};
-use nix::unistd::{Pid, execvp, getppid, setsid, write};
+use nix::unistd::{Pid, execv, execvp, getppid, setsid, write};
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
@@ -220,7 +220,9 @@ fn execute(argv: &[String], stamp: Option<RawFd>) -> Result<Infallible, Failure>
         write(borrow(fd), &ns.to_le_bytes())
             .map_err(|errno| Failure::new(format!("stamp descriptor {fd}"), errno))?;
     }
-    execvp(&words[0], &words).map_err(failed)
+    // execvp() would run a file that is no program with the shell: an error is clearer.
+    let execute = if program.contains('/') { execv } else { execvp };
+    execute(&words[0], &words).map_err(failed)
 }
 
 /// Rust's runtime ignores SIGPIPE and the parent may have blocked signals; both are inherited.

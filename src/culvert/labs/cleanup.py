@@ -78,6 +78,14 @@ def remove(leftover: Leftover) -> None:
         ) from error
 
 
+def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
+    """Find and remove; return what was removed."""
+    leftovers = find_leftovers(all_runs=all_runs)
+    for leftover in leftovers:
+        remove(leftover)
+    return leftovers
+
+
 def remove_run(run_id: str) -> None:
     """Remove everything of a run, whoever owns it."""
     # A process may have started another one while the list was made.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs import cleanup, firewall, links, owner, syscalls, sysctls, veth
 from culvert.labs.base import Lab, LabSpec
+from culvert.labs.interrupts import deferred
 from culvert.labs.node import NetnsNode
 from culvert.labs.places import NAMESPACES, run_directory
 from culvert.labs.shaping import MAX_RATE_BPS
@@ -56,7 +56,8 @@ class NetnsLab(Lab):
         _require_root()
         self._remove_dead_namesake()
         try:
-            to_its_end(self._claim)
+            with deferred():
+                self._claim()
             self._make()
         except OSError as error:
             self.close()
@@ -68,13 +69,13 @@ class NetnsLab(Lab):
     def close(self) -> None:
         """End every process on the nodes, remove nodes, links and directories. Idempotent."""
         if self._claimed:
-            to_its_end(self._close)
+            with deferred():
+                self._close()
 
     def _claim(self) -> None:
         owner.claim(self.run_id)
         self._claimed = True
-        # Not close(): no thread can be started that late.
-        atexit.register(self._close)
+        atexit.register(self.close)
 
     def _make(self) -> None:
         directory = run_directory(self.run_id)
@@ -100,7 +101,7 @@ class NetnsLab(Lab):
         )
 
     def _close(self) -> None:
-        atexit.unregister(self._close)
+        atexit.unregister(self.close)
         for node in self.nodes.values():
             node.close()
         cleanup.remove_run(self.run_id)
@@ -110,30 +111,6 @@ class NetnsLab(Lab):
         for leftover in cleanup.find_leftovers():
             if leftover.run_id == self.run_id:
                 cleanup.remove(leftover)
-
-
-def to_its_end(work: Callable[[], None]) -> None:
-    """Run ``work`` so that Ctrl-C does not stop it in the middle; it is raised afterwards."""
-    failures: list[BaseException] = []
-
-    def guarded() -> None:
-        try:
-            work()
-        except BaseException as error:  # carried over to the caller
-            failures.append(error)
-
-    thread = threading.Thread(target=guarded, name="culvert-close")
-    thread.start()
-    interrupt: KeyboardInterrupt | None = None
-    while thread.is_alive():
-        try:
-            thread.join()
-        except KeyboardInterrupt as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
-    if failures:
-        raise failures[0]
 
 
 def _require_root() -> None:

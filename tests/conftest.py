@@ -1,0 +1,46 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from culvert import tools
+from culvert.labs.base import LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.runid import new_run_id
+
+LabFactory = Callable[..., NetnsLab]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a lab where none can be made."""
+    reason = _no_lab()
+    for item in items:
+        if reason and (item.get_closest_marker("lab") or item.get_closest_marker("vpn")):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def lab() -> Iterator[LabFactory]:
+    """Make open labs: ``lab()``, ``lab(LabSpec(...))``; all are closed at the end of the test."""
+    with ExitStack() as stack:
+
+        def make(spec: LabSpec | None = None, *, run_id: str | None = None) -> NetnsLab:
+            made = NetnsLab(run_id or new_run_id(), spec or LabSpec())
+            made.open()
+            stack.callback(made.close)
+            return made
+
+        yield make
+
+
+def _no_lab() -> str | None:
+    if os.geteuid() != 0:
+        return "a lab needs root"
+    if tools.find("culvert-probe") is None:
+        return "a lab needs culvert-probe: run `make setup`"
+    return None

@@ -1,0 +1,64 @@
+"""What a lab must not change: the host's side of everything it touches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+
+FLEETING = ("nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets")
+"""Settings that the kernel changes itself, or makes when a module is loaded."""
+
+
+def snapshot() -> dict[str, object]:
+    """Interfaces, addresses, routes, rules, sysctls, resolver of the host."""
+    with IPRoute() as netlink:
+        return {
+            "links": sorted(link.get_attr("IFLA_IFNAME") for link in netlink.get_links()),
+            "addresses": sorted(_address(one) for one in netlink.get_addr()),
+            "routes": sorted(_route(one) for one in netlink.get_routes()),
+            "rules": len(list(netlink.get_rules())),
+            "qdiscs": sorted((one["index"], one.get_attr("TCA_KIND")) for one in _qdiscs(netlink)),
+            "sysctls": _sysctls(),
+            "resolver": Path("/etc/resolv.conf").read_bytes(),
+        }
+
+
+def left_of(run_id: str) -> list[str]:
+    """All traces of a run on this machine, looked for without Culvert's own cleaner."""
+    traces = [str(path) for path in Path("/run/netns").glob(f"*{run_id}*")]
+    traces += [str(path) for path in Path("/run/culvert").glob(f"*{run_id}*")]
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    traces += [line for line in mounts if run_id in line]
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"CULVERT_RUN={run_id}".encode() in environ.read_bytes():
+                traces.append(str(environ))
+        except OSError:
+            continue
+    return traces
+
+
+def _qdiscs(netlink: Any) -> list[Any]:
+    return list(netlink.get_qdiscs())
+
+
+def _address(message: Any) -> str:
+    return f"{message['index']} {message.get_attr('IFA_ADDRESS')}/{message['prefixlen']}"
+
+
+def _route(message: Any) -> str:
+    names = ("RTA_TABLE", "RTA_DST", "RTA_GATEWAY", "RTA_OIF", "RTA_PRIORITY")
+    return f"{message['dst_len']} {[message.get_attr(name) for name in names]}"
+
+
+def _sysctls() -> dict[str, str]:
+    values = {}
+    for path in Path("/proc/sys/net").rglob("*"):
+        if path.is_file() and path.stat().st_mode & 0o200 and path.name not in FLEETING:
+            try:
+                values[str(path)] = path.read_text()
+            except (OSError, UnicodeDecodeError):
+                continue  # write-only in spite of its mode
+    return values

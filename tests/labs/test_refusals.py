@@ -1,0 +1,77 @@
+"""Where a lab cannot be made, it says so and makes nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import NotPossible, UsageError
+from culvert.labs.base import LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.runid import is_run_id, new_run_id
+
+NOBODY = 65534
+PROGRAM = """
+import os
+from culvert.errors import NotPossible
+from culvert.labs.base import LabSpec
+from culvert.labs.netns import NetnsLab
+{before}
+try:
+    NetnsLab("{run_id}", LabSpec()).open()
+except NotPossible as error:
+    print(error.what, error.why, error.remedy, sep=": ")
+"""
+
+
+def _attempt(before: str) -> str:
+    program = PROGRAM.format(before=before, run_id=new_run_id())
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.lab
+def test_without_root() -> None:
+    assert "needs root: run it with sudo" in _attempt(f"os.setuid({NOBODY})")
+
+
+@pytest.mark.lab
+def test_root_without_its_capabilities() -> None:
+    """As in a container: user 0, but the kernel says no."""
+    drop = "import ctypes; libc = ctypes.CDLL(None); libc.unshare(0x10000000)"
+    assert "--privileged" in _attempt(f"{drop}; os.geteuid = lambda: 0")
+
+
+@pytest.mark.lab
+def test_without_the_probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CULVERT_TOOLS", raising=False)
+    made = NetnsLab(new_run_id(), LabSpec())
+    with pytest.raises(NotPossible, match="culvert-probe"):
+        made.open()
+    assert not made.a.netns_path.exists()
+
+
+@pytest.mark.parametrize("run_id", ["", "abc", "way-too-long", "UPPER", "../x", "a b c d"])
+def test_bad_run_ids(run_id: str) -> None:
+    with pytest.raises(UsageError):
+        NetnsLab(run_id, LabSpec())
+
+
+def test_new_run_ids_are_run_ids() -> None:
+    made = {new_run_id() for _ in range(100)}
+    assert all(is_run_id(run_id) for run_id in made)
+    assert len(made) > 90
+
+
+def test_cpus_of_a_node_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="router"):
+        NetnsLab(new_run_id(), LabSpec(cpus={"router": (min(os.sched_getaffinity(0)),)}))

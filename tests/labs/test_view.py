@@ -1,0 +1,89 @@
+"""A node's own view of the files, and what it keeps from others."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import UsageError
+from tests.conftest import LabFactory
+
+pytestmark = pytest.mark.lab
+
+
+def test_each_node_has_its_own_run(lab: LabFactory) -> None:
+    pair = lab()
+    for node in (pair.a, pair.b):
+        node.run(["sh", "-c", f"echo {node.name} > /run/x; mkdir -p /var/run/wireguard"])
+    assert pair.a.file("/run/x").read_text() == "a\n"
+    assert pair.b.file("/var/run/x").read_text() == "b\n"
+    assert pair.a.run(["cat", "/var/run/x"]).stdout == "a\n"
+    assert not Path("/run/x").exists()
+
+
+def test_programs_of_a_node_share_its_run(lab: LabFactory) -> None:
+    node = lab().a
+    node.run(["mkfifo", "/run/fifo"])
+    reader = node.spawn(["cat", "/run/fifo"], name="reader", pipes=True)
+    node.run(["sh", "-c", "echo through > /run/fifo"])
+    assert reader.stdout.read() == b"through\n"
+
+
+def test_the_hosts_run_is_hidden(lab: LabFactory) -> None:
+    pair = lab()
+    seen = pair.a.run(["find", "/run", "-maxdepth", "3"]).stdout.split()
+    assert "/run/netns" not in seen
+    assert f"/run/culvert/{pair.run_id}/a" in seen
+    assert f"/run/culvert/{pair.run_id}/b" not in seen
+
+
+def test_resolver_is_the_nodes_own(lab: LabFactory) -> None:
+    before = Path("/etc/resolv.conf").read_bytes()
+    node = lab().a
+    assert node.run(["cat", "/etc/resolv.conf"]).stdout == "# no resolver in the lab\n"
+    node.run(["sh", "-c", "echo nameserver 198.18.0.9 > /etc/resolv.conf"])
+    assert node.run(["cat", "/etc/resolv.conf"]).stdout == "nameserver 198.18.0.9\n"
+    assert node.file("/etc/resolv.conf").read_text() == "nameserver 198.18.0.9\n"
+    assert Path("/etc/resolv.conf").read_bytes() == before
+
+
+def test_sys_shows_the_nodes_interfaces(lab: LabFactory) -> None:
+    assert lab().a.run(["ls", "/sys/class/net"]).stdout.split() == ["lo", "u0"]
+
+
+def test_written_files_are_where_programs_see_them(lab: LabFactory) -> None:
+    node = lab().a
+    path = node.write("conf/vpn.conf", "text\n")
+    assert node.run(["cat", str(path)]).stdout == "text\n"
+    node.write("conf/vpn.conf", b"other\n")
+    assert node.run(["cat", str(path)]).stdout == "other\n"
+    assert node.file(str(path)) == path
+
+
+def test_secrets_are_readable_by_root_alone_and_never_on_a_disk(lab: LabFactory) -> None:
+    node = lab().a
+    secret = node.write("key", "s3cret", secret=True)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert stat.S_IMODE(node.write("plain", "x").stat().st_mode) == 0o644
+    assert stat.S_IMODE(node.directory.stat().st_mode) == 0o700
+    assert node.run(["stat", "-f", "-c", "%T", str(secret)]).stdout == "tmpfs\n"
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../b/key", "../../../x"])
+def test_nothing_is_written_elsewhere(lab: LabFactory, path: str) -> None:
+    with pytest.raises(UsageError):
+        lab().a.write(path, "x")
+
+
+def test_the_environment_is_not_ours(lab: LabFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN_OF_THE_USER", "s3cret")
+    pair = lab()
+    words = dict(
+        line.split("=", 1) for line in pair.a.run(["env"], env={"GIVEN": "1"}).stdout.splitlines()
+    )
+    assert words["GIVEN"] == "1"
+    assert words["CULVERT_RUN"] == pair.run_id
+    assert words["HOME"] == str(pair.a.directory)
+    assert "A_TOKEN_OF_THE_USER" not in words
