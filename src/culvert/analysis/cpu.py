@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from culvert.analysis.observations import CELL
+from culvert.analysis.observations import CELL, repeats
 
 VPN = "VPN processes"
 PROBE = "probe"
@@ -67,24 +67,41 @@ def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def busiest_threads(observed: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
+def busiest_threads(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
     """The threads that used the CPU most, per cell: CELL, node, process, thread, cpu_s, n.
 
-    ``cpu_s`` is the median of the trials, in CPU seconds per trial.
+    ``cpu_s`` is the median over the trials, in CPU seconds per trial; threads of one name in one
+    process count together. Kernel threads have the process "kernel".
     """
-    found = observed.filter(pl.col("metric") == "cpu_process_s")
-    labels = [json.loads(text) for text in found["labels"]]
+    found = repeats(rows).filter(pl.col("metric").is_in(["cpu_thread_s", "cpu_kernel_thread_s"]))
     named = found.with_columns(
-        pl.Series(key, [str(label.get(key, "")) for label in labels], pl.String)
-        for key in ("node", "process", "thread")
-    )
-    return (
-        named.group_by([*CELL, "node", "process", "thread"])
-        .agg(cpu_s=pl.col("value").median(), n=pl.len().cast(pl.Int64))
-        .sort(
-            [*CELL, "cpu_s", "node", "process", "thread"],
-            descending=[False] * 4 + [True] + [False] * 3,
+        pl.Series(
+            "place",
+            [_place(metric, text) for metric, text in found.select("metric", "labels").iter_rows()],
+            pl.Struct(dict.fromkeys(("node", "process", "thread"), pl.String)),
         )
+    ).unnest("place")
+    keys = [*CELL, "node", "process", "thread"]
+    return (
+        named.group_by([*keys, "trial"])
+        .agg(pl.col("value").sum())
+        .group_by(keys)
+        .agg(cpu_s=pl.col("value").median(), n=pl.len().cast(pl.Int64))
+        .sort([*CELL, "cpu_s", *keys[len(CELL) :]], descending=[False] * 4 + [True] + [False] * 3)
         .group_by(CELL, maintain_order=True)
         .head(most)
     )
+
+
+def _place(metric: str, labels: str) -> dict[str, str]:
+    """Node, process and thread of a metric; a thread's id differs in each trial and is left out."""
+    told = json.loads(labels)
+    process, thread = str(told.get("process", "")), str(told.get("thread", ""))
+    if metric == "cpu_kernel_thread_s":
+        process, thread = "kernel", process
+    name, _, number = thread.rpartition(":")
+    return {
+        "node": str(told.get("node", "")),
+        "process": process,
+        "thread": name if name and number.isdigit() else thread,
+    }

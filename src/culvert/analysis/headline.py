@@ -51,11 +51,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Winner:
-    """The best VPN of a question, and those that the data cannot tell from it."""
+    """The best VPN of a question, and those that the data cannot tell from it.
+
+    ``level_with`` have an interval of the paired ratio that includes 1; ``undecided`` have none,
+    for want of blocks.
+    """
 
     vpn: str
     absolute: Estimate
     level_with: tuple[str, ...]
+    undecided: tuple[str, ...]
     contenders: int
 
 
@@ -161,9 +166,11 @@ def _winner(
         return None
     best = min(contenders, key=lambda vpn: (sign * contenders[vpn].value, vpn))
     against = paired(cell, Effect.RATIO, reference=best, seed=seed)
-    told_apart = set(against.filter(pl.col("distinguishable"))["vpn"].to_list())
-    level = tuple(sorted(vpn for vpn in contenders if vpn != best and vpn not in told_apart))
-    return Winner(best, contenders[best], level, len(contenders))
+    compared = _estimates(against)
+    others = sorted(vpn for vpn in contenders if vpn != best)
+    undecided = [vpn for vpn in others if vpn not in compared or compared[vpn].low is None]
+    level = [v for v in others if v not in undecided and not compared[v].distinguishable]
+    return Winner(best, contenders[best], tuple(level), tuple(undecided), len(contenders))
 
 
 def _order(

@@ -10,17 +10,48 @@ from culvert.analysis.observations import CELL, pick, repeats
 TIMES = ("total_ms", "handshake_ms")
 
 
-def initiation_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Every initiation of the ok trials, pooled per cell.
+def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
+    """Every single initiation of the ok trials: CELL, metric (of TIMES), block, trial, value in ms.
 
-    Columns: CELL, metric (of TIMES), cycles, trials, mean, p50, p99, least and
-    greatest. p99 is null with fewer than a thousand cycles: it would be the luck of a few.
+    From the series that a trial kept (one list of values a row, or one value a row); from its
+    metrics, one value a trial, where it kept none.
     """
-    found = pl.concat([pick(repeats(rows), metric) for metric in TIMES])
+    keys = [*CELL, "metric", "block", "trial"]
+    told = pl.concat([pick(repeats(rows), metric) for metric in TIMES]).filter(
+        pl.col("measurement") == "initiation"
+    )
+    told = told.select(*keys, "value")
+    if series.is_empty() or not {"trial", "name", "value"} <= set(series.columns):
+        return told.sort(*keys, "value")
+    kept = series.filter(pl.col("name").is_in(list(TIMES)))
+    if isinstance(kept.schema["value"], pl.List):
+        kept = kept.select("trial", "name", "value").explode("value")
+    counted = trials.filter(pl.col("status") == "ok", pl.col("measurement") == "initiation")
+    single = (
+        kept.join(counted.select("trial", *CELL, "block"), on="trial", how="inner")
+        .select(
+            *CELL,
+            pl.col("name").alias("metric"),
+            "block",
+            "trial",
+            pl.col("value").cast(pl.Float64),
+        )
+        .filter(pl.col("value").is_finite().fill_null(value=False))
+    )
+    alone = told.join(single, on=["trial", "metric"], how="anti")
+    return pl.concat([single, alone]).sort(*keys, "value")
+
+
+def initiation_table(single: pl.DataFrame) -> pl.DataFrame:
+    """Every initiation, as ``cycles`` gives them, pooled per cell.
+
+    Columns: CELL, metric (of TIMES), cycles, trials, mean, p50, p99, least and greatest, all in
+    ms. p99 is null with fewer than a thousand cycles: it would be the luck of a few.
+    """
     enough = pl.len() * 0.01 >= ENOUGH_BEYOND - 1e-6
     value = pl.col("value")
     return (
-        found.group_by([*CELL, "metric"])
+        single.group_by([*CELL, "metric"])
         .agg(
             cycles=pl.len().cast(pl.Int64),
             trials=pl.col("trial").n_unique().cast(pl.Int64),

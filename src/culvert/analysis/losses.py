@@ -6,17 +6,17 @@ import polars as pl
 
 from culvert.analysis.observations import CELL
 
-PLACES = ("lost_in_socket", "lost_in_qdisc", "lost_in_tunnel", "lost_on_link")
+UNPLACED = "lost_unattributed"
+PLACES = ("lost_in_socket", "lost_in_qdisc", "lost_in_tunnel", "lost_on_link", UNPLACED)
 RECEIVED = "received"
-UNPLACED = "lost elsewhere"
 
 
 def loss_shares(observed: pl.DataFrame) -> pl.DataFrame:
     """Shares of the offered packets, the mean over the trials of each cell (so they add up to 1).
 
-    Columns: CELL, place (RECEIVED, one of PLACES, UNPLACED), share (0 to 1), n trials.
-    A trial's loss is divided between the places in proportion to the packets counted there;
-    a loss that was seen nowhere is UNPLACED.
+    Columns: CELL, place (RECEIVED or one of PLACES), share (0 to 1), n trials.
+    A trial's loss is divided between the places in proportion to the packets counted there; a
+    loss that no counter saw is UNPLACED.
     """
     keys = [*CELL, "block", "trial"]
     wanted = ["loss_ratio", *PLACES]
@@ -43,11 +43,10 @@ def loss_shares(observed: pl.DataFrame) -> pl.DataFrame:
         *(
             pl.when(placed > 0)
             .then(loss * pl.col(place).fill_null(0).clip(0) / placed)
-            .otherwise(0.0)
+            .otherwise(loss if place == UNPLACED else 0.0)
             .alias(place)
             for place in PLACES
         ),
-        pl.when(placed > 0).then(0.0).otherwise(loss).alias(UNPLACED),
     )
     return (
         shares.unpivot(index=CELL, variable_name="place", value_name="share")

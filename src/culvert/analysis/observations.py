@@ -23,6 +23,9 @@ METRIC = ("metric", "labels", "unit")
 REPEAT_LABELS = frozenset({"cycle"})
 """Labels that number repetitions inside one trial."""
 
+PER_THREAD = frozenset({"cpu_thread_s", "cpu_kernel_thread_s"})
+"""Metrics whose labels name threads by an id that no other trial has: not to be summarised."""
+
 ROWS_SCHEMA: dict[str, type[pl.DataType]] = {
     "study": pl.String,
     "block": pl.Int64,
@@ -66,9 +69,10 @@ def repeats(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def observations(rows: pl.DataFrame) -> pl.DataFrame:
-    """One value per ok trial, metric and labels. Columns as ``repeats``, sorted."""
+    """One value per ok trial, metric and labels, but PER_THREAD. Columns as ``repeats``, sorted."""
     keys = [*CELL, *METRIC, "block", "trial"]
-    return repeats(rows).group_by(keys).agg(pl.col("value").median()).sort(keys)
+    found = repeats(rows).filter(~pl.col("metric").is_in(list(PER_THREAD)))
+    return found.group_by(keys).agg(pl.col("value").median()).sort(keys)
 
 
 def pick(frame: pl.DataFrame, metric: str, *, measurement: str | None = None) -> pl.DataFrame:

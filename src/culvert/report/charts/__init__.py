@@ -1,0 +1,38 @@
+"""The figures, one a file: each takes the analysed run and gives Figures for one condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.report.charts.cost import cost_figures
+from culvert.report.charts.goodput import goodput_figures
+from culvert.report.charts.initiation import initiation_figures
+from culvert.report.charts.latency import latency_figures
+from culvert.report.charts.stacks import cpu_figures, loss_figures
+from culvert.report.model import Data, Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """The figures of one condition."""
+
+    condition: str
+    figures: tuple[Figure, ...]
+
+
+def sections(data: Data) -> list[Section]:
+    """Every figure that the run has trials for, by condition."""
+    makers = (
+        goodput_figures,
+        latency_figures,
+        initiation_figures,
+        cost_figures,
+        loss_figures,
+        cpu_figures,
+    )
+    found = []
+    for headline in data.headlines:
+        figures = [figure for make in makers for figure in make(data, headline.condition)]
+        if figures:
+            found.append(Section(headline.condition, tuple(figures)))
+    return found

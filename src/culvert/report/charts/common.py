@@ -1,0 +1,238 @@
+"""What all charts share: VPNs on the y axis in one order, in fixed colours, and the two themes.
+
+A panel is as wide as its place in the page. Colours of ink and grid are left to the theme, so that
+one specification serves a light page, a dark page and print: marks name a style, themes define it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from culvert.report.model import Data
+from culvert.report.numbers import Scale
+
+ROW_PX = 46
+SPREAD_PX = 11
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
+
+Records = list[dict[str, Any]]
+
+
+def theme(*, ink: str, muted: str, line: str) -> dict[str, Any]:
+    """A Vega-Lite configuration: text in ``ink``, axes in ``muted``, grid in ``line``."""
+    return {
+        "background": None,
+        "font": FONT,
+        "padding": {"left": 2, "right": 10, "top": 4, "bottom": 4},
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": muted,
+            "titleColor": muted,
+            "titleFontWeight": "normal",
+            "titleFontSize": 12,
+            "labelFontSize": 12,
+            "domainColor": line,
+            "gridColor": line,
+            "tickColor": line,
+            "titlePadding": 10,
+        },
+        "axisY": {"domain": False, "ticks": False},
+        "legend": {
+            "labelColor": ink,
+            "titleColor": muted,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "orient": "top",
+            "labelLimit": 260,
+            "symbolStrokeWidth": 2,
+        },
+        "title": {"color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 10},
+        "style": {
+            "ink": {"color": ink},
+            "value": {"color": ink, "fontSize": 12},
+            "quiet": {"color": muted, "fontSize": 12, "fontStyle": "italic"},
+            "dot": {"color": ink, "strokeWidth": 1.1},
+        },
+    }
+
+
+LIGHT = theme(ink="#1b1f27", muted="#565d6b", line="#dfe3e9") | {"background": "#ffffff"}
+"""For the files in figures/."""
+
+PAGE = theme(ink="var(--ink)", muted="var(--muted)", line="var(--line)")
+"""For the page: its style sheet decides, so light, dark and print need no second drawing."""
+
+
+def vpn_axis(data: Data) -> alt.Y:
+    """VPNs from top to bottom, all of the study, also those without a number."""
+    return alt.Y(
+        "vpn:N",
+        title=None,
+        sort=data.vpns,
+        scale=alt.Scale(domain=data.vpns, paddingInner=0.44, paddingOuter=0.2),
+        axis=alt.Axis(labelLimit=190),
+    )
+
+
+def vpn_colour(data: Data, *, legend: bool = False) -> alt.Color:
+    """The fixed colour of each VPN."""
+    return alt.Color(
+        "vpn:N",
+        scale=alt.Scale(
+            domain=data.vpns,
+            range=[data.colours[vpn] for vpn in data.vpns],
+        ),
+        legend=alt.Legend(title=None, columns=0) if legend else None,
+    )
+
+
+def vpn_shape(data: Data, *, legend: bool = False) -> alt.Shape:
+    """A shape for each VPN, for readers who cannot rely on colour."""
+    return alt.Shape(
+        "vpn:N",
+        scale=alt.Scale(domain=data.vpns, range=[data.shapes[vpn] for vpn in data.vpns]),
+        legend=alt.Legend(title=None, columns=0) if legend else None,
+    )
+
+
+def source(records: Records) -> alt.InlineData:
+    """Data inlined in the specification."""
+    return alt.InlineData(values=records)
+
+
+def height(data: Data) -> int:
+    """Height in pixels of a chart with one row a VPN."""
+    return ROW_PX * max(1, len(data.vpns))
+
+
+def spread(block: int, blocks: Sequence[int]) -> float:
+    """Where in its row, -1 to 1, a block's dot lies: in order of time, so that a drift shows."""
+    if len(blocks) < 2:
+        return 0.0
+    return 2 * blocks.index(block) / (len(blocks) - 1) - 1
+
+
+def bars_with_trials(
+    data: Data, summary: pl.DataFrame, trials: pl.DataFrame, scale: Scale, title: str, axis: str
+) -> alt.LayerChart:
+    """A bar to each median, its interval as a whisker, every trial as a dot, the number beside it.
+
+    ``summary`` (vpn, median, low, high, n) and ``trials`` (vpn, block, value) of one cell.
+    """
+    bars: Records = []
+    for row in summary.iter_rows(named=True):
+        low, high = row["low"], row["high"]
+        bars.append(
+            {
+                "vpn": row["vpn"],
+                "median": row["median"] / scale.factor,
+                "low": None if low is None else low / scale.factor,
+                "high": None if high is None else high / scale.factor,
+                "n": row["n"],
+                "text": scale.number(row["median"], low, high),
+                "told": f"{scale.with_interval(row['median'], low, high)} {scale.name}",
+            }
+        )
+    dots = trial_dots(trials, scale)
+    ends = [dot["value"] for dot in dots] + [bar["high"] or 0 for bar in bars]
+    top = 1.2 * max(ends, default=1.0) or 1.0
+    for bar in bars:
+        reached = [dot["value"] for dot in dots if dot["vpn"] == bar["vpn"]]
+        bar["end"] = max([*reached, bar["high"] or 0, bar["median"]])
+    y = vpn_axis(data)
+    x = alt.X(
+        "median:Q",
+        title=axis,
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(tickCount=5, format="~s" if top >= 10_000 else "~f"),
+    )
+    bar_chart = alt.Chart(source(bars))
+    layers: list[alt.Chart] = [
+        bar_chart.mark_bar(cornerRadiusEnd=3, opacity=0.88).encode(
+            y=y,
+            x=x,
+            color=vpn_colour(data),
+            tooltip=[
+                alt.Tooltip("vpn:N", title="VPN"),
+                alt.Tooltip("told:N", title="median [95 %]"),
+                alt.Tooltip("n:Q", title="trials"),
+            ],
+        ),
+        dot_layer(dots, y, "value"),
+        bar_chart.transform_filter("isValid(datum.low)")
+        .mark_rule(style="ink", strokeWidth=2)
+        .encode(y=y, x="low:Q", x2="high:Q"),
+        *(
+            bar_chart.transform_filter("isValid(datum.low)")
+            .mark_tick(style="ink", thickness=2, size=11)
+            .encode(y=y, x=f"{end}:Q")
+            for end in ("low", "high")
+        ),
+        bar_chart.mark_text(style="value", align="left", dx=9, fontWeight=600).encode(
+            y=y, x="end:Q", text="text:N"
+        ),
+        no_number(data, summary["vpn"].to_list(), y),
+    ]
+    return layered(layers, title, height(data))
+
+
+def trial_dots(trials: pl.DataFrame, scale: Scale) -> Records:
+    """One record a trial."""
+    blocks = sorted(trials["block"].unique().to_list())
+    return [
+        {
+            "vpn": row["vpn"],
+            "value": row["value"] / scale.factor,
+            "block": row["block"],
+            "spread": spread(row["block"], blocks),
+            "told": scale.text(row["value"]),
+        }
+        for row in trials.iter_rows(named=True)
+    ]
+
+
+def dot_layer(dots: Records, y: alt.Y, field: str) -> alt.Chart:
+    """The trials as rings, spread over the row by block."""
+    rings: alt.Chart = (
+        alt.Chart(source(dots))
+        .mark_point(
+            style="dot",
+            size=24,
+            opacity=0.9,
+            filled=False,
+            yOffset=alt.ExprRef(f"{SPREAD_PX} * datum.spread"),
+        )
+        .encode(
+            y=y,
+            x=alt.X(f"{field}:Q"),
+            tooltip=[
+                alt.Tooltip("vpn:N", title="VPN"),
+                alt.Tooltip("told:N", title="trial"),
+                alt.Tooltip("block:Q", title="block"),
+            ],
+        )
+    )
+    return rings
+
+
+def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
+    """A VPN of the study without a trial that counts says so in its row."""
+    records: Records = [
+        {"vpn": vpn, "text": "no trial that counts"} for vpn in data.vpns if vpn not in having
+    ]
+    words: alt.Chart = (
+        alt.Chart(source(records))
+        .mark_text(style="quiet", align="left", dx=6)
+        .encode(y=y, x=alt.value(0), text="text:N")
+    )
+    return words
+
+
+def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> alt.LayerChart:
+    """Layers as one panel that fills its place."""
+    return alt.LayerChart(layer=list(layers), width="container", height=height_px, title=title)

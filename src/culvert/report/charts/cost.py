@@ -1,0 +1,140 @@
+"""Cost against throughput: what each VPN carries, and what a gigabyte of it takes of the CPU."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from culvert.analysis.observations import CELL, contexts, pick
+from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
+from culvert.report.labels import order, slug
+from culvert.report.model import Data, Figure, Table
+from culvert.report.numbers import Scale, scale_for
+
+HEIGHT_PX = 300
+_SECONDS = Scale(1.0, "s/GB")
+
+
+def cost_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure: a panel for each cell of tcp and udp."""
+    panels, rows, told = [], [], []
+    for measurement in ("tcp", "udp"):
+        found = pick(data.summary, "cpu_s_per_gb", measurement=measurement)
+        cells = [p for c, p in contexts(found, measurement) if c == condition]
+        for parameters in sorted(cells, key=order):
+            name = data.labels.cell(condition, measurement, parameters)
+            panel, lines = _panel(data, condition, measurement, parameters, name)
+            panels.append(panel)
+            rows += lines
+            told.append(name)
+    if not panels:
+        return []
+    return [
+        Figure(
+            name=slug(f"cost {condition}"),
+            title="Cost against throughput",
+            caption=(
+                "Large marks are medians with 95 % intervals, small ones single trials. Best is "
+                "the lower right: much goodput for little CPU. Seconds are those of the whole "
+                "machine, both ends and the measuring program included."
+            ),
+            alt_text=f"Scatter charts of CPU seconds per gigabyte against goodput: {'; '.join(told)}.",
+            panels=tuple(panels),
+            table=Table(
+                ("cell", "VPN", "goodput, median [95 %]", "CPU s/GB, median [95 %]", "trials"),
+                "llrrr",
+                tuple(rows),
+            ),
+        )
+    ]
+
+
+def _panel(
+    data: Data, condition: str, measurement: str, parameters: str, name: str
+) -> tuple[alt.LayerChart, list[tuple[str, ...]]]:
+    def cell(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
+        return pick(frame, metric, measurement=measurement).filter(
+            pl.col("condition") == condition, pl.col("parameters") == parameters
+        )
+
+    def joined(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:
+        return cell(frame, "goodput_bps").join(
+            cell(frame, "cpu_s_per_gb"), on=[*CELL, *keys], how="inner", suffix="_cost"
+        )
+
+    middle = joined(data.summary)
+    scale = scale_for("bit/s", middle["median"].to_list())
+    medians: Records = []
+    lines: list[tuple[str, ...]] = []
+    for vpn in data.vpns:
+        for row in middle.filter(pl.col("vpn") == vpn).iter_rows(named=True):
+            goodput = (row["median"], row["low"], row["high"])
+            cost = (row["median_cost"], row["low_cost"], row["high_cost"])
+            medians.append(
+                {
+                    "vpn": vpn,
+                    **_ends("x", goodput, scale.factor),
+                    **_ends("y", cost, 1.0),
+                    "goodput": f"{scale.with_interval(*goodput)} {scale.name}",
+                    "cost": f"{_SECONDS.with_interval(*cost)} s/GB",
+                }
+            )
+            lines.append(
+                (name, vpn, medians[-1]["goodput"], _SECONDS.with_interval(*cost), str(row["n"]))
+            )
+    dots: Records = [
+        {"vpn": row["vpn"], "x": row["value"] / scale.factor, "y": row["value_cost"]}
+        for row in joined(data.observed, "block", "trial").iter_rows(named=True)
+    ]
+    x = alt.X(
+        "x:Q",
+        title=f"goodput, {scale.name} (logarithmic)",
+        scale=alt.Scale(type="log", nice=False, zero=False, padding=34),
+        axis=alt.Axis(tickCount=5, format="~g"),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="CPU seconds per gigabyte (logarithmic)",
+        scale=alt.Scale(type="log", nice=False, zero=False, padding=26),
+        axis=alt.Axis(tickCount=5, format="~g"),
+    )
+    base = alt.Chart(source(medians))
+    panel = layered(
+        [
+            alt.Chart(source(dots))
+            .mark_point(filled=True, size=16, opacity=0.45)
+            .encode(x=x, y=y, color=vpn_colour(data)),
+            base.transform_filter("isValid(datum.x_low)")
+            .mark_rule(strokeWidth=1.6)
+            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data)),
+            base.transform_filter("isValid(datum.y_low)")
+            .mark_rule(strokeWidth=1.6)
+            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data)),
+            base.mark_point(filled=True, size=110, opacity=1).encode(
+                x=x,
+                y=y,
+                color=vpn_colour(data),
+                shape=vpn_shape(data),
+                tooltip=[
+                    alt.Tooltip("vpn:N", title="VPN"),
+                    alt.Tooltip("goodput:N", title="goodput [95 %]"),
+                    alt.Tooltip("cost:N", title="CPU [95 %]"),
+                ],
+            ),
+            base.mark_text(style="value", dy=-15).encode(x=x, y=y, text="vpn:N"),
+        ],
+        name,
+        HEIGHT_PX,
+    )
+    return panel, lines
+
+
+def _ends(
+    axis: str, estimate: tuple[float, float | None, float | None], factor: float
+) -> dict[str, float | None]:
+    value, low, high = estimate
+    return {
+        axis: value / factor,
+        f"{axis}_low": None if low is None else low / factor,
+        f"{axis}_high": None if high is None else high / factor,
+    }

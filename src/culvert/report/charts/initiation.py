@@ -1,0 +1,154 @@
+"""Connection initiation, as dekker2020's table 4: total and handshake, mean, median, 99 %."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from culvert.analysis.initiation import cycles, initiation_table
+from culvert.analysis.observations import contexts, pick
+from culvert.report.charts.common import (
+    Records,
+    height,
+    layered,
+    no_number,
+    source,
+    vpn_axis,
+    vpn_colour,
+)
+from culvert.report.labels import everything, order, slug
+from culvert.report.model import Data, Figure, Table
+from culvert.report.numbers import Scale, scale_for
+
+KINDS = {"total_ms": "until the first packet is answered", "handshake_ms": "handshake alone"}
+
+
+def initiation_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure per initiation cell with trials that count."""
+    single = cycles(data.rows, data.trials, data.series)
+    here = [p for c, p in contexts(single, "initiation") if c == condition]
+    return [
+        _figure(
+            data,
+            condition,
+            parameters,
+            single.filter(pl.col("condition") == condition, pl.col("parameters") == parameters),
+        )
+        for parameters in sorted(here, key=order)
+    ]
+
+
+def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -> Figure:
+    table = initiation_table(single)
+    dots: Records = [
+        {
+            "vpn": row["vpn"],
+            "kind": KINDS[row["metric"]],
+            "value": max(row["value"], 1e-6),
+            "told": scale_for("ms", [row["value"]]).text(row["value"]),
+            "block": row["block"],
+            "place": -9 if row["metric"] == "total_ms" else 9,
+        }
+        for row in single.iter_rows(named=True)
+    ]
+    middles: Records = [
+        {
+            "vpn": row["vpn"],
+            "value": max(row["p50"], 1e-6),
+            "text": scale_for("ms", [row["p50"]]).text(row["p50"]),
+            "end": max(row["greatest"], 1e-6),
+            "place": -9 if row["metric"] == "total_ms" else 9,
+        }
+        for row in table.iter_rows(named=True)
+    ]
+    y = vpn_axis(data)
+    place = alt.ExprRef("datum.place")
+    most = max((dot["value"] for dot in dots), default=1.0)
+    least = min((dot["value"] for dot in dots), default=0.1)
+    x = alt.X(
+        "value:Q",
+        title="ms (logarithmic), less is better",
+        scale=alt.Scale(type="log", domain=[least / 1.5, most * 3], nice=False),
+        axis=alt.Axis(tickCount=6, format="~f"),
+    )
+    shape = alt.Shape(
+        "kind:N",
+        scale=alt.Scale(domain=list(KINDS.values()), range=["circle", "diamond"]),
+        legend=alt.Legend(title=None),
+    )
+    panel = layered(
+        [
+            alt.Chart(source(dots))
+            .mark_point(filled=True, size=42, opacity=0.55, yOffset=place)
+            .encode(
+                y=y,
+                x=x,
+                shape=shape,
+                color=vpn_colour(data),
+                tooltip=[
+                    alt.Tooltip("vpn:N", title="VPN"),
+                    alt.Tooltip("kind:N", title="time"),
+                    alt.Tooltip("told:N", title="one initiation"),
+                    alt.Tooltip("block:Q", title="block"),
+                ],
+            ),
+            alt.Chart(source(middles))
+            .mark_tick(style="ink", thickness=2, size=15, yOffset=place)
+            .encode(y=y, x="value:Q"),
+            alt.Chart(source(middles))
+            .mark_text(style="value", align="left", dx=10, fontWeight=600, yOffset=place)
+            .encode(y=y, x="end:Q", text="text:N"),
+            no_number(data, table["vpn"].to_list(), y),
+        ],
+        "Connection initiation",
+        height(data) + 20,
+    )
+    name = data.labels.cell(condition, "initiation", parameters)
+    told = "; ".join(
+        f"{row['vpn']} {scale_for('ms', [row['p50']]).text(row['p50'])}"
+        for row in table.filter(pl.col("metric") == "total_ms").iter_rows(named=True)
+    )
+    return Figure(
+        name=slug(f"initiation {condition} {name}"),
+        title=f"{name}: cold start to first answered packet",
+        caption=(
+            "Each mark is one cold start; the upright line is the median. Total is from executing "
+            "the program to the first inner packet that was answered; handshake is from its first "
+            f"to its last packet on the link, by kernel timestamps. {everything(parameters)}."
+        ),
+        alt_text=f"Dot plot of connection initiation. Median totals: {told}.",
+        panels=(panel,),
+        table=_table(data, condition, parameters, table),
+    )
+
+
+def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> Table:
+    scale = Scale(1.0, "ms")
+    packets = pick(data.summary, "handshake_packets", measurement="initiation").filter(
+        pl.col("condition") == condition, pl.col("parameters") == parameters
+    )
+    rows = []
+    for vpn in data.vpns:
+        for metric, kind in (("total_ms", "total"), ("handshake_ms", "handshake")):
+            found = table.filter(pl.col("vpn") == vpn, pl.col("metric") == metric)
+            if found.is_empty():
+                continue
+            row = found.row(0, named=True)
+            needed = packets.filter(pl.col("vpn") == vpn)
+            rows.append(
+                (
+                    vpn,
+                    kind,
+                    *(scale.number(row[key]) for key in ("mean", "p50")),
+                    scale.number(row["p99"])
+                    if row["p99"] is not None
+                    else f"too few ({row['cycles']})",
+                    *(scale.number(row[key]) for key in ("least", "greatest")),
+                    scale.number(needed["median"][0])
+                    if metric == "handshake_ms" and len(needed)
+                    else "",
+                    str(row["cycles"]),
+                )
+            )
+    columns = ("mean, ms", "50 %, ms", "99 %, ms", "least, ms", "greatest, ms", "packets", "starts")
+    return Table(("VPN", "time", *columns), "ll" + "r" * len(columns), tuple(rows))

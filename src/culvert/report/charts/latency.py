@@ -1,0 +1,168 @@
+"""Latency by percentile, as dekker2020's figure 6: a logarithmic axis of rarity."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from culvert.analysis.latency import PERCENTILES, Distribution, pool
+from culvert.analysis.observations import contexts, pick
+from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
+from culvert.report.labels import everything, order, slug
+from culvert.report.model import Data, Figure, Table
+from culvert.report.numbers import Scale, scale_for
+
+HISTOGRAM = "rtt_ns"
+HEIGHT_PX = 340
+STEPS = 90
+
+_TICKS = [1 / (1 - percent / 100) for percent in PERCENTILES]
+# The axis shows 1 / (1 - p): 2 is the median, 10,000 is 99.99 %. No text of the study is in here.
+_TICK_TEXT = "format(100 - 100 / datum.value, '.4~f') + ' %'"
+
+
+def latency_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure per rtt cell with histograms of trials that count."""
+    figures = []
+    cells = [p for c, p in contexts(data.trials, "rtt") if c == condition]
+    for parameters in sorted(cells, key=order):
+        trials = data.trials.filter(
+            pl.col("measurement") == "rtt",
+            pl.col("condition") == condition,
+            pl.col("parameters") == parameters,
+        )
+        pooled = pool(trials, data.histograms, HISTOGRAM)
+        if pooled:
+            figures.append(_figure(data, condition, parameters, pooled))
+    return figures
+
+
+def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distribution]) -> Figure:
+    middles = [found.percentile(50) for found in pooled.values()]
+    scale = scale_for("ns", middles)
+    curve: Records = []
+    named: Records = []
+    for vpn in data.vpns:
+        if vpn in pooled:
+            curve += _curve(vpn, pooled[vpn], scale)
+            named += _named(vpn, pooled[vpn], scale)
+    x = alt.X(
+        "rarity:Q",
+        title="percentile of all probes: the further right, the rarer",
+        scale=alt.Scale(type="log", domain=[2, 12_000], nice=False),
+        axis=alt.Axis(values=_TICKS, labelExpr=_TICK_TEXT, grid=True),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=f"round trip, {scale.name} (logarithmic), less is better",
+        scale=alt.Scale(type="log", nice=True, zero=False),
+        axis=alt.Axis(tickCount=6, format="~f"),
+    )
+    panel = layered(
+        [
+            alt.Chart(source(curve))
+            .mark_line(interpolate="step-before", strokeWidth=2.2, clip=True)
+            .encode(x=x, y=y, color=vpn_colour(data, legend=True)),
+            alt.Chart(source(named))
+            .mark_point(size=62, filled=True, opacity=1)
+            .encode(
+                x=x,
+                y=y,
+                color=vpn_colour(data, legend=True),
+                shape=vpn_shape(data, legend=True),
+                tooltip=[
+                    alt.Tooltip("vpn:N", title="VPN"),
+                    alt.Tooltip("percent:N", title="percentile"),
+                    alt.Tooltip("told:N", title="round trip"),
+                    alt.Tooltip("probes:Q", title="probes", format=",d"),
+                ],
+            ),
+        ],
+        "Round trip",
+        HEIGHT_PX,
+    )
+    name = data.labels.cell(condition, "rtt", parameters)
+    medians = "; ".join(
+        f"{vpn} {scale.text(found.percentile(50))}" for vpn, found in pooled.items()
+    )
+    return Figure(
+        name=slug(f"latency {condition} {name}"),
+        title=f"{name}: percentiles",
+        caption=(
+            "All probes of all trials that count, pooled as histograms. A line ends where fewer "
+            f"than ten probes are left beyond it. {everything(parameters)}."
+        ),
+        alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
+        panels=(panel,),
+        table=_table(data, condition, parameters, pooled, scale),
+    )
+
+
+def _curve(vpn: str, found: Distribution, scale: Scale) -> Records:
+    last = min(1e4, found.total / 10)
+    if last < 2:
+        return []
+    return [
+        {
+            "vpn": vpn,
+            "rarity": float(rarity),
+            "value": found.percentile(100 * (1 - 1 / rarity)) / scale.factor,
+        }
+        for rarity in np.geomspace(2, last, STEPS)
+    ]
+
+
+def _named(vpn: str, found: Distribution, scale: Scale) -> Records:
+    return [
+        {
+            "vpn": vpn,
+            "rarity": rarity,
+            "value": found.percentile(percent) / scale.factor,
+            "percent": f"{percent:g} %",
+            "told": scale.text(found.percentile(percent)),
+            "probes": found.total,
+        }
+        for percent, rarity in zip(PERCENTILES, _TICKS, strict=True)
+        if found.supports(percent)
+    ]
+
+
+def _table(
+    data: Data, condition: str, parameters: str, pooled: dict[str, Distribution], scale: Scale
+) -> Table:
+    medians = pick(data.summary, "rtt_p50_us", measurement="rtt").filter(
+        pl.col("condition") == condition, pl.col("parameters") == parameters
+    )
+    per_us = Scale(scale.factor / 1000, scale.name)
+    rows = []
+    for vpn in data.vpns:
+        found = pooled.get(vpn)
+        own = medians.filter(pl.col("vpn") == vpn)
+        rows.append(
+            (
+                vpn,
+                per_us.with_interval(own["median"][0], own["low"][0], own["high"][0])
+                if len(own)
+                else "\u2013",
+                *(
+                    "\u2013"
+                    if found is None
+                    else scale.number(found.percentile(percent))
+                    if found.supports(percent)
+                    else "too few probes"
+                    for percent in PERCENTILES
+                ),
+                f"{found.total:,}" if found else "0",
+            )
+        )
+    return Table(
+        (
+            "VPN",
+            f"median of trials [95 %], {scale.name}",
+            *(f"{percent:g} %, {scale.name}" for percent in PERCENTILES),
+            "probes",
+        ),
+        "l" + "r" * (len(PERCENTILES) + 2),
+        tuple(rows),
+    )

@@ -1,0 +1,190 @@
+"""Stacked bars: where UDP packets were lost, and who spent the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import polars as pl
+
+from culvert.analysis.cpu import PARTS, busiest_threads, cpu_split
+from culvert.analysis.losses import PLACES, RECEIVED, loss_shares
+from culvert.analysis.observations import CELL, contexts
+from culvert.report.charts.common import (
+    Records,
+    height,
+    layered,
+    no_number,
+    source,
+    vpn_axis,
+)
+from culvert.report.labels import order, slug
+from culvert.report.model import Data, Figure, Table
+from culvert.report.numbers import Scale, percent
+from culvert.report.palette import COST, LOSS
+
+LOSS_NAMES = {
+    RECEIVED: "received",
+    "lost_in_socket": "receiver's socket",
+    "lost_in_qdisc": "queue (qdisc)",
+    "lost_in_tunnel": "tunnel",
+    "lost_on_link": "link",
+    "lost_unattributed": "not attributed",
+}
+_SECONDS = Scale(1.0, "s/GB")
+
+
+def loss_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure: a panel for each udp cell."""
+    shares = loss_shares(data.observed).filter(pl.col("condition") == condition)
+    cells = sorted((p for _, p in contexts(shares, "udp")), key=order)
+    if not cells:
+        return []
+    panels, rows = [], []
+    names = [LOSS_NAMES[place] for place in (RECEIVED, *PLACES)]
+    fill = {LOSS_NAMES[place]: LOSS[place] for place in (RECEIVED, *PLACES)}
+    for parameters in cells:
+        found = shares.filter(pl.col("parameters") == parameters)
+        name = data.labels.cell(condition, "udp", parameters)
+        records: Records = [
+            {
+                "vpn": row["vpn"],
+                "part": LOSS_NAMES[row["place"]],
+                "rank": names.index(LOSS_NAMES[row["place"]]),
+                "value": 100 * row["share"],
+                "told": percent(row["share"]),
+            }
+            for row in found.iter_rows(named=True)
+        ]
+        panels.append(_stack(data, records, name, "% of the packets offered", fill, most=100))
+        for vpn in data.vpns:
+            own = dict(found.filter(pl.col("vpn") == vpn).select("place", "share").iter_rows())
+            if own:
+                shown = [percent(own[place]) for place in (RECEIVED, *PLACES)]
+                rows.append((name, vpn, *shown))
+    return [
+        Figure(
+            name=slug(f"losses {condition}"),
+            title="Where UDP packets were lost",
+            caption=(
+                "The sender offers as many packets as it can, so much of this is flood loss: the "
+                "socket, the queue or the VPN could not keep up. It is not loss of the network. "
+                "Means of the trials that count."
+            ),
+            alt_text="Stacked bars of received packets and of losses by place; figures in the table.",
+            panels=tuple(panels),
+            table=Table(("cell", "VPN", *names), "ll" + "r" * len(names), tuple(rows)),
+        )
+    ]
+
+
+def cpu_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure: who spends the CPU seconds of a gigabyte, a panel for each traffic cell."""
+    split = cpu_split(data.observed).filter(pl.col("condition") == condition)
+    panels, rows = [], []
+    for measurement in ("tcp", "udp"):
+        for parameters in sorted((p for _, p in contexts(split, measurement)), key=order):
+            found = split.filter(
+                pl.col("measurement") == measurement, pl.col("parameters") == parameters
+            )
+            name = data.labels.cell(condition, measurement, parameters)
+            records: Records = [
+                {
+                    "vpn": row["vpn"],
+                    "part": row["part"],
+                    "rank": PARTS.index(row["part"]),
+                    "value": row["s_per_gb"],
+                    "told": _SECONDS.text(row["s_per_gb"]),
+                }
+                for row in found.iter_rows(named=True)
+            ]
+            panels.append(_stack(data, records, name, "CPU seconds per gigabyte", COST))
+            rows += _cost_rows(data, name, found)
+    if not panels:
+        return []
+    return [
+        Figure(
+            name=slug(f"cpu {condition}"),
+            title="Who spends the CPU",
+            caption=(
+                "CPU seconds per gigabyte of goodput, means of the trials that count. The VPN's "
+                "processes and the probe by the scheduler's clock; softirq (much of a kernel "
+                "VPN's work) as far as it did not run inside them."
+            ),
+            alt_text="Stacked bars of CPU seconds per gigabyte by part; figures in the table.",
+            panels=tuple(panels),
+            table=Table(
+                ("cell", "VPN", *PARTS, "all, s/GB", "busiest threads, CPU s per trial"),
+                "ll" + "r" * (len(PARTS) + 1) + "l",
+                tuple(_with_threads(data, condition, rows)),
+            ),
+        )
+    ]
+
+
+def _stack(
+    data: Data,
+    records: Records,
+    title: str,
+    axis: str,
+    fill: Mapping[str, str],
+    *,
+    most: float | None = None,
+) -> alt.LayerChart:
+    y = vpn_axis(data)
+    x = alt.X(
+        "value:Q",
+        title=axis,
+        stack="zero",
+        scale=alt.Scale(domainMax=most, nice=most is None) if most else alt.Scale(nice=True),
+        axis=alt.Axis(tickCount=5),
+    )
+    bars = (
+        alt.Chart(source(records))
+        .mark_bar()
+        .encode(
+            y=y,
+            x=x,
+            order=alt.Order("rank:Q"),
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=list(fill), range=list(fill.values())),
+                sort=list(fill),
+                legend=alt.Legend(title=None, columns=3, labelLimit=220),
+            ),
+            tooltip=[
+                alt.Tooltip("vpn:N", title="VPN"),
+                alt.Tooltip("part:N", title="part"),
+                alt.Tooltip("told:N", title="mean"),
+            ],
+        )
+    )
+    having = sorted({str(record["vpn"]) for record in records})
+    return layered([bars, no_number(data, having, y)], title, height(data))
+
+
+_CostRow = tuple[tuple[str, str], tuple[str, ...]]
+
+
+def _cost_rows(data: Data, name: str, found: pl.DataFrame) -> list[_CostRow]:
+    rows: list[_CostRow] = []
+    for vpn in data.vpns:
+        own_rows = found.filter(pl.col("vpn") == vpn)
+        own = dict(own_rows.select("part", "s_per_gb").iter_rows())
+        if own:
+            cell = own_rows.select(CELL).row(0)
+            shown = [_SECONDS.number(own[part]) for part in PARTS]
+            rows.append(
+                ((vpn, str(cell[2:])), (name, vpn, *shown, _SECONDS.number(sum(own.values()))))
+            )
+    return rows
+
+
+def _with_threads(data: Data, condition: str, rows: Sequence[_CostRow]) -> list[tuple[str, ...]]:
+    threads = busiest_threads(data.rows, most=3).filter(pl.col("condition") == condition)
+    told: dict[tuple[str, str], list[str]] = {}
+    for row in threads.iter_rows(named=True):
+        key = (row["vpn"], str((row["measurement"], row["parameters"])))
+        seconds = Scale(1.0, "s").number(row["cpu_s"])
+        told.setdefault(key, []).append(f"{row['node']}: {row['thread']} {seconds}")
+    return [(*shown, "; ".join(told.get(key, []))) for key, shown in rows]

@@ -1,0 +1,130 @@
+"""What charts and page are made of, gathered once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from culvert.analysis.headline import Headline, headlines
+from culvert.analysis.observations import ROWS_SCHEMA, observations
+from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
+from culvert.analysis.summary import summarise
+from culvert.report.labels import Labels
+from culvert.report.palette import colours, shapes
+from culvert.report.run_info import RunInfo
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers behind a figure. ``align`` has l or r for each column."""
+
+    columns: tuple[str, ...]
+    align: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: panels side by side (one above the other where narrow), and its table."""
+
+    name: str
+    title: str
+    caption: str
+    alt_text: str
+    panels: tuple[alt.Chart | alt.LayerChart, ...]
+    table: Table
+
+
+@dataclass(frozen=True)
+class Data:
+    """A run, analysed."""
+
+    run: RunInfo
+    rows: pl.DataFrame
+    trials: pl.DataFrame
+    """Without warm-up blocks (0 and below), which never count."""
+    every_trial: pl.DataFrame
+    histograms: pl.DataFrame
+    series: pl.DataFrame
+    observed: pl.DataFrame
+    summary: pl.DataFrame
+    headlines: list[Headline]
+    counts: StatusCounts
+    counts_by_vpn: dict[str, StatusCounts]
+    labels: Labels
+    vpns: list[str]
+    """All of the study, in the order in which every chart shows them."""
+    colours: dict[str, str] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)
+
+
+TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "trial": pl.Int64,
+    "block": pl.Int64,
+    "position": pl.Int64,
+    "vpn": pl.String,
+    "version": pl.String,
+    "condition": pl.String,
+    "measurement": pl.String,
+    "parameters": pl.String,
+    "status": pl.String,
+    "reason": pl.String,
+    "remedy": pl.String,
+    "started_at": pl.String,
+    "duration_s": pl.Float64,
+    "measuring_s": pl.Float64,
+    "evidence": pl.String,
+}
+
+HISTOGRAMS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "trial": pl.Int64,
+    "name": pl.String,
+    "unit": pl.String,
+    "labels": pl.String,
+    "hdr_v2": pl.String,
+}
+
+
+def gather(
+    run: RunInfo,
+    rows: pl.DataFrame,
+    trials: pl.DataFrame,
+    histograms: pl.DataFrame,
+    series: pl.DataFrame,
+) -> Data:
+    """Analyse a run. Frames as the journal gives them; empty ones are fine."""
+    rows, trials = typed(rows, ROWS_SCHEMA), typed(trials, TRIALS_SCHEMA)
+    every, trials = trials, trials.filter(pl.col("block") > 0)
+    vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
+    seed = run.seed or 0
+    found = headlines(rows, vpns, seed=seed)
+    ordered = list(found[0].vpns) if found else vpns
+    return Data(
+        run=run,
+        rows=rows,
+        trials=trials.sort("trial"),
+        every_trial=every.sort("trial"),
+        histograms=typed(histograms, HISTOGRAMS_SCHEMA),
+        series=series,
+        observed=observations(rows),
+        summary=summarise(rows, seed=seed),
+        headlines=found,
+        counts=status_counts(trials),
+        counts_by_vpn=counts_by_vpn(trials),
+        labels=Labels(trials),
+        vpns=ordered,
+        colours=colours(ordered),
+        shapes=shapes(ordered),
+    )
+
+
+def typed(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """The columns asked, in the types asked; those that are absent are null."""
+    columns: list[Any] = [
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    ]
+    return frame.select(columns) if frame.width else pl.DataFrame(schema=schema)

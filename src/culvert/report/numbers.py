@@ -1,0 +1,97 @@
+"""Numbers as people read them: sensible digits, one unit a column, intervals beside medians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+THIN = "\u202f"
+"""Narrow no-break space, between thousands."""
+
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs")),
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
+    "ms": ((1e3, "s"), (1.0, "ms"), (1e-3, "µs")),
+    "s": ((1.0, "s"), (1e-3, "ms")),
+    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "1": ((0.01, "%"),),
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit for people: a value of the journal's unit divided by ``factor`` is in ``name``."""
+
+    factor: float
+    name: str
+
+    def number(self, value: float, low: float | None = None, high: float | None = None) -> str:
+        """The value without its unit."""
+        value, decimals = value / self.factor, self._decimals(value, low, high)
+        return grouped(value, decimals)
+
+    def with_interval(self, value: float, low: float | None, high: float | None) -> str:
+        """``412 [405, 420]``, or ``412`` where there is no interval."""
+        number = self.number(value, low, high)
+        if low is None or high is None:
+            return number
+        decimals = self._decimals(value, low, high)
+        ends = [grouped(end / self.factor, decimals) for end in (low, high)]
+        return f"{number} [{ends[0]}, {ends[1]}]"
+
+    def text(self, value: float, low: float | None = None, high: float | None = None) -> str:
+        """The value and its unit."""
+        return f"{self.number(value, low, high)} {self.name}"
+
+    def _decimals(self, value: float, low: float | None, high: float | None) -> int:
+        """Three significant digits; a fourth where the interval is narrower than 1 %."""
+        if low is not None and high is not None and 0 < high - low < 0.01 * abs(value):
+            return decimals_for(value / self.factor, 4)
+        return decimals_for(value / self.factor, 3)
+
+
+def scale_for(unit: str, values: Iterable[float]) -> Scale:
+    """One unit for all values of a column: that of the greatest, unless the least would vanish."""
+    known = _SCALES.get(unit)
+    if known is None:
+        return Scale(1.0, unit)
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
+    if not sizes:
+        return Scale(*known[-1])
+    fitting = [step for step in known if step[0] <= max(sizes)] or [known[-1]]
+    if len(fitting) > 1 and min(sizes) < fitting[0][0] / 10:
+        return Scale(*fitting[1])
+    return Scale(*fitting[0])
+
+
+def decimals_for(value: float, significant: int) -> int:
+    """Decimal places that show so many significant digits; none for numbers that need none."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(6, max(0, significant - 1 - math.floor(math.log10(abs(value)))))
+
+
+def grouped(value: float, decimals: int) -> str:
+    """With thousands grouped and a true minus sign."""
+    text = f"{abs(value):,.{decimals}f}".replace(",", THIN)
+    zero = not any(digit in text for digit in "123456789")
+    return f"\u2212{text}" if value < 0 and not zero else text
+
+
+def percent(ratio: float) -> str:
+    """A share of one as per cent: ``41 %``, ``4.1 %``."""
+    value = 100 * ratio
+    return f"{grouped(value, min(2, decimals_for(value, 2)))} %"
+
+
+def duration(seconds: float | None) -> str:
+    """``4 min 12 s``, ``2.1 s``; an en dash where it is not known."""
+    if seconds is None or not math.isfinite(seconds):
+        return "\u2013"
+    if seconds < 60:
+        return f"{grouped(seconds, min(2, decimals_for(seconds, 2)))} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -1,0 +1,80 @@
+"""Colours: fixed per VPN family, told apart by colour-blind readers, readable on light and dark.
+
+Mid-tones in the spirit of Okabe and Ito, "Color Universal Design" (2008). Colour never carries
+anything alone: every mark is also labelled, or has a shape of its own.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+
+BASELINE = "#8b929c"
+
+FAMILIES = {
+    "wireguard": "#2b7fd4",
+    "openvpn": "#d9730d",
+    "strongswan": "#0f9d76",
+    "vxlan": "#b0488f",
+    "headscale": "#7a5fd0",
+    "tailscale": "#7a5fd0",
+    "netbird": "#c2403a",
+    "zerotier": "#a8850c",
+    "nebula": "#0e95a8",
+    "netmaker": "#7d8a1f",
+}
+
+SPARE = ("#7a5fd0", "#a8850c", "#0e95a8", "#c2403a", "#7d8a1f", "#b0488f")
+
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
+
+LOSS = {
+    "received": "#a9b4c2",
+    "lost_in_socket": "#d08770",
+    "lost_in_qdisc": "#c9a227",
+    "lost_in_tunnel": "#8e4585",
+    "lost_on_link": "#2f6f8f",
+    "lost_unattributed": "#5c6470",
+}
+
+COST = {
+    "VPN processes": "#5b5fc7",
+    "softirq": "#2a9d9a",
+    "rest of the kernel and system": "#a9b4c2",
+    "probe": "#d0a24c",
+}
+
+
+def colours(vpns: Sequence[str]) -> dict[str, str]:
+    """A colour for each VPN: the family's hue; further variants of a family darker or lighter."""
+    result: dict[str, str] = {}
+    spare = iter(SPARE * (1 + len(vpns)))
+    hues: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for vpn in sorted(vpns):
+        if vpn == "none":
+            result[vpn] = BASELINE
+            continue
+        family = vpn.split("/")[0].split("+")[0]
+        if family not in hues:
+            hues[family] = FAMILIES.get(family) or next(spare)
+        result[vpn] = _shade(hues[family], seen.get(family, 0))
+        seen[family] = seen.get(family, 0) + 1
+    return result
+
+
+def shapes(vpns: Sequence[str]) -> dict[str, str]:
+    """A shape for each VPN in the order given, repeating after six."""
+    return {vpn: SHAPES[index % len(SHAPES)] for index, vpn in enumerate(vpns)}
+
+
+def _shade(colour: str, step: int) -> str:
+    """The colour itself at step 0, then lighter, darker, lighter still, within bounds."""
+    if step == 0:
+        return colour
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    away = 0.13 * ((step + 1) // 2) * (1 if step % 2 else -1)
+    light = min(0.74, max(0.26, light + away))
+    found = colorsys.hls_to_rgb(hue, light, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in found)

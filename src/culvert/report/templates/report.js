@@ -1,0 +1,61 @@
+"use strict";
+(function () {
+  const root = document.documentElement;
+
+  // Theme: auto follows the system; the choice is kept for this file where the browser allows it.
+  const button = document.getElementById("theme");
+  const themes = ["auto", "light", "dark"];
+  function setTheme(name) {
+    if (name === "auto") root.removeAttribute("data-theme");
+    else root.setAttribute("data-theme", name);
+    button.querySelector("span").textContent = name;
+    try { localStorage.setItem("culvert-theme", name); } catch (error) { /* private window */ }
+  }
+  let stored = null;
+  try { stored = localStorage.getItem("culvert-theme"); } catch (error) { /* private window */ }
+  setTheme(themes.includes(stored) ? stored : "auto");
+  button.hidden = false;
+  button.addEventListener("click", function () {
+    const now = root.getAttribute("data-theme") || "auto";
+    setTheme(themes[(themes.indexOf(now) + 1) % themes.length]);
+  });
+
+  // Charts. `ast` interprets expressions instead of compiling them: the policy forbids eval.
+  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const options = {
+    mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: charts.config,
+    tooltip: { theme: "custom" },
+  };
+  const drawn = Object.entries(charts.panels).map(function ([id, spec]) {
+    const place = document.getElementById(id);
+    return vegaEmbed(place, spec, options).then(
+      function () { place.style.minHeight = ""; },
+      function (error) { place.textContent = "This chart could not be drawn: " + error.message; },
+    );
+  });
+  Promise.all(drawn).then(function () { root.setAttribute("data-drawn", String(drawn.length)); });
+
+  // Filter of the trials.
+  const form = document.getElementById("filter");
+  if (form) {
+    const rows = Array.from(document.querySelectorAll("#every-trial tbody tr"));
+    const texts = rows.map(function (row) { return row.textContent.toLowerCase(); });
+    const shown = document.getElementById("shown");
+    const apply = function () {
+      const wanted = form.elements.text.value.trim().toLowerCase();
+      const statuses = Array.from(form.querySelectorAll("input[name=status]:checked"),
+        function (box) { return box.value; });
+      let count = 0;
+      rows.forEach(function (row, index) {
+        const keep = statuses.includes(row.dataset.status) && texts[index].includes(wanted);
+        row.hidden = !keep;
+        if (keep) count += 1;
+      });
+      shown.textContent = count + " of " + rows.length + " trials";
+    };
+    form.addEventListener("input", apply);
+    form.addEventListener("submit", function (event) { event.preventDefault(); });
+    form.hidden = false;
+    apply();
+  }
+})();

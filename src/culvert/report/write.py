@@ -1,0 +1,70 @@
+"""Writing a report: report.html, and beside it the tables and figures it is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from culvert.errors import UsageError
+from culvert.report.charts import sections
+from culvert.report.charts.common import LIGHT
+from culvert.report.model import Figure, gather
+from culvert.report.page import render
+from culvert.report.run_info import RunInfo
+from culvert.report.tables import tables
+
+PANEL_WIDTH_PX = 460
+
+
+def write_report(
+    run: Mapping[str, Any],
+    rows: pl.DataFrame,
+    trials: pl.DataFrame,
+    histograms: pl.DataFrame,
+    series: pl.DataFrame,
+    out_dir: Path,
+) -> Path:
+    """Write ``report.html``, ``tables/*.csv`` and ``figures/*`` (SVG, PNG, Vega-Lite JSON).
+
+    ``run`` and the frames are what the journal gives. Returns the path of report.html. Raises
+    UsageError where ``out_dir`` cannot be written, JournalError for a damaged histogram.
+    """
+    data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    try:
+        (out_dir / "tables").mkdir(parents=True, exist_ok=True)
+        (out_dir / "figures").mkdir(exist_ok=True)
+        for name, table in tables(data).items():
+            table.write_csv(out_dir / "tables" / f"{name}.csv")
+        for section in sections(data):
+            for figure in section.figures:
+                _write_figure(figure, out_dir / "figures")
+        page = out_dir / "report.html"
+        page.write_text(render(data), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"the report in {out_dir}",
+            f"it cannot be written ({error.strerror or error})",
+            "choose another directory with --out, or make room on the disk",
+        ) from error
+    return page
+
+
+def _write_figure(figure: Figure, directory: Path) -> None:
+    """Panels side by side in one image, on white, as a paper would print it."""
+    panels = [panel.properties(width=PANEL_WIDTH_PX) for panel in figure.panels]
+    drawing = alt.HConcatChart(hconcat=panels, title=figure.title)
+    spec = drawing.configure(**LIGHT).to_dict()
+    spec["description"] = figure.alt_text
+    (directory / f"{figure.name}.vl.json").write_text(
+        json.dumps(spec, ensure_ascii=False, indent=1), encoding="utf-8"
+    )
+    vega = vl_convert.vegalite_to_vega(spec)
+    svg = vl_convert.vega_to_svg(vega, allowed_base_urls=[])
+    (directory / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+    (directory / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
