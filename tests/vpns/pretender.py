@@ -183,6 +183,29 @@ class HalfAHandshake(Pretender):
         return packet.outgoing and super().is_handshake(packet)
 
 
+class StaticKey(Pretender):
+    """Says that there is no handshake, and recognises one."""
+
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant("plain", "the only one", {"key exchange": "none"}),
+    )
+
+
+class ReturnsEarly(Pretender):
+    """The answer comes after connect() has returned."""
+
+    def connect(self, a: Node) -> None:
+        super().connect(a)
+        arguments = [GREETING.hex(), str(underlay_address(a)), str(PORT)]
+        late = f"import time; time.sleep(0.02)\n{GREET}"
+        # It ends by itself long before the lab does.
+        self.lab.b.spawn([sys.executable, "-c", late, *arguments], name="pretender-late")
+
+    def greet(self, source: Node, target: Node) -> None:  # type: ignore[override]
+        if source.name == "a":
+            Pretender.greet(source, target)
+
+
 class PublicSecret(Pretender):
     def prepare(self, lab: Lab) -> None:
         super().prepare(lab)

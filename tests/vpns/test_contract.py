@@ -45,6 +45,8 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
     (pretender.AllIsHandshake, Rule.LENGTHS),
     (pretender.NoHandshake, Rule.HANDSHAKE),
     (pretender.HalfAHandshake, Rule.HANDSHAKE),
+    (pretender.StaticKey, Rule.HANDSHAKE),
+    (pretender.ReturnsEarly, Rule.HANDSHAKE),
     (pretender.PublicSecret, Rule.SECRET_FILES),
     (pretender.UnmarkedKey, Rule.SECRET_FILES),
     (pretender.NoSecret, Rule.SECRET_FILES),
@@ -96,12 +98,6 @@ def test_a_broken_driver_is_noticed(driver: type[pretender.Pretender], rule: Rul
     violations = check(make(driver), lab_of(LinkSpec()))
     assert rule in {violation.rule for violation in violations}, violations
     assert all(violation.detail for violation in violations)
-
-
-@pytest.mark.lab
-def test_a_handshake_where_none_is_expected_is_noticed() -> None:
-    violations = check(make(pretender.Pretender), lab_of(LinkSpec()), expects_handshake=False)
-    assert {violation.rule for violation in violations} == {Rule.HANDSHAKE, Rule.COLD}
 
 
 def test_each_rule_is_broken_by_somebody() -> None:

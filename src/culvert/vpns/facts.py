@@ -23,7 +23,7 @@ def wait_for_fact(
     deadline_s: float,
     evidence: Callable[[], str] = str,
 ) -> T:
-    """Return the first value of ``fact()`` that is neither None nor False, asked every 200 us.
+    """Return the first value of ``fact()`` that is true, asked every 200 us; 0 is no fact yet.
 
     Raises VpnError with the last lines of the program's log if it ends before, or if the fact does
     not come about in time; ``evidence`` then says what was seen instead.
@@ -32,10 +32,10 @@ def wait_for_fact(
     def look() -> T | None:
         ended = not process.alive()  # asked first, so that a last act still counts
         try:
-            value = fact()
+            value = fact() or None
         except OSError:  # nobody answers (yet, or any more)
             value = None
-        if not ended or (value is not None and value is not False):
+        if value is not None or not ended:
             return value
         raise VpnError(
             vpn,

@@ -33,6 +33,7 @@ from culvert.vpns.base import (
 )
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.gobuild import read_go_build
+from culvert.vpns.packages import package_version
 
 DEVICE = "wg0"
 PORT = 51820
@@ -97,7 +98,7 @@ class WireGuard(Vpn):
         compiler = f" ({build.go})" if build else ""
         if build and build.version:
             return build.version + compiler
-        return (_package_version() or _told_version(program)) + compiler
+        return (package_version(_PROGRAM) or _told_version(program)) + compiler
 
     def _program(self) -> Path | None:
         if self.variant.name == "go-debian":
@@ -296,19 +297,6 @@ def _traffic(socket: Path) -> str:
     except (OSError, VpnError, IndexError):
         return "it does not answer any more"
     return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
-
-
-def _package_version() -> str | None:
-    try:
-        told = subprocess.run(
-            ["dpkg-query", "--show", "--showformat=${Version}", _PROGRAM],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    return told.stdout.strip() or None if told.returncode == 0 else None
 
 
 def _told_version(program: Path) -> str:

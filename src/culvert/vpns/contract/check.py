@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,28 +50,24 @@ class Violation:
     detail: str
 
 
-def check(
-    make_vpn: Callable[[], Vpn],
-    make_lab: Callable[[], Lab],
-    *,
-    expects_handshake: bool | None = None,
-) -> list[Violation]:
+def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Violation]:
     """Run a driver through its life and return what it breaks; empty if it keeps the contract.
 
     ``make_vpn`` gives a new instance at each call, ``make_lab`` a lab that is not open yet, with
-    offloads off. ``expects_handshake`` False is for a VPN that encrypts without one (a static key).
+    offloads off. A variant that encrypts must have a handshake, unless its facts say
+    ``"key exchange": "none"`` (a static key).
     """
     found = _declared(make_vpn)
     if any(violation.rule in (Rule.CLASS, Rule.MISSING) for violation in found):
         return found
     with make_lab() as lab:
         before = {node.name: node_state(node) for node in (lab.a, lab.b)}
-        run = _Run(make_vpn(), lab, expects_handshake)
+        run = _Run(make_vpn(), lab)
         with witnessed(lab) as witness, Capture(lab.a) as capture:
             run.live(witness, capture)
         run.stop_twice()
         run.look_for_remains(before)
-        unused = _Run(make_vpn(), lab, expects_handshake)
+        unused = _Run(make_vpn(), lab)
         with unused.guarded(Rule.CLEAN):
             unused.vpn.prepare(lab)
             unused.vpn.stop(lab)
@@ -102,13 +99,13 @@ def _declared(make_vpn: Callable[[], Vpn]) -> list[Violation]:
 class _Run:
     """One tunnel's life."""
 
-    def __init__(self, vpn: Vpn, lab: Lab, expects_handshake: bool | None) -> None:
+    def __init__(self, vpn: Vpn, lab: Lab) -> None:
         self.vpn = vpn
         self.lab = lab
         self.nodes = (lab.a, lab.b)
         self.tunnel = vpn.outer_flow is not None
-        encrypts = vpn.variant.encrypts
-        self.expects_handshake = encrypts if expects_handshake is None else expects_handshake
+        static = vpn.variant.facts.get("key exchange") == "none"
+        self.expects_handshake = vpn.variant.encrypts and not static
         self.found: list[Violation] = []
 
     def breaks(self, rule: Rule, detail: str) -> None:
@@ -131,8 +128,9 @@ class _Run:
             self.vpn.listen(self.lab.b)
             capture.packets()
             self.vpn.connect(self.lab.a)
+            returned_ns = time.time_ns()
             if self.answered(self.lab.a, self.lab.b) and self.answered(self.lab.b, self.lab.a):
-                self.look_at_handshake(capture.packets())
+                self.look_at_handshake(capture.packets(), returned_ns, Rule.HANDSHAKE)
                 self.look_at_interfaces()
                 self.look_at_overhead()
                 self.look_at_lengths(capture)
@@ -151,15 +149,17 @@ class _Run:
         return False
 
     def look_at_handshake(
-        self, packets: Sequence[OuterPacket], rule: Rule = Rule.HANDSHAKE
+        self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
     ) -> None:
+        """``returned_ns`` (CLOCK_REALTIME) is when connect() returned: not before a packet of the
+        handshake went each way. Acknowledgements may follow."""
         handshake = [packet for packet in self.flow(packets) if self.vpn.is_handshake(packet)]
-        directions = {packet.outgoing for packet in handshake}
-        if self.expects_handshake and directions != {True, False}:
+        early = {packet.outgoing for packet in handshake if packet.timestamp_ns <= returned_ns}
+        if self.expects_handshake and early != {True, False}:
             self.breaks(
                 rule,
-                f"{len(handshake)} of {len(self.flow(packets))} packets of the outer flow during "
-                "connect() are recognised, and a handshake has some in both directions",
+                f"{len(handshake)} of {len(self.flow(packets))} packets of the outer flow are "
+                "recognised, and not one each way before connect() returned",
             )
         if not self.expects_handshake and handshake:
             self.breaks(rule, f"{len(handshake)} packets are recognised where there is none")
@@ -242,8 +242,9 @@ class _Run:
             self.breaks(Rule.COLD, f"{target} still answers after disconnect()")
         capture.packets()
         self.vpn.connect(self.lab.a)
+        returned_ns = time.time_ns()
         if self.answered(self.lab.a, self.lab.b):
-            self.look_at_handshake(capture.packets(), Rule.COLD)
+            self.look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
 
     def stop_twice(self) -> None:
         for _ in range(2):

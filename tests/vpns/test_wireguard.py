@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert import tools
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.runid import new_run_id
+from culvert.vpns import registry, uapi, wireguard
+from culvert.vpns.base import DataPath, OuterPacket
+from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.wireguard import DEVICE, PORT, SOCKET, WireGuard
+
+VARIANTS = ["go", "go-debian"]
+
+
+def driver(variant: str = "go") -> WireGuard:
+    vpn = registry.create(registry.parse(f"wireguard/{variant}"))
+    assert isinstance(vpn, WireGuard)
+    return vpn
+
+
+@pytest.fixture(params=VARIANTS)
+def vpn(request: pytest.FixtureRequest) -> WireGuard:
+    made = driver(request.param)
+    if lacks := made.missing():
+        pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
+    return made
+
+
+@pytest.fixture
+def pair() -> Iterator[Lab]:
+    with NetnsLab(new_run_id(), LabSpec()) as lab:
+        yield lab
+
+
+# -- pure ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [(28, 92), (64, 124), (65, 140), (512, 572), (1024, 1084), (1408, 1468), (1409, 1480)],
+)
+def test_outer_length(inner: int, outer: int) -> None:
+    assert driver().outer_length(inner) == outer
+
+
+@given(inner=st.integers(20, 1420))
+def test_padding_is_to_sixteen_and_never_beyond_the_mtu(inner: int) -> None:
+    outer = driver().outer_length(inner)
+    assert outer is not None
+    padding = outer - 60 - inner
+    assert 0 <= padding < 16
+    assert (inner + padding) % 16 == 0 or inner + padding == 1420
+
+
+def packet(payload: bytes) -> OuterPacket:
+    return OuterPacket(0, True, 17, 40000, PORT, 28 + len(payload), payload)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(1, True), (2, True), (3, True), (4, False)])
+def test_handshake_messages(kind: int, expected: bool) -> None:
+    assert driver().is_handshake(packet(bytes([kind, 0, 0, 0]) + b"x" * 60)) is expected
+
+
+@given(payload=st.binary(max_size=8))
+def test_any_payload_has_an_answer(payload: bytes) -> None:
+    known = payload[:4] in (b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0")
+    assert driver().is_handshake(packet(payload)) is known
+
+
+def test_keys_never_show(tmp_path: Path) -> None:
+    assert "X25519PrivateKey" not in repr(driver())
+    assert "private" not in repr(driver()).lower()
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    lacks = driver().missing()
+    assert [lack.remedy for lack in lacks] == ["culvert install wireguard/go"]
+    with pytest.raises(NotPossible):
+        driver().version()
+
+
+def test_the_distributions_program_does_not_pass_for_the_current_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old = tmp_path / "wireguard-go"
+    old.write_text("#!/bin/sh\n")
+    old.chmod(0o755)
+    monkeypatch.setattr(wireguard, "_DISTRIBUTION_PROGRAM", old)
+    monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert tools.find("wireguard-go") == old
+    assert driver("go").missing() != []
+    assert driver("go-debian").missing() == []
+
+
+@pytest.mark.vpn
+def test_version_names_program_and_compiler(vpn: WireGuard) -> None:
+    version = vpn.version()
+    assert "(go1." in version
+    if vpn.variant.name == "go":
+        assert version.startswith("v0.0.0-2026")
+    else:
+        assert "20220316" in version
+
+
+# -- on a lab --------------------------------------------------------------------------------------
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_up_means_that_the_handshake_is_complete(vpn: WireGuard, pair: Lab) -> None:
+    vpn.prepare(pair)
+    vpn.listen(pair.b)
+    with Capture(pair.a) as capture:
+        vpn.connect(pair.a)
+        seen = [packet for packet in capture.packets() if packet.protocol == 17]
+        assert [packet.length for packet in seen if packet.outgoing][:1] == [148 + 28]
+        assert [packet.length for packet in seen if not packet.outgoing][:1] == [92 + 28]
+        assert [packet.outgoing for packet in seen if vpn.is_handshake(packet)] == [True, False]
+    state = uapi.state(pair.a.file(SOCKET))
+    assert state.peers[0].last_handshake_ns > 0
+    assert vpn.determine_data_path(pair.a) is DataPath.USER
+    vpn.stop(pair)
+    assert pair.a.link(DEVICE) is None
+    assert not pair.a.file(SOCKET).exists()
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_one_byte_more_than_the_mtu_does_not_fit(vpn: WireGuard, pair: Lab) -> None:
+    vpn.prepare(pair)
+    vpn.listen(pair.b)
+    vpn.connect(pair.a)
+    peer = vpn.inner(pair.b).ip
+    link = pair.a.link(DEVICE)
+    assert link is not None
+    assert link.mtu == 1420
+    assert pings_answered(pair.a, peer, length=1420) == 1
+    assert pings_answered(pair.a, peer, length=1421) == 0
+    vpn.stop(pair)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_the_key_file_is_secret(vpn: WireGuard, pair: Lab) -> None:
+    vpn.prepare(pair)
+    for node in (pair.a, pair.b):
+        assert stat.S_IMODE((node.directory / "wireguard/private.key").stat().st_mode) == 0o600
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_port_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None:
+    other = driver(vpn.variant.name)
+    other.prepare(pair)
+    other.listen(pair.b)
+    vpn.prepare(pair)
+    pair.b.file(SOCKET).unlink()  # so that the second one gets as far as its port
+    try:
+        with pytest.raises(VpnError) as caught:
+            vpn.listen(pair.b)
+    finally:
+        vpn.stop(pair)
+        other.stop(pair)
+    assert caught.value.remedy
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_program_that_dies_at_start_is_quoted(
+    vpn: WireGuard, pair: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    dying = tmp_path / "wireguard-go"
+    dying.write_text("#!/bin/sh\necho cannot open /dev/net/tun >&2\nexit 3\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(vpn, "_program", lambda: dying)
+    vpn.prepare(pair)
+    with pytest.raises(VpnError, match=r"code 3.*cannot open /dev/net/tun"):
+        vpn.listen(pair.b)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_without_a_responder_it_says_what_was_seen(
+    vpn: WireGuard, pair: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WireGuard, "up_deadline_s", 0.3)
+    vpn.prepare(pair)
+    with pytest.raises(VpnError, match="148 bytes sent to the peer, 0 received"):
+        vpn.connect(pair.a)
+    vpn.stop(pair)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_smaller_underlay_makes_a_smaller_tunnel(vpn: WireGuard) -> None:
+    spec = replace(LabSpec(), link=LinkSpec(mtu=1300))
+    with NetnsLab(new_run_id(), spec) as lab:
+        vpn.prepare(lab)
+        vpn.listen(lab.b)
+        link = lab.b.link(DEVICE)
+        assert link is not None
+        assert link.mtu == 1220
+        assert vpn.outer_length(1220) == 1280
