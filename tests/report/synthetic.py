@@ -51,7 +51,7 @@ class Truth:
 
 
 VPNS: dict[str, Truth] = {
-    "none": Truth("-", 9.6e9, 310e3, 21, 0.35, 1.4, 0.0, 0.9),
+    "none": Truth("", 9.6e9, 310e3, 21, 0.35, 1.4, 0.0, 0.9),
     "wireguard/go": Truth(
         "0.0.20250522", 1.32e9, 132e3, 96, 0.6, 11.5, 0.72, 11.4, ("wireguard-go",)
     ),

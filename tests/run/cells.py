@@ -1,0 +1,52 @@
+"""Cells for tests: short measurements on fresh labs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from culvert.journal.record import Metric
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.base import Measurement
+from culvert.measurements.initiation import Initiation
+from culvert.measurements.rtt import Rtt
+from culvert.measurements.tcp import Tcp
+from culvert.measurements.udp import Udp
+from culvert.run.execution import Execution, Finding
+from culvert.runid import new_run_id
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+
+SHORT: dict[str, tuple[type[Measurement[Any]], dict[str, Any]]] = {
+    "tcp": (Tcp, {"duration": "600ms", "warmup": "200ms"}),
+    "udp": (Udp, {"duration": "500ms", "packet_size": "max"}),
+    "udp64": (Udp, {"duration": "500ms", "packet_size": 64}),
+    "rtt": (Rtt, {"rate": "1000/s", "probes": 300}),
+    "icmp": (Rtt, {"rate": "1000/s", "probes": 300, "protocol": "icmp"}),
+    "initiation": (Initiation, {"cycles": 2}),
+}
+
+
+def vpn(word: str) -> Vpn:
+    """A driver's instance."""
+    return registry.create(registry.parse(word))
+
+
+def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
+    """One trial, short."""
+    measurement, parameters = SHORT[kind]
+    return Execution(
+        contestant,
+        spec or LabSpec(link=LinkSpec()),
+        measurement(),
+        measurement.Parameters.model_validate(parameters),
+        lambda asked: NetnsLab(new_run_id(), asked),
+        {},
+    ).execute()
+
+
+def value(finding: Finding, name: str) -> float:
+    """A metric without labels."""
+    found: list[Metric] = [m for m in finding.outcome.metrics if m.name == name and not m.labels]
+    assert len(found) == 1, f"{name} in {sorted({m.name for m in finding.outcome.metrics})}"
+    return found[0].value
