@@ -12,6 +12,7 @@ from pydantic import Field
 
 from culvert.journal.record import Histogram, Metric
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.integrity import intact
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.probe.results import RttResult, parse
@@ -85,8 +86,8 @@ class Rtt(Measurement[RttParameters]):
             traffic=InnerTraffic(
                 a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
             ),
-            histograms=[Histogram("rtt_ns", "ns", found.histogram)],
-            doubts=[_answered(found)],
+            histograms=[Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else [],
+            doubts=[_answered(found), intact(found.corrupt)],
         )
 
 

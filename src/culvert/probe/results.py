@@ -272,7 +272,8 @@ class RttResult(Result):
     lost: int
     duplicates: int = 0
     late: int = 0
-    histogram: str
+    corrupt: int = 0
+    histogram: str | None = None
     min_ns: int | None = None
     max_ns: int | None = None
     mean_ns: float | None = None
