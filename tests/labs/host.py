@@ -7,8 +7,8 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-FLEETING = ("nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets")
-"""Settings that the kernel changes itself, or makes when a module is loaded."""
+FLEETING = "netfilter"
+"""Settings that appear when a firewall is first used, whose module is then loaded."""
 
 
 def snapshot() -> dict[str, object]:
@@ -56,7 +56,7 @@ def _route(message: Any) -> str:
 def _sysctls() -> dict[str, str]:
     values = {}
     for path in Path("/proc/sys/net").rglob("*"):
-        if path.is_file() and path.stat().st_mode & 0o200 and path.name not in FLEETING:
+        if path.is_file() and path.stat().st_mode & 0o200 and FLEETING not in path.parts:
             try:
                 values[str(path)] = path.read_text()
             except (OSError, UnicodeDecodeError):

@@ -52,6 +52,14 @@ def test_an_interface_that_appears_is_awaited(lab: LabFactory) -> None:
     assert node.wait_link("t0", deadline_s=0).name == "t0"
 
 
+def test_the_underlay_is_ready_when_the_lab_is_open(lab: LabFactory) -> None:
+    """A packet that is sent too early is lost without a trace."""
+    pair = lab()
+    for node in (pair.a, pair.b):
+        state = node.run(["cat", "/sys/class/net/u0/operstate"]).stdout
+        assert state == "up\n"
+
+
 def test_waiting_has_a_deadline(lab: LabFactory) -> None:
     with pytest.raises(DeadlineExceeded, match="interface t0"):
         lab().a.wait_link("t0", deadline_s=0.02)

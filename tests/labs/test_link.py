@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import socket
 from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Interface
 from typing import Any
 
 import pytest
 
-from culvert.errors import UsageError
+from culvert.errors import LabError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns import NetnsLab
 from culvert.labs.shaping import token_bucket
@@ -76,8 +77,8 @@ def _longest(lab: NetnsLab, kind: str) -> int:
         return max(captured_lengths(at_sender) + captured_lengths(at_receiver))
 
 
-def _send_tcp(lab: NetnsLab) -> None:
-    with tcp_pair(lab.a, lab.b) as (near, far):
+def _send_tcp(lab: NetnsLab, *, to: IPv4Address | None = None) -> None:
+    with tcp_pair(lab.a, lab.b, to=to) as (near, far):
         left = len(MEGABYTE)
         sent = 0
         near.setblocking(False)
@@ -98,6 +99,24 @@ def _send_udp_gso(lab: NetnsLab) -> None:
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_only_wire_packets_cross_without_offloads(lab: LabFactory, kind: str) -> None:
     assert 1400 < _longest(lab(), kind) <= MTU
+
+
+def test_only_wire_packets_of_a_tunnel_cross_without_offloads(lab: LabFactory) -> None:
+    """A kernel tunnel passes TCP's super-packets on, for the device below to cut."""
+    pair = lab()
+    ends = {pair.a: "198.19.0.1/24", pair.b: "198.19.0.2/24"}
+    for node, peer in ((pair.a, pair.b), (pair.b, pair.a)):
+        far = str(peer.underlay.address.ip)
+        try:
+            node.add_link("t0", "vxlan", vxlan_id=1, vxlan_group=far, vxlan_port=4789)
+        except LabError as error:
+            pytest.skip(f"this kernel has no vxlan: {error}")
+        node.add_address("t0", IPv4Interface(ends[node]))
+        node.set_link("t0", up=True, mtu=1450)
+    through_tunnel = IPv4Interface(ends[pair.b]).ip
+    with capture(pair.a, "u0") as tap:
+        _send_tcp(pair, to=through_tunnel)
+        assert max(captured_lengths(tap)) == MTU
 
 
 @pytest.mark.parametrize("kind", ["tcp", "udp"])

@@ -6,6 +6,7 @@ import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from ipaddress import IPv4Address
 
 from culvert.labs.node import NetnsNode
 
@@ -31,13 +32,13 @@ def udp_pair(
 
 @contextmanager
 def tcp_pair(
-    sender: NetnsNode, receiver: NetnsNode, *, port: int = 5001
+    sender: NetnsNode, receiver: NetnsNode, *, port: int = 5001, to: IPv4Address | None = None
 ) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A TCP connection from one node to the other."""
+    """A TCP connection from one node to the other, to that address of it or on the underlay."""
     with ExitStack() as stack:
         listener = stack.enter_context(receiver.inside(lambda: _socket(socket.SOCK_STREAM)))
         near = stack.enter_context(sender.inside(lambda: _socket(socket.SOCK_STREAM)))
-        listener.bind((str(receiver.underlay.address.ip), port))
+        listener.bind((str(to or receiver.underlay.address.ip), port))
         listener.listen()
         near.connect(listener.getsockname())
         far = stack.enter_context(listener.accept()[0])

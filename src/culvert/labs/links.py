@@ -6,14 +6,17 @@ import errno
 import select
 import socket
 import time
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
-from typing import Any
+from typing import Any, TypeVar
 
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.base import LinkState
 from culvert.labs.inside import NamespaceThread
+
+T = TypeVar("T")
 
 RTMGRP_LINK = 1
 
@@ -43,23 +46,32 @@ def read(namespace: NamespaceThread, device: str) -> LinkState | None:
 
 def wait(namespace: NamespaceThread, device: str, deadline_s: float) -> LinkState:
     """The interface as soon as it exists; raises DeadlineExceeded."""
-    end = time.monotonic() + deadline_s
-    with namespace.call(_subscribe) as events:
-        poller = select.poll()
-        poller.register(events, select.POLLIN)
-        while True:
-            # After the subscription: what happens from now on is an event that we get.
-            state = read(namespace, device)
-            if state is not None:
-                return state
-            left_ms = (end - time.monotonic()) * 1000
-            if left_ms <= 0 or not poller.poll(left_ms):
-                raise DeadlineExceeded(
-                    f"interface {device}",
-                    f"did not appear within {deadline_s:g} s",
-                    "look at the log of the program that should make it",
-                )
-            _drain(events)
+    state = _wait_for(namespace, lambda: read(namespace, device), deadline_s)
+    if state is None:
+        raise DeadlineExceeded(
+            f"interface {device}",
+            f"did not appear within {deadline_s:g} s",
+            "look at the log of the program that should make it",
+        )
+    return state
+
+
+def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0) -> None:
+    """Wait until the interface passes packets; raises DeadlineExceeded.
+
+    An interface that is up drops what it is given until the kernel has dealt with its carrier,
+    in a work queue of its own (net/core/link_watch.c): then its operational state is UP.
+    """
+
+    def ready(netlink: Any) -> bool | None:
+        (link,) = netlink.link("get", ifname=device)
+        return link.get_attr("IFLA_OPERSTATE") == "UP" or None
+
+    what = f"interface {device}"
+    if not _wait_for(namespace, lambda: namespace.netlink(ready, what), deadline_s):
+        raise DeadlineExceeded(
+            what, f"has no carrier after {deadline_s:g} s", "see whether the other end is up"
+        )
 
 
 def add_address(namespace: NamespaceThread, device: str, address: IPv4Interface) -> None:
@@ -142,6 +154,25 @@ def _interface(message: Any) -> IPv4Interface:
     # IFA_ADDRESS is the peer's on a point-to-point interface, IFA_LOCAL is ours.
     local = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
     return IPv4Interface(f"{local}/{message['prefixlen']}")
+
+
+def _wait_for(
+    namespace: NamespaceThread, fact: Callable[[], T | None], deadline_s: float
+) -> T | None:
+    """The first value of ``fact`` that is not None, asked again at each event about interfaces."""
+    end = time.monotonic() + deadline_s
+    with namespace.call(_subscribe) as events:
+        poller = select.poll()
+        poller.register(events, select.POLLIN)
+        while True:
+            # After the subscription: what happens from now on is an event that we get.
+            value = fact()
+            if value is not None:
+                return value
+            left_ms = (end - time.monotonic()) * 1000
+            if left_ms <= 0 or not poller.poll(left_ms):
+                return None
+            _drain(events)
 
 
 def _subscribe() -> socket.socket:

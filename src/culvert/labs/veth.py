@@ -26,7 +26,7 @@ class End:
 
 
 def connect(left: End, right: End, spec: LinkSpec) -> None:
-    """Make the cable; afterwards both ends are up, and know each other's address."""
+    """Make the cable; afterwards both ends pass packets, and know each other's address."""
     what = f"veth {left.device} - {right.device}"
     descriptor = os.open(right.namespace.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -50,6 +50,8 @@ def connect(left: End, right: End, spec: LinkSpec) -> None:
         os.close(descriptor)
     for end, peer in ((left, right), (right, left)):
         _configure(end, peer, spec)
+    for end in (left, right):
+        links.wait_ready(end.namespace, end.device)
 
 
 def _configure(end: End, peer: End, spec: LinkSpec) -> None:
