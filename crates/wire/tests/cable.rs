@@ -88,6 +88,38 @@ fn it_leaves_no_device_however_it_ends() {
 }
 
 #[test]
+fn a_device_that_vanishes_ends_the_cable_with_its_name() {
+    for end in 0..2 {
+        let (a, b) = nodes!();
+        let mut wire = Wire::connect(&a, &b, &["--interval-ms", "100000"]);
+        [&a, &b][end].remove("u0");
+
+        let last = wire.line();
+        assert_eq!(
+            (&last["event"], &last["reason"]),
+            (&"end".into(), &"failed".into())
+        );
+        let output = wire.errors();
+        assert_eq!(
+            output,
+            "culvert-wire cable: device u0: was removed while the cable was in use; start the cable again\n"
+        );
+        assert_eq!(wire.end().1, Some(1));
+        assert!(!a.has("u0") && !b.has("u0"));
+    }
+}
+
+#[test]
+fn it_ends_when_nobody_listens_any_more() {
+    let (a, b) = nodes!();
+    let mut wire = Wire::connect(&a, &b, &["--interval-ms", "10"]);
+    wire.close_output();
+    let status = wire.child.wait().expect("it ends");
+    assert!(status.success(), "{status}");
+    assert!(!a.has("u0") && !b.has("u0"));
+}
+
+#[test]
 fn the_devices_have_the_mtu_and_nothing_longer_passes() {
     let (a, b) = nodes!();
     let wire = Wire::connect(&a, &b, &["--mtu", "1280"]);

@@ -76,6 +76,34 @@ impl Node {
         });
     }
 
+    /// Remove the device, as `ip link del` does.
+    pub fn remove(&self, device: &'static str) {
+        let name = std::ffi::CString::new(device).expect("a name");
+        self.run(move || {
+            // SAFETY: plain system calls on a descriptor of our own; the name ends with a zero.
+            let (socket, index) = unsafe {
+                let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE);
+                assert!(socket >= 0, "{}", std::io::Error::last_os_error());
+                (
+                    OwnedFd::from_raw_fd(socket),
+                    libc::if_nametoindex(name.as_ptr()),
+                )
+            };
+            // nlmsghdr: length, type, flags, sequence, port; ifinfomsg: family, type, index, ...
+            let mut message = Vec::new();
+            message.extend(32u32.to_ne_bytes());
+            message.extend(libc::RTM_DELLINK.to_ne_bytes());
+            message.extend(((libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16).to_ne_bytes());
+            message.extend([0; 12]);
+            message.extend(index.to_ne_bytes());
+            message.extend([0; 8]);
+            assert_eq!(nix::unistd::write(&socket, &message), Ok(32));
+            let mut answer = [0; 1024];
+            nix::unistd::read(&socket, &mut answer).expect("an answer");
+            assert_eq!(answer[16..20], [0; 4], "the kernel acknowledged it");
+        });
+    }
+
     pub fn take_down(&self, device: &'static str) {
         self.run(move || {
             request(device, libc::SIOCSIFFLAGS as libc::Ioctl, |r| {
@@ -283,6 +311,21 @@ impl Wire {
     pub fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, signal).expect("it runs");
+    }
+
+    /// All that it writes to standard error.
+    pub fn errors(&mut self) -> String {
+        let mut text = String::new();
+        let mut pipe = self.child.stderr.take().expect("a pipe");
+        std::io::Read::read_to_string(&mut pipe, &mut text).expect("text");
+        text
+    }
+
+    /// Close our end of its output.
+    pub fn close_output(&mut self) {
+        let (reader, _) = std::io::pipe().expect("a pipe");
+        let empty = ChildStdout::from(OwnedFd::from(reader));
+        self.lines = BufReader::new(empty).lines();
     }
 
     /// The last line and the exit code.
