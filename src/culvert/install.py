@@ -133,6 +133,7 @@ def _run_role(
                 # Ansible refuses to start in a locale that is not UTF-8.
                 "LC_ALL": "C.UTF-8",
                 "ANSIBLE_LOCALHOST_WARNING": "False",
+                "ANSIBLE_FORCE_COLOR": "False",
             },
             settings={"runner_mode": "subprocess"},  # no pseudo terminal
             quiet=True,
@@ -167,8 +168,8 @@ def _failed_tasks(events: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 def _message(result: dict[str, Any]) -> str:
     """The most telling words of a failed task's result."""
-    said = [str(result.get(key) or "").strip() for key in ("stderr", "msg")]
-    lines = [line for line in (said[0] or said[1]).splitlines() if line.strip()]
+    said = (str(result.get(key) or "").strip() for key in ("stderr", "msg", "reason"))
+    lines = [line for line in next(filter(None, said), "").splitlines() if line.strip()]
     return " | ".join(lines[-_TAIL_LINES:]) or "no message"
 
 
