@@ -11,7 +11,7 @@ from culvert.analysis.observations import CELL, repeats
 VPN = "VPN processes"
 PROBE = "probe"
 SOFTIRQ = "softirq"
-REST = "rest of the kernel and system"
+REST = "rest of the system"
 PARTS = (VPN, SOFTIRQ, REST, PROBE)
 
 

@@ -82,7 +82,7 @@ _ASKED = (
     ("tcp", "TCP goodput", "tcp", "goodput_bps", "bit/s", Effect.RATIO, True),
     ("udp", "UDP goodput, small packets", "udp", "goodput_bps", "bit/s", Effect.RATIO, True),
     ("rtt", "Round trip, median", "rtt", "rtt_p50_us", "us", Effect.DIFFERENCE, False),
-    ("rtt99", "Round trip, 99 %", "rtt", "rtt_p99_us", "us", Effect.DIFFERENCE, False),
+    ("rtt99", "Round trip, 99\u00a0%", "rtt", "rtt_p99_us", "us", Effect.DIFFERENCE, False),
     ("cpu", "CPU per gigabyte, TCP", "tcp", "cpu_s_per_gb", "s/GB", Effect.RATIO, False),
     ("up", "Connection up", "initiation", "total_ms", "ms", Effect.DIFFERENCE, False),
 )

@@ -15,6 +15,7 @@ MEASUREMENTS = {
     "initiation": "Initiation",
 }
 
+_UNITS = {"duration": " s", "warmup": " s", "write_size": " bytes", "rate_pps": "/s"}
 _ALWAYS = {"udp": ("packet_size",)}
 
 
@@ -61,7 +62,8 @@ def parsed(parameters: str | None) -> dict[str, Any]:
 
 def everything(parameters: str) -> str:
     """All parameters in one line."""
-    return ", ".join(f"{key} {value}" for key, value in parsed(parameters).items())
+    told = [_one(key, value) for key, value in parsed(parameters).items()]
+    return ", ".join(told)
 
 
 def order(parameters: str) -> tuple[float, str]:
@@ -86,4 +88,11 @@ def _telling(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str,
 def _one(key: str, value: object) -> str:
     if key == "packet_size":
         return "largest packets" if value == "max" else f"{value} byte packets"
-    return f"{key.replace('_', ' ')} {value}"
+    name = key.replace("_", " ")
+    if value is None:
+        return f"{name} unlimited" if key == "rate" else f"{name} not set"
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    if isinstance(value, float):
+        value = f"{value:g}"
+    return f"{name} {value}{_UNITS.get(key, '')}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from culvert.analysis.headline import Headline, headlines
@@ -15,6 +14,9 @@ from culvert.analysis.summary import summarise
 from culvert.report.labels import Labels
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
+
+Panel = dict[str, Any]
+"""A Vega-Lite specification, its data inlined, without schema address and theme."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Figure:
     title: str
     caption: str
     alt_text: str
-    panels: tuple[alt.Chart | alt.LayerChart, ...]
+    panels: tuple[Panel, ...]
     table: Table
 
 
@@ -96,7 +98,8 @@ def gather(
     series: pl.DataFrame,
 ) -> Data:
     """Analyse a run. Frames as the journal gives them; empty ones are fine."""
-    rows, trials = typed(rows, ROWS_SCHEMA), typed(trials, TRIALS_SCHEMA)
+    rows = printable(typed(rows, ROWS_SCHEMA))
+    trials = printable(typed(trials, TRIALS_SCHEMA))
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     seed = run.seed or 0
@@ -118,6 +121,17 @@ def gather(
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
+    )
+
+
+def printable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Names without control characters and line separators, which no chart or terminal can show.
+
+    A study cannot contain them; an imported or damaged journal can.
+    """
+    columns = [name for name in ("vpn", "condition", "measurement") if name in frame.columns]
+    return frame.with_columns(
+        pl.col(name).str.replace_all(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]", "\ufffd") for name in columns
     )
 
 

@@ -26,6 +26,7 @@ class Scale:
 
     factor: float
     name: str
+    digits: int = 3
 
     def number(self, value: float, low: float | None = None, high: float | None = None) -> str:
         """The value without its unit."""
@@ -46,10 +47,9 @@ class Scale:
         return f"{self.number(value, low, high)} {self.name}"
 
     def _decimals(self, value: float, low: float | None, high: float | None) -> int:
-        """Three significant digits; a fourth where the interval is narrower than 1 %."""
-        if low is not None and high is not None and 0 < high - low < 0.01 * abs(value):
-            return decimals_for(value / self.factor, 4)
-        return decimals_for(value / self.factor, 3)
+        """``digits`` significant digits; one more where the interval is narrow."""
+        narrow = low is not None and high is not None and 0 < high - low < 0.02 * abs(value)
+        return decimals_for(value / self.factor, self.digits + narrow)
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
@@ -80,10 +80,12 @@ def grouped(value: float, decimals: int) -> str:
     return f"\u2212{text}" if value < 0 and not zero else text
 
 
+PERCENT = Scale(0.01, "%", digits=2)
+
+
 def percent(ratio: float) -> str:
-    """A share of one as per cent: ``41 %``, ``4.1 %``."""
-    value = 100 * ratio
-    return f"{grouped(value, min(2, decimals_for(value, 2)))} %"
+    """A share of one as per cent: ``41 %``, ``4.1 %``; below a hundredth of one, ``0.00 %``."""
+    return f"{grouped(100 * ratio, min(2, decimals_for(100 * ratio, 2)))} %"
 
 
 def duration(seconds: float | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,14 +16,16 @@ from typing import Any
 
 import jinja2
 import vl_convert
+from altair.vegalite.v6.schema import SCHEMA_VERSION
 from markupsafe import Markup
 
-from culvert.report.charts import sections
+from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.model import Data, Figure
 from culvert.report.view import facts, headline_views, leaf, trial_views, trust
 
-_VEGA_LITE = "6.1"
+_VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+"""The version that Altair writes specifications for."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class _Panel:
     height_px: int
 
 
-def render(data: Data) -> str:
+def render(data: Data, sections: Sequence[Section]) -> str:
     """The HTML text of a run's report."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("culvert.report", "templates"),
@@ -46,7 +48,6 @@ def render(data: Data) -> str:
     environment.filters["leaf"] = leaf
     environment.filters["panels"] = _panels
     environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
-    found = sections(data)
     vega, script = _safe_script(_bundle()), _safe_script(_template("report.js"))
     return environment.get_template("report.html").render(
         data=data,
@@ -55,14 +56,14 @@ def render(data: Data) -> str:
         trust=trust(data),
         facts=facts(data),
         headlines=headline_views(data),
-        sections=found,
+        sections=sections,
         charts={
             "config": PAGE,
             "panels": {
-                panel.id: spec
-                for section in found
+                place.id: panel
+                for section in sections
                 for figure in section.figures
-                for panel, spec in zip(_panels(figure), _specs(figure), strict=True)
+                for place, panel in zip(_panels(figure), figure.panels, strict=True)
             },
         },
         trials=trial_views(data),
@@ -84,31 +85,18 @@ def render(data: Data) -> str:
 
 def _panels(figure: Figure) -> list[_Panel]:
     return [
-        _Panel(f"{figure.name}-{index}", _height(panel.to_dict()))
+        # Room for title, axis and legend, so that nothing jumps when the chart is drawn.
+        _Panel(f"{figure.name}-{index}", int(panel["height"]) + 96)
         for index, panel in enumerate(figure.panels)
     ]
 
 
-def _height(spec: Mapping[str, Any]) -> int:
-    """Room for the chart and its title, axis and legend, so that nothing jumps when it is drawn."""
-    return int(spec.get("height", 300)) + 96
-
-
-def _specs(figure: Figure) -> list[dict[str, Any]]:
-    """Specifications without what the page already has: theme and schema address."""
-    specs = []
-    for panel in figure.panels:
-        spec = panel.to_dict()
-        spec.pop("$schema", None)
-        spec.pop("config", None)
-        specs.append(spec)
-    return specs
-
-
 @cache
 def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in a scope of their own."""
-    return f"(function(){{{vl_convert.javascript_bundle(vl_version=_VEGA_LITE)}\n}})();"
+    """Vega, Vega-Lite and Vega-Embed in a scope of their own; bundling takes seconds."""
+    whole: Any = None  # no snippet of ours: the whole of the libraries, as globals
+    bundle = vl_convert.javascript_bundle(whole, vl_version=_VEGA_LITE)
+    return f"(function(){{{bundle}\n}})();"
 
 
 def _template(name: str) -> str:

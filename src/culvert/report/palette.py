@@ -40,7 +40,7 @@ LOSS = {
 COST = {
     "VPN processes": "#5b5fc7",
     "softirq": "#2a9d9a",
-    "rest of the kernel and system": "#a9b4c2",
+    "rest of the system": "#a9b4c2",
     "probe": "#d0a24c",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from culvert.analysis.headline import Answer, Headline, Question, Winner
-from culvert.report.numbers import Scale, percent, scale_for
+from culvert.report.numbers import PERCENT, Scale, scale_for
 
 SUPERLATIVES = {
     "tcp": "Highest TCP goodput",
@@ -44,11 +44,8 @@ def standing(winner: Winner) -> str:
 
 def share(ratio: float, low: float | None, high: float | None) -> str:
     """``41 % [40, 43]``."""
-    text = percent(ratio)
-    if low is None or high is None:
-        return text
-    ends = [percent(end).removesuffix(" %") for end in (low, high)]
-    return f"{text} [{ends[0]}, {ends[1]}]"
+    number, bracket, ends = PERCENT.with_interval(ratio, low, high).partition(" [")
+    return f"{number} %{bracket}{ends}"
 
 
 def times(ratio: float, low: float | None, high: float | None) -> str:

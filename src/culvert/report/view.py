@@ -25,6 +25,8 @@ from culvert.report.sentences import (
     verdict,
 )
 
+MANY_LEFT_OUT = 0.1
+"""From this share of trials that do not count, the badge warns."""
 MOST_EVIDENCE = 1000
 """Trials whose evidence is in the page; all of it is in the journal."""
 MOST_TRIALS = 5000
@@ -45,6 +47,7 @@ class HeadlineCell:
     """One answer: the figure that counts, the other one below, a bar."""
 
     main: str
+    interval: str
     below: str
     bar: Bar | None
     best: bool
@@ -153,8 +156,9 @@ def trust(data: Data) -> Trust:
     if counts.ok == counts.total:
         return Trust("good", "All traffic proved in the tunnel", detail)
     left = counts.total - counts.ok
+    level = "good" if left < MANY_LEFT_OUT * counts.total else "mixed"
     return Trust(
-        "mixed",
+        level,
         "All traffic that counts proved in the tunnel",
         f"{detail}; {left} of {counts.total} trials do not count and give no number",
     )
@@ -284,21 +288,32 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         triple = (relative.value, relative.low, relative.high)
         if question.effect is Effect.DIFFERENCE:
             added = scale_for(question.unit, [relative.value])
-            main, below = signed(added, *triple), told
+            main, below = signed(added, *triple), _apart(told)[0]
         elif question.more_is_better:
-            main, below = share(*triple), told
+            main, below = share(*triple), _apart(told)[0]
         else:
-            main, below = times(*triple).replace(" times", "\u00d7"), told
+            main, below = times(*triple).replace(" times", "\u00d7"), _apart(told)[0]
         if question.key == "up":
             main, below = told, ""
     winner = headline.winners.get(question.key)
+    main, interval = _apart(main)
+    if not interval and absolute.low is None:
+        interval = f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}"
     return HeadlineCell(
         main=main,
+        interval=interval,
         below=below,
         bar=_bar(headline, question, answer),
         best=winner is not None and winner.vpn == vpn,
         trials=f"{absolute.n} trials",
     )
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """``412 [405, 420] Mbit/s`` as ``412 Mbit/s`` and ``[405, 420]``."""
+    number, bracket, rest = text.partition(" [")
+    ends, _, unit = rest.partition("]")
+    return (f"{number}{unit}", f"[{ends}]") if bracket else (text, "")
 
 
 def _bar(headline: Headline, question: Question, answer: Answer) -> Bar | None:

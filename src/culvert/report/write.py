@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 import vl_convert
+from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
 from culvert.report.charts import sections
@@ -41,11 +41,12 @@ def write_report(
         (out_dir / "figures").mkdir(exist_ok=True)
         for name, table in tables(data).items():
             table.write_csv(out_dir / "tables" / f"{name}.csv")
-        for section in sections(data):
+        found = sections(data)
+        for section in found:
             for figure in section.figures:
                 _write_figure(figure, out_dir / "figures")
         page = out_dir / "report.html"
-        page.write_text(render(data), encoding="utf-8")
+        page.write_text(render(data, found), encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"the report in {out_dir}",
@@ -57,10 +58,13 @@ def write_report(
 
 def _write_figure(figure: Figure, directory: Path) -> None:
     """Panels side by side in one image, on white, as a paper would print it."""
-    panels = [panel.properties(width=PANEL_WIDTH_PX) for panel in figure.panels]
-    drawing = alt.HConcatChart(hconcat=panels, title=figure.title)
-    spec = drawing.configure(**LIGHT).to_dict()
-    spec["description"] = figure.alt_text
+    spec = {
+        "$schema": SCHEMA_URL,
+        "description": figure.alt_text,
+        "title": figure.title,
+        "config": LIGHT,
+        "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
+    }
     (directory / f"{figure.name}.vl.json").write_text(
         json.dumps(spec, ensure_ascii=False, indent=1), encoding="utf-8"
     )

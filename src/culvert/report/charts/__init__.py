@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from culvert.report.charts.cost import cost_figures
 from culvert.report.charts.goodput import goodput_figures
@@ -31,8 +31,19 @@ def sections(data: Data) -> list[Section]:
         cpu_figures,
     )
     found = []
+    taken: set[str] = set()
     for headline in data.headlines:
         figures = [figure for make in makers for figure in make(data, headline.condition)]
         if figures:
-            found.append(Section(headline.condition, tuple(figures)))
+            named = tuple(_named_alone(figure, taken) for figure in figures)
+            found.append(Section(headline.condition, named))
     return found
+
+
+def _named_alone(figure: Figure, taken: set[str]) -> Figure:
+    """The figure under a name that no other has: names are files and places in the page."""
+    name, number = figure.name, 2
+    while name in taken:
+        name, number = f"{figure.name}-{number}", number + 1
+    taken.add(name)
+    return replace(figure, name=name)

@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from culvert.report.model import Data
+from culvert.report.model import Data, Panel
 from culvert.report.numbers import Scale
 
 ROW_PX = 46
@@ -50,6 +50,8 @@ def theme(*, ink: str, muted: str, line: str) -> dict[str, Any]:
             "orient": "top",
             "labelLimit": 260,
             "symbolStrokeWidth": 2,
+            "symbolBaseFillColor": muted,
+            "symbolBaseStrokeColor": muted,
         },
         "title": {"color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 10},
         "style": {
@@ -87,7 +89,7 @@ def vpn_colour(data: Data, *, legend: bool = False) -> alt.Color:
             domain=data.vpns,
             range=[data.colours[vpn] for vpn in data.vpns],
         ),
-        legend=alt.Legend(title=None, columns=0) if legend else None,
+        legend=alt.Legend(title=None, columns=2, symbolOpacity=1) if legend else None,
     )
 
 
@@ -96,7 +98,7 @@ def vpn_shape(data: Data, *, legend: bool = False) -> alt.Shape:
     return alt.Shape(
         "vpn:N",
         scale=alt.Scale(domain=data.vpns, range=[data.shapes[vpn] for vpn in data.vpns]),
-        legend=alt.Legend(title=None, columns=0) if legend else None,
+        legend=alt.Legend(title=None, columns=2, symbolOpacity=1) if legend else None,
     )
 
 
@@ -119,7 +121,7 @@ def spread(block: int, blocks: Sequence[int]) -> float:
 
 def bars_with_trials(
     data: Data, summary: pl.DataFrame, trials: pl.DataFrame, scale: Scale, title: str, axis: str
-) -> alt.LayerChart:
+) -> Panel:
     """A bar to each median, its interval as a whisker, every trial as a dot, the number beside it.
 
     ``summary`` (vpn, median, low, high, n) and ``trials`` (vpn, block, value) of one cell.
@@ -233,6 +235,10 @@ def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
     return words
 
 
-def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> alt.LayerChart:
+def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> Panel:
     """Layers as one panel that fills its place."""
-    return alt.LayerChart(layer=list(layers), width="container", height=height_px, title=title)
+    chart = alt.LayerChart(layer=list(layers), width="container", height=height_px, title=title)
+    # Altair checks each value where it is set; the whole is checked by a test, as it takes long.
+    spec: Panel = chart.to_dict(validate=False)
+    # The page brings its own theme and must name no address.
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}

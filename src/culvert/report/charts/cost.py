@@ -8,7 +8,7 @@ import polars as pl
 from culvert.analysis.observations import CELL, contexts, pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
 from culvert.report.labels import order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, Panel, Table
 from culvert.report.numbers import Scale, scale_for
 
 HEIGHT_PX = 300
@@ -38,7 +38,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
                 "the lower right: much goodput for little CPU. Seconds are those of the whole "
                 "machine, both ends and the measuring program included."
             ),
-            alt_text=f"Scatter charts of CPU seconds per gigabyte against goodput: {'; '.join(told)}.",
+            alt_text=f"Scatter of CPU seconds per gigabyte against goodput: {'; '.join(told)}.",
             panels=tuple(panels),
             table=Table(
                 ("cell", "VPN", "goodput, median [95 %]", "CPU s/GB, median [95 %]", "trials"),
@@ -51,7 +51,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
 
 def _panel(
     data: Data, condition: str, measurement: str, parameters: str, name: str
-) -> tuple[alt.LayerChart, list[tuple[str, ...]]]:
+) -> tuple[Panel, list[tuple[str, ...]]]:
     def cell(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
         return pick(frame, metric, measurement=measurement).filter(
             pl.col("condition") == condition, pl.col("parameters") == parameters
@@ -89,39 +89,38 @@ def _panel(
     x = alt.X(
         "x:Q",
         title=f"goodput, {scale.name} (logarithmic)",
-        scale=alt.Scale(type="log", nice=False, zero=False, padding=34),
-        axis=alt.Axis(tickCount=5, format="~g"),
+        scale=alt.Scale(type="log", nice=False, zero=False, padding=24),
+        axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
     y = alt.Y(
         "y:Q",
         title="CPU seconds per gigabyte (logarithmic)",
         scale=alt.Scale(type="log", nice=False, zero=False, padding=26),
-        axis=alt.Axis(tickCount=5, format="~g"),
+        axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
     base = alt.Chart(source(medians))
     panel = layered(
         [
             alt.Chart(source(dots))
             .mark_point(filled=True, size=16, opacity=0.45)
-            .encode(x=x, y=y, color=vpn_colour(data)),
+            .encode(x=x, y=y, color=vpn_colour(data, legend=True)),
             base.transform_filter("isValid(datum.x_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data)),
+            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data, legend=True)),
             base.transform_filter("isValid(datum.y_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data)),
+            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data, legend=True)),
             base.mark_point(filled=True, size=110, opacity=1).encode(
                 x=x,
                 y=y,
-                color=vpn_colour(data),
-                shape=vpn_shape(data),
+                color=vpn_colour(data, legend=True),
+                shape=vpn_shape(data, legend=True),
                 tooltip=[
                     alt.Tooltip("vpn:N", title="VPN"),
                     alt.Tooltip("goodput:N", title="goodput [95 %]"),
                     alt.Tooltip("cost:N", title="CPU [95 %]"),
                 ],
             ),
-            base.mark_text(style="value", dy=-15).encode(x=x, y=y, text="vpn:N"),
         ],
         name,
         HEIGHT_PX,

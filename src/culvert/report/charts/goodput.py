@@ -95,7 +95,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
         title=f"{name}: goodput and CPU",
         caption=(
             "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
-            f"(top) to the last (bottom). {everything(parameters)}."
+            f"(top) to the last (bottom). Parameters: {everything(parameters)}."
         ),
         alt_text=f"Bar chart of median goodput: {heights}.",
         panels=tuple(panels),

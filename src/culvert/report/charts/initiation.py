@@ -40,6 +40,7 @@ def initiation_figures(data: Data, condition: str) -> list[Figure]:
 
 def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -> Figure:
     table = initiation_table(single)
+    told = everything(parameters)
     dots: Records = [
         {
             "vpn": row["vpn"],
@@ -55,7 +56,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         {
             "vpn": row["vpn"],
             "value": max(row["p50"], 1e-6),
-            "text": scale_for("ms", [row["p50"]]).text(row["p50"]),
+            "text": Scale(1.0, "ms").text(row["p50"]),
             "end": max(row["greatest"], 1e-6),
             "place": -9 if row["metric"] == "total_ms" else 9,
         }
@@ -104,7 +105,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         height(data) + 20,
     )
     name = data.labels.cell(condition, "initiation", parameters)
-    told = "; ".join(
+    totals = "; ".join(
         f"{row['vpn']} {scale_for('ms', [row['p50']]).text(row['p50'])}"
         for row in table.filter(pl.col("metric") == "total_ms").iter_rows(named=True)
     )
@@ -114,9 +115,9 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         caption=(
             "Each mark is one cold start; the upright line is the median. Total is from executing "
             "the program to the first inner packet that was answered; handshake is from its first "
-            f"to its last packet on the link, by kernel timestamps. {everything(parameters)}."
+            f"to its last packet on the link, by kernel timestamps. Parameters: {told}."
         ),
-        alt_text=f"Dot plot of connection initiation. Median totals: {told}.",
+        alt_text=f"Dot plot of connection initiation. Median totals: {totals}.",
         panels=(panel,),
         table=_table(data, condition, parameters, table),
     )

@@ -56,7 +56,7 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
     y = alt.Y(
         "value:Q",
         title=f"round trip, {scale.name} (logarithmic), less is better",
-        scale=alt.Scale(type="log", nice=True, zero=False),
+        scale=alt.Scale(type="log", nice=False, zero=False, domain=_around(curve, named)),
         axis=alt.Axis(tickCount=6, format="~f"),
     )
     panel = layered(
@@ -91,12 +91,18 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
         title=f"{name}: percentiles",
         caption=(
             "All probes of all trials that count, pooled as histograms. A line ends where fewer "
-            f"than ten probes are left beyond it. {everything(parameters)}."
+            f"than ten probes are left beyond it. Parameters: {everything(parameters)}."
         ),
         alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
         panels=(panel,),
         table=_table(data, condition, parameters, pooled, scale),
     )
+
+
+def _around(*records: Records) -> list[float]:
+    """A little more than the range of what is drawn; an HDR histogram may hold a zero."""
+    values = [max(record["value"], 1e-3) for some in records for record in some]
+    return [min(values, default=1.0) / 1.25, max(values, default=1.0) * 1.25]
 
 
 def _curve(vpn: str, found: Distribution, scale: Scale) -> Records:

@@ -19,7 +19,7 @@ from culvert.report.charts.common import (
     vpn_axis,
 )
 from culvert.report.labels import order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, Panel, Table
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
 
@@ -71,7 +71,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
                 "socket, the queue or the VPN could not keep up. It is not loss of the network. "
                 "Means of the trials that count."
             ),
-            alt_text="Stacked bars of received packets and of losses by place; figures in the table.",
+            alt_text="Stacked bars of packets received and lost, by place; figures in the table.",
             panels=tuple(panels),
             table=Table(("cell", "VPN", *names), "ll" + "r" * len(names), tuple(rows)),
         )
@@ -130,7 +130,7 @@ def _stack(
     fill: Mapping[str, str],
     *,
     most: float | None = None,
-) -> alt.LayerChart:
+) -> Panel:
     y = vpn_axis(data)
     x = alt.X(
         "value:Q",
@@ -150,7 +150,7 @@ def _stack(
                 "part:N",
                 scale=alt.Scale(domain=list(fill), range=list(fill.values())),
                 sort=list(fill),
-                legend=alt.Legend(title=None, columns=3, labelLimit=220),
+                legend=alt.Legend(title=None, columns=3, labelLimit=170),
             ),
             tooltip=[
                 alt.Tooltip("vpn:N", title="VPN"),
