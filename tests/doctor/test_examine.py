@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +60,25 @@ def test_this_machine() -> None:
     answer = json.loads(to_json(checks))
     assert answer["ready"] is ready(checks)
     assert len(answer["checks"]) == len(checks)
+
+
+@as_root
+@pytest.mark.lab
+def test_examining_changes_nothing() -> None:
+    def state() -> dict[str, object]:
+        return {
+            "interfaces": [path.name for path in Path("/sys/class/net").glob("cvscratch*")],
+            "namespace": Path("/proc/self/ns/net").stat().st_ino,
+            "mounts": Path("/proc/self/ns/mnt").stat().st_ino,
+            "routes": Path("/proc/net/route").read_text(),
+            "congestion": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
+            "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+            "threads": len(list(Path("/proc/self/task").iterdir())),
+        }
+
+    examine()  # libraries open what they keep at the first use
+    features.finding.cache_clear()
+    before = state()
+    examine()
+
+    assert state() == before
