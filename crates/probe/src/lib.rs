@@ -3,6 +3,7 @@
 //! Pure logic (requests, packets, schedules, sequences, histograms, deltas) takes no part in I/O, so
 //! that it can be tested by property and fuzzed; the tasks in [`tasks`] are thin shells around it.
 
+pub mod accounting;
 pub mod agent;
 pub mod clock;
 pub mod context;

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::tasks::{
-    echo, echo_once, first_answer, rtt, tcp_sink, tcp_source, udp_sink, udp_source,
+    accounting, capture, echo, echo_once, first_answer, rtt, tcp_sink, tcp_source, udp_sink,
+    udp_source,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -29,10 +30,12 @@ pub enum Work {
     EchoOnce(echo_once::Parameters),
     Rtt(rtt::Parameters),
     FirstAnswer(first_answer::Parameters),
+    Capture(capture::Parameters),
+    Accounting(accounting::Parameters),
 }
 
 /// Names of all tasks, as `hello` tells them.
-pub const TASKS: [&str; 8] = [
+pub const TASKS: [&str; 10] = [
     "tcp_sink",
     "tcp_source",
     "udp_sink",
@@ -41,6 +44,8 @@ pub const TASKS: [&str; 8] = [
     "echo_once",
     "rtt",
     "first_answer",
+    "capture",
+    "accounting",
 ];
 
 /// A line that is no request; `id` if the line told one.
@@ -101,6 +106,8 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
         "echo_once" => Work::EchoOnce(parameters(what, fields)?),
         "rtt" => Work::Rtt(parameters(what, fields)?),
         "first_answer" => Work::FirstAnswer(parameters(what, fields)?),
+        "capture" => Work::Capture(parameters(what, fields)?),
+        "accounting" => Work::Accounting(parameters(what, fields)?),
         _ => {
             return Err(refuse(
                 "request",
@@ -195,8 +202,9 @@ mod tests {
     #[test]
     fn every_task_of_the_list_is_known() {
         for task in TASKS {
-            let failure = work(task, Map::new()).unwrap_err();
-            assert!(failure.why.contains("missing field"), "{task}: {failure}");
+            if let Err(failure) = work(task, Map::new()) {
+                assert!(failure.why.contains("missing field"), "{task}: {failure}");
+            }
         }
     }
 }

@@ -359,3 +359,135 @@ fn the_end_of_the_input_ends_everything() {
     }));
     assert!(agent.end().success());
 }
+
+/// A capture needs CAP_NET_RAW; None where the machine does not give it.
+fn capture(agent: &mut Agent, id: u64, fields: serde_json::Value) -> Option<()> {
+    let mut request = json!({"id": id, "do": "capture", "device": "lo"});
+    let object = request.as_object_mut().unwrap();
+    object.extend(fields.as_object().unwrap().clone());
+    agent.send(request);
+    let answer = agent.answer(Some(id));
+    if answer["event"] == "error" {
+        assert!(
+            answer["remedy"].as_str().unwrap().contains("root"),
+            "{answer}"
+        );
+        return None;
+    }
+    assert_eq!(answer["event"], "ready", "{answer}");
+    Some(())
+}
+
+#[test]
+fn a_capture_sees_every_packet_of_a_flow_and_its_canary() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    let flow = json!({
+        "flow": {"protocol": 17, "ports": [port]}, "canaries": [&CANARY[..32], "0123456789abcdef"],
+        "record": 3, "snaplen_record": 4, "direction": "out",
+    });
+    if capture(&mut agent, 2, flow).is_none() {
+        return;
+    }
+    agent.ready(json!({
+        "id": 3, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "payload_size": 500, "rate_pps": 2000, "duration_s": 0.1,
+    }));
+    let sent = agent.done(3)["packets"].clone();
+    let seen = agent.stop(2);
+    assert_eq!(seen["matching"]["out"]["packets"], sent, "{seen}");
+    assert_eq!(
+        seen["matching"]["out"]["bytes"].as_u64().unwrap(),
+        sent.as_u64().unwrap() * 528
+    );
+    assert_eq!(seen["matching"]["in"]["packets"], 0);
+    assert_eq!(seen["canary_hits"], sent);
+    assert!(
+        seen["canary_example"].as_str().unwrap().contains("udp"),
+        "{seen}"
+    );
+    assert_eq!(seen["kernel_drops"], 0);
+    let recorded = seen["recorded"].as_array().unwrap();
+    assert_eq!(recorded.len(), 3);
+    assert_eq!(recorded[0]["payload"], "43565401");
+    assert_eq!(recorded[0]["length"], 528);
+    assert!(recorded[0]["realtime_ns"].as_u64() <= recorded[2]["realtime_ns"].as_u64());
+    // A canary repeats 32 bytes: far from noise.
+    assert!(
+        seen["randomness"]["bits_per_byte"].as_f64().unwrap() < 5.1,
+        "{seen}"
+    );
+    agent.stop(1);
+}
+
+#[test]
+fn a_capture_tells_what_is_not_of_the_flow_by_example() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    if capture(&mut agent, 2, json!({"flow": {"protocol": 50}})).is_none() {
+        return;
+    }
+    agent.ready(json!({
+        "id": 3, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "payload_size": 36, "rate_pps": 1000, "duration_s": 0.02,
+    }));
+    let sent = agent.done(3)["packets"].as_u64().unwrap();
+    let seen = agent.stop(2);
+    assert_eq!(seen["matching"]["out"]["packets"], 0);
+    // On the loopback each packet is seen going out and coming in.
+    assert!(
+        seen["other"]["packets"].as_u64().unwrap() >= 2 * sent,
+        "{seen}"
+    );
+    assert!(!seen["other"]["examples"].as_array().unwrap().is_empty());
+    assert_eq!(seen["canary_hits"], 0);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error_with_those_that_are() {
+    let mut agent = Agent::start();
+    agent.send(json!({"id": 1, "do": "capture", "device": "nonesuch"}));
+    assert!(
+        agent.error(Some(1))["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("lo")
+    );
+}
+
+#[test]
+fn accounting_finds_processes_traffic_and_the_probe_itself() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    let mut child = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    let me = std::process::id();
+    agent.ready(json!({
+        "id": 2, "do": "accounting", "self": true, "devices": ["lo"],
+        "pids": [{"pid": me, "label": "test"}], "kernel_threads": ["^ksoftirqd"],
+    }));
+    agent.ready(json!({
+        "id": 3, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "payload_size": 100, "rate_pps": 1000, "duration_s": 0.1,
+    }));
+    let sent = agent.done(3)["packets"].as_u64().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let used = agent.stop(2);
+    let processes = used["processes"].as_array().unwrap();
+    let of_pid = |pid: u32| processes.iter().find(|p| p["pid"] == pid).unwrap();
+    assert_eq!(of_pid(me)["label"], "test");
+    assert_eq!(of_pid(me)["died"], false);
+    assert!(of_pid(me)["vm_hwm_bytes"].as_u64().unwrap() > 0);
+    // A child is taken along with its parent, and its end is told.
+    assert_eq!(of_pid(child.id())["label"], "test");
+    assert_eq!(of_pid(child.id())["died"], true);
+    assert!(used["probe"]["run_ns"].as_u64().unwrap() > 0);
+    assert_eq!(used["devices"][0]["name"], "lo");
+    assert!(used["devices"][0]["tx_packets"].as_u64().unwrap() >= sent);
+    assert!(used["udp"]["in_datagrams"].as_u64().unwrap() >= sent);
+    assert!(!used["cpus"].as_array().unwrap().is_empty());
+    agent.stop(1);
+}

@@ -1,7 +1,10 @@
 //! What the standard library lacks of Linux's sockets. All unsafe code of the probe is below here.
 
 pub mod batch;
+pub mod filter;
 pub mod icmp;
+pub mod netlink;
+pub mod packet_socket;
 pub mod socket;
 pub mod stamped;
 pub mod tcp_info;

@@ -1,4 +1,6 @@
 //! Packets: those that the probe makes, and those that it sees.
 
+pub mod bytes;
 pub mod header;
 pub mod icmp;
+pub mod seen;

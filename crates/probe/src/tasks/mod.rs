@@ -1,5 +1,7 @@
 //! What the probe can do, one task a file. A task runs in a thread of its own until it is done.
 
+pub mod accounting;
+pub mod capture;
 pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
@@ -26,6 +28,8 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::EchoOnce(parameters) => value(echo_once::run(&parameters, context)?),
         Work::Rtt(parameters) => value(rtt::run(&parameters, context)?),
         Work::FirstAnswer(parameters) => value(first_answer::run(&parameters, context)?),
+        Work::Capture(parameters) => value(capture::run(&parameters, context)?),
+        Work::Accounting(parameters) => value(accounting::run(&parameters, context)?),
     }
 }
 

@@ -1,0 +1,4 @@
+//! Who used the processors, and where packets were dropped, between two moments.
+
+pub mod delta;
+pub mod snapshot;

@@ -1,0 +1,169 @@
+//! Interfaces and queues of this network namespace, asked of the kernel.
+
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, Stats64};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+use std::io;
+
+/// An interface.
+#[derive(Debug, Clone)]
+pub struct Link {
+    pub index: u32,
+    pub name: String,
+    pub mtu: u32,
+    pub stats: Stats64,
+}
+
+/// A queueing discipline and its counters since it was made.
+#[derive(Debug, Clone)]
+pub struct Qdisc {
+    pub link_index: u32,
+    pub kind: String,
+    pub root: bool,
+    pub handle: (u16, u16),
+    pub drops: u32,
+    pub overlimits: u32,
+    pub requeues: u32,
+    pub backlog_bytes: u32,
+}
+
+pub fn links() -> io::Result<Vec<Link>> {
+    let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+    let answers = dump(request)?;
+    Ok(answers.into_iter().filter_map(link).collect())
+}
+
+/// Empty of interfaces whose queue is none at all.
+pub fn qdiscs() -> io::Result<Vec<Qdisc>> {
+    let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
+    let answers = dump(request)?;
+    Ok(answers.into_iter().filter_map(qdisc).collect())
+}
+
+fn link(message: RouteNetlinkMessage) -> Option<Link> {
+    let RouteNetlinkMessage::NewLink(message) = message else {
+        return None;
+    };
+    let mut link = Link {
+        index: message.header.index,
+        name: String::new(),
+        mtu: 0,
+        stats: Stats64::default(),
+    };
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name = name,
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Stats64(stats) => link.stats = stats,
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
+    let RouteNetlinkMessage::NewQueueDiscipline(message) = message else {
+        return None;
+    };
+    let mut qdisc = Qdisc {
+        link_index: u32::try_from(message.header.index).ok()?,
+        kind: String::new(),
+        root: message.header.parent == TcHandle::ROOT,
+        handle: (message.header.handle.major, message.header.handle.minor),
+        drops: 0,
+        overlimits: 0,
+        requeues: 0,
+        backlog_bytes: 0,
+    };
+    for attribute in message.attributes {
+        match attribute {
+            TcAttribute::Kind(kind) => qdisc.kind = kind,
+            TcAttribute::Stats2(stats) => {
+                for stat in stats {
+                    if let TcStats2::Queue(queue) = stat {
+                        qdisc.drops = queue.drops;
+                        qdisc.overlimits = queue.overlimits;
+                        qdisc.requeues = queue.requeues;
+                        qdisc.backlog_bytes = queue.backlog;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(qdisc)
+}
+
+fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+    let socket = Socket::new(NETLINK_ROUTE)?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(request));
+    packet.header.flags = NLM_F_DUMP | NLM_F_REQUEST;
+    packet.header.sequence_number = 1;
+    packet.finalize();
+    let mut bytes = vec![0; packet.buffer_len()];
+    packet.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+
+    let mut answers = Vec::new();
+    loop {
+        let (datagram, _) = socket.recv_from_full()?;
+        if take_messages(&datagram, &mut answers)? {
+            return Ok(answers);
+        }
+    }
+}
+
+/// Takes the messages of a datagram; true if the last of the dump was among them.
+fn take_messages(datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
+    let mut rest = datagram;
+    // Each message starts with its length.
+    while let Some(length) = rest.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)) {
+        let length = length as usize;
+        let Some(bytes) = rest.get(..length).filter(|bytes| bytes.len() >= 16) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a cut netlink message",
+            ));
+        };
+        // A message that the library can't read is of an interface that we are not asked about,
+        // or it will be missing by name.
+        if let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes) {
+            match message.payload {
+                NetlinkPayload::Done(_) => return Ok(true),
+                NetlinkPayload::Error(error) => return Err(error.to_io()),
+                NetlinkPayload::InnerMessage(message) => answers.push(message),
+                _ => {}
+            }
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_datagram_is_read_without_harm(datagram: Vec<u8>) {
+            let _ = take_messages(&datagram, &mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn there_is_a_loopback() {
+        let links = links().unwrap();
+        let loopback = links.iter().find(|link| link.name == "lo").unwrap();
+        assert_eq!(loopback.index, 1);
+        assert!(loopback.mtu > 0);
+        assert!(qdiscs().is_ok());
+    }
+}

@@ -1,0 +1,67 @@
+//! `accounting`: processor time, memory, traffic and drops, from its start to its end.
+
+use crate::accounting::delta::{Delta, between};
+use crate::accounting::snapshot::{Scope, Snapshot, Watched};
+use crate::clock;
+use crate::context::{Context, Started};
+use crate::failure::Failure;
+use crate::values::Seconds;
+use regex_lite::Regex;
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Processes, whose descendants are taken along.
+    #[serde(default)]
+    pids: Vec<Watched>,
+    /// Regular expressions for names of kernel threads.
+    #[serde(default)]
+    kernel_threads: Vec<String>,
+    #[serde(default)]
+    devices: Vec<String>,
+    /// Whether to tell what the probe itself used.
+    #[serde(rename = "self", default = "yes")]
+    own: bool,
+    #[serde(default = "a_day")]
+    duration_max_s: Seconds,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn a_day() -> Seconds {
+    Seconds::new(Seconds::MAX).expect("the maximum is in range")
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Delta, Failure> {
+    let scope = Scope {
+        watched: parameters.pids.clone(),
+        kernel_threads: compile(&parameters.kernel_threads)?,
+        devices: parameters.devices.clone(),
+    };
+    let before = Snapshot::take(&scope)?;
+    context.ready(Started {
+        started_ns: before.time_ns,
+    });
+    let deadline_ns = clock::monotonic_ns() + parameters.duration_max_s.ns();
+    context.stop.wait_until(deadline_ns);
+    let after = Snapshot::take(&scope)?;
+    let mut delta = between(&before, &after);
+    delta.probe = delta.probe.filter(|_| parameters.own);
+    Ok(delta)
+}
+
+fn compile(names: &[String]) -> Result<Vec<Regex>, Failure> {
+    let compiled = names.iter().map(|name| {
+        Regex::new(name).map_err(|error| {
+            Failure::new(
+                format!("kernel_threads: {}", name.escape_debug()),
+                error.to_string(),
+                "give regular expressions",
+            )
+        })
+    });
+    compiled.collect()
+}
