@@ -248,15 +248,15 @@ class OpenVpn(Vpn):
             )
 
     def _await_answer(self, a: Node, process: Process) -> None:
-        def link_up() -> bool:
+        def has_address() -> bool:
             link = a.link(DEVICE)
-            return link is not None and link.up
+            return link is not None and link.up and bool(link.addresses)
 
         wait_for_fact(
-            link_up,
+            has_address,
             vpn=self.id,
             process=process,
-            what=f"node a brought up {DEVICE}",
+            what=f"node a gave {DEVICE} its address",
             deadline_s=self.up_deadline_s,
             evidence=self._server_said,
         )
@@ -268,7 +268,7 @@ class OpenVpn(Vpn):
                 process=process,
                 what="node b answered a ping through the tunnel",
                 deadline_s=self.up_deadline_s,
-                evidence=self._server_said,
+                evidence=lambda: f"{ping.log_text().strip()}; {self._server_said()}".lstrip("; "),
             )
         finally:
             ping.stop(grace_s=0)
@@ -384,4 +384,6 @@ def _said(program: Path) -> str:
 
 
 def _end(process: Process) -> str:
-    return " | ".join(process.log_text().strip().splitlines()[-3:])
+    """The last lines that are not about our own questions."""
+    lines = [line for line in process.log_text().splitlines() if "MANAGEMENT:" not in line]
+    return " | ".join(lines[-3:])

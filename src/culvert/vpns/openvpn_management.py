@@ -35,8 +35,6 @@ class Management:
         self._unread = b""
         self.latest: State | None = None
         """The latest state; None as long as none is known."""
-        self.fatal: str | None = None
-        """Why the program gave up, if it did."""
 
     def __enter__(self) -> Management:
         return self
@@ -78,9 +76,7 @@ class Management:
             self._take_line(line.decode(errors="replace").strip())
 
     def _take_line(self, line: str) -> None:
-        if line.startswith(">FATAL:"):
-            self.fatal = line.removeprefix(">FATAL:")
-        elif line.startswith(">STATE:"):
+        if line.startswith(">STATE:"):
             self.latest = parse_state(line.removeprefix(">STATE:")) or self.latest
         elif not line.startswith((">", "SUCCESS", "ERROR", "END")):
             # The reply to ``state``; what came in real time meanwhile is as new or newer.

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import ClassVar
+
+import pytest
+
+from culvert import tools
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab
+from culvert.vpns import openvpn_config as config
+from culvert.vpns.base import DataPath, OuterPacket, Vpn
+from culvert.vpns.contract.observe import node_state
+from culvert.vpns.openvpn import OpenVpn, _negotiated
+from culvert.vpns.openvpn_packet import Framing, Opcode
+from culvert.vpns.pki import Authority, KeyKind, Usage
+
+from ..conftest import LabFactory
+from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
+
+WHY_NOT = skip_reason("openvpn/aes-256-gcm")
+needs_openvpn = [
+    pytest.mark.lab,
+    pytest.mark.vpn,
+    pytest.mark.skipif(bool(WHY_NOT), reason=f"needs {WHY_NOT}"),
+]
+CIPHERS = [variant.name for variant in OpenVpn.variants]
+OPTIONS = ["aes-256-gcm+tcp", "aes-128-cbc+psk", "aes-256-cbc+psk", "aes-256-cbc+psk+tcp"]
+
+HOLD_PORT = """
+import socket, sys
+held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+held.bind(("0.0.0.0", 1194))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+class Impatient(OpenVpn):
+    up_deadline_s: ClassVar[float] = 1.5
+
+
+def impatient(name: str, *options: str) -> Impatient:
+    variant = next(variant for variant in OpenVpn.variants if variant.name == name)
+    return Impatient(variant, frozenset(options))
+
+
+def log(vpn: Vpn, node: str) -> str:
+    return vpn.processes[node][0].log_text()
+
+
+class TestUp:
+    pytestmark = needs_openvpn
+
+    @pytest.mark.parametrize("variant", [*CIPHERS, *OPTIONS])
+    def test_variant(self, lab: LabFactory, variant: str) -> None:
+        vpn, pair = driver(f"openvpn/{variant}"), lab()
+        bring_up(vpn, pair)
+        assert answered(vpn, pair) == (PINGS, PINGS)
+        assert {vpn.determine_data_path(node) for node in (pair.a, pair.b)} == {DataPath.USER}
+        self.check_address(vpn, pair)
+        self.check_cipher(vpn)
+        if vpn.outer_length(64) is not None:
+            for inner in (64, 512, 1024, largest_inner(vpn, pair)):
+                lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
+                assert lengths == {vpn.outer_length(inner)}
+        vpn.stop(pair)
+
+    def check_address(self, vpn: Vpn, pair: Lab) -> None:
+        for node in (pair.a, pair.b):
+            link = node.link(vpn.interface(node))
+            assert link is not None
+            assert [address.ip for address in link.addresses] == [vpn.inner(node).ip]
+
+    def check_cipher(self, vpn: Vpn) -> None:
+        cipher = vpn.variant.facts["cipher"]
+        # A static-key tunnel names its cipher a second after it works.
+        if "psk" not in vpn.chosen:
+            assert f"Data Channel: cipher '{cipher}'" in log(vpn, "a")
+            assert "Control Channel: TLSv1.3" in log(vpn, "a")
+            assert "384 bits ECsecp384r1" in log(vpn, "a")
+            assert "peer temporary key: 253 bits X25519" in log(vpn, "a")
+        assert "disabling data channel offload" not in log(vpn, "a")
+
+    def test_one_byte_more_is_fragmented(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-256-gcm"), lab()
+        bring_up(vpn, pair)
+        largest = largest_inner(vpn, pair)
+        assert largest == 1448
+        assert len(outer_packets(vpn, pair, largest)) == PINGS
+        assert max(packet.length for packet in outer_packets(vpn, pair, largest + 1)) <= 1500
+
+    @pytest.mark.parametrize("variant", ["aes-256-gcm", "aes-256-cbc+psk"])
+    def test_five_times(self, lab: LabFactory, variant: str) -> None:
+        pair = lab()
+        before = [node_state(node).objects for node in (pair.a, pair.b)]
+        for _ in range(5):
+            vpn = driver(f"openvpn/{variant}")
+            bring_up(vpn, pair)
+            assert answered(vpn, pair) == (PINGS, PINGS)
+            vpn.stop(pair)
+            assert [node_state(node).objects for node in (pair.a, pair.b)] == before
+
+
+class TestTrouble:
+    pytestmark = needs_openvpn
+
+    def test_a_configuration_that_it_refuses(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-256-gcm"), lab()
+        vpn.prepare(pair)
+        pair.b.write("openvpn/config", "no-such-option\n")
+        with pytest.raises(VpnError, match=r"ended with code 1 .*Unrecognized option"):
+            vpn.listen(pair.b)
+
+    def test_a_port_in_use(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-256-gcm"), lab()
+        holder = pair.b.spawn([sys.executable, "-c", HOLD_PORT], name="holder", pipes=True)
+        assert holder.stdout.readline() == b"held\n"
+        vpn.prepare(pair)
+        with pytest.raises(VpnError, match="Address already in use"):
+            vpn.listen(pair.b)
+
+    def test_a_server_that_has_died(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("aes-256-gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        os.kill(vpn.processes["b"][0].pid, signal.SIGKILL)
+        with pytest.raises(VpnError, match=r"WAIT.*node b's log ends.*Initialization Sequence"):
+            vpn.connect(pair.a)
+
+    def test_a_client_that_dies_while_it_connects(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-256-gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        path = pair.a.directory / "openvpn/config"
+        pair.a.write("openvpn/config", path.read_text() + "tls-exit\n")
+        pair.a.write("openvpn/ca.crt", Authority(KeyKind.SECP384R1).certificate)
+        with pytest.raises(VpnError, match=r"ended with code \d .*TLS handshake failed"):
+            vpn.connect(pair.a)
+
+    def test_a_client_of_a_strange_authority(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("aes-256-gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        stranger = Authority(KeyKind.SECP384R1).issue("a", Usage.CLIENT)
+        identity = stranger.certificate + stranger.key
+        pair.a.write("openvpn/identity.pem", identity, secret=True)
+        with pytest.raises(VpnError, match=r"not after 1\.5 s.*node b's log ends.*TLS"):
+            vpn.connect(pair.a)
+
+    def test_a_server_of_a_strange_authority(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("aes-256-gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        pair.a.write("openvpn/ca.crt", Authority(KeyKind.SECP384R1).certificate)
+        with pytest.raises(VpnError, match="tls-error"):
+            vpn.connect(pair.a)
+
+    def test_a_different_static_key(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("aes-256-cbc", "psk"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        pair.a.write("openvpn/static.key", config.new_static_key(), secret=True)
+        with pytest.raises(VpnError, match="HMAC authentication failed"):
+            vpn.connect(pair.a)
+
+    def test_a_wrong_key_does_not_stay(self, lab: LabFactory) -> None:
+        pair = lab()
+        before = [node_state(node) for node in (pair.a, pair.b)]
+        vpn = driver("openvpn/aes-256-gcm")
+        vpn.prepare(pair)
+        pair.a.write("openvpn/config", "no-such-option\n")
+        vpn.listen(pair.b)
+        with pytest.raises(VpnError):
+            vpn.connect(pair.a)
+        vpn.stop(pair)
+        for node, state in zip((pair.a, pair.b), before, strict=True):
+            assert node_state(node).left_since(state) == []
+
+
+class TestMissing:
+    def test_the_program(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tools, "find", lambda program: None)
+        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-256-gcm").missing()}
+        assert lacks["openvpn"] == "culvert install openvpn"
+        with pytest.raises(NotPossible) as told:
+            driver("openvpn/aes-256-gcm").version()
+        assert told.value.remedy == "culvert install openvpn"
+
+    def test_aead_with_a_static_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tools, "find", lambda program: None)
+        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-128-gcm+psk").missing()}
+        assert (
+            "openvpn/aes-256-cbc+psk"
+            in lacks["AES-128-GCM with a static key, which OpenVPN has not"]
+        )
+        without = {lack.what for lack in driver("openvpn/aes-128-cbc+psk").missing()}
+        assert without == lacks.keys() - {"AES-128-GCM with a static key, which OpenVPN has not"}
+
+
+class TestDeclared:
+    def test_facts_follow_the_options(self) -> None:
+        assert driver("openvpn/aes-256-cbc").variant.facts["transport"] == "UDP 1194"
+        facts = driver("openvpn/aes-256-cbc+psk+tcp").variant.facts
+        assert facts["transport"] == "TCP 1194"
+        assert facts["authentication"] == "static key"
+        assert facts["key exchange"] == "none"
+
+    def test_epoch_keys_are_read_from_the_servers_reply(self) -> None:
+        reply = "PUSH: Received control message: 'PUSH_REPLY,cipher AES-256-GCM,protocol-flags {}'"
+        old, new = reply.format("cc-exit tls-ekm"), reply.format("cc-exit tls-ekm aead-epoch")
+        assert _negotiated(Framing.AEAD, old) is Framing.AEAD
+        assert _negotiated(Framing.AEAD, new) is Framing.AEAD_EPOCH
+        assert _negotiated(Framing.CBC, new) is Framing.CBC
+
+    def test_a_static_key_has_no_handshake(self) -> None:
+        control = OuterPacket(0, True, 17, 1, 1194, 29, bytes((Opcode.CONTROL_V1 << 3,)))
+        assert driver("openvpn/aes-256-cbc").is_handshake(control)
+        assert not driver("openvpn/aes-256-cbc+psk").is_handshake(control)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv4Interface
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.vpns import openvpn_config as config
+from culvert.vpns.openvpn_config import Cipher, Dialect, Ends, Transport, Tunnel
+
+ENDS = Ends(
+    IPv4Address("198.18.0.2"), IPv4Interface("198.19.0.1/24"), IPv4Interface("198.19.0.2/24")
+)
+FILES = config.CertificateFiles(Path("/n/ca.crt"), Path("/n/identity.pem"))
+SOCKET = Path("/n/openvpn.sock")
+TUNNELS = st.builds(
+    Tunnel,
+    st.sampled_from(Cipher),
+    st.sampled_from(Transport),
+    st.sampled_from([Dialect((2, 5)), Dialect((2, 6)), Dialect((2, 7))]),
+    st.just(ENDS),
+)
+
+
+def options(text: str) -> dict[str, list[str]]:
+    """Name of each option and its arguments; an option that is given twice fails."""
+    lines = [line.split() for line in text.splitlines()]
+    found = {line[0]: line[1:] for line in lines}
+    assert len(found) == len(lines)
+    return found
+
+
+@given(TUNNELS)
+def test_certificates(tunnel: Tunnel) -> None:
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    client = options(config.client_config(tunnel, FILES, "b", SOCKET))
+    for side in (server, client):
+        assert side["data-ciphers"] == [tunnel.cipher.value]
+        assert side["tls-version-min"] == ["1.3"]
+        assert side["reneg-sec"] == side["reneg-bytes"] == side["reneg-pkts"] == ["0"]
+        assert side["ping-restart"] == ["0"]
+        assert ("disable-dco" in side) == (tunnel.dialect.version >= (2, 6))
+        assert not {"ping", "keepalive", "compress", "comp-lzo", "fragment"} & side.keys()
+    assert server["ifconfig"] == ["198.19.0.2", "255.255.255.0"]
+    assert server["remote-cert-tls"] == ["client"]
+    assert client["remote-cert-tls"] == ["server"]
+    assert client["remote"] == ["198.18.0.2", "1194"]
+    assert config.client_entry(tunnel) == "ifconfig-push 198.19.0.1 255.255.255.0\n"
+
+
+@given(TUNNELS)
+def test_static_key(tunnel: Tunnel) -> None:
+    server = options(config.static_server_config(tunnel, Path("/n/static.key"), SOCKET))
+    client = options(config.static_client_config(tunnel, Path("/n/static.key"), SOCKET))
+    assert server["secret"][0] == client["secret"][0] == '"/n/static.key"'
+    assert {server["secret"][1], client["secret"][1]} == {"0", "1"}
+    assert server["ifconfig"] == list(reversed(client["ifconfig"]))
+    for side in (server, client):
+        assert side["cipher"] == [tunnel.cipher.value]
+        assert side["auth"] == ["SHA256"]
+        persuaded = "allow-deprecated-insecure-static-crypto" in side
+        assert persuaded == (tunnel.dialect.version >= (2, 7))
+        assert not any(name.startswith(("tls", "reneg", "ca", "cert")) for name in side)
+
+
+@pytest.mark.parametrize(
+    ("transport", "server", "client"),
+    [(Transport.UDP, "udp4", "udp4"), (Transport.TCP, "tcp4-server", "tcp4-client")],
+)
+def test_transport(transport: Transport, server: str, client: str) -> None:
+    tunnel = Tunnel(Cipher.AES_256_CBC, transport, Dialect((2, 6)), ENDS)
+    key = Path("/n/static.key")
+    assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]
+    assert options(config.static_client_config(tunnel, key, SOCKET))["proto"] == [client]
+
+
+def test_a_path_with_spaces_and_quotes_is_one_word() -> None:
+    tunnel = Tunnel(Cipher.AES_256_CBC, Transport.UDP, Dialect((2, 6)), ENDS)
+    text = config.static_client_config(tunnel, Path('/my "keys"/s'), SOCKET)
+    assert r'secret "/my \"keys\"/s" 1' in text
+
+
+def test_a_static_key_is_what_openvpn_generates() -> None:
+    key = config.new_static_key()
+    assert re.fullmatch(
+        r"-----BEGIN OpenVPN Static key V1-----\n([0-9a-f]{32}\n){16}"
+        r"-----END OpenVPN Static key V1-----\n",
+        key,
+    )
+    assert key != config.new_static_key()

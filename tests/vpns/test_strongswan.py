@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import os
+import signal
+from ipaddress import IPv4Address
+from typing import ClassVar
+from unittest.mock import Mock
+
+import pytest
+
+from culvert import tools
+from culvert.doctor import features
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Completed, LinkState, Node
+from culvert.vpns import strongswan_config
+from culvert.vpns.base import DataPath, OuterFlow, Vpn
+from culvert.vpns.contract.observe import node_state
+from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.strongswan import StrongSwan
+from culvert.vpns.strongswan_config import VICI, End, Suite
+
+from ..conftest import LabFactory
+from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
+
+WHY_NOT = skip_reason("strongswan/esp-aes256gcm")
+needs_strongswan = [
+    pytest.mark.lab,
+    pytest.mark.vpn,
+    pytest.mark.skipif(bool(WHY_NOT), reason=f"needs {WHY_NOT}"),
+]
+VARIANTS = [
+    ("esp-aes128cbc-sha256", "ESP:AES_CBC-128/HMAC_SHA2_256_128"),
+    ("esp-aes128gcm", "ESP:AES_GCM_16-128"),
+    ("esp-aes256gcm", "ESP:AES_GCM_16-256"),
+    ("esp-chacha20poly1305", "ESP:CHACHA20_POLY1305"),
+    ("esp-aes128gcm+cert", "ESP:AES_GCM_16-128"),
+]
+
+
+class Impatient(StrongSwan):
+    up_deadline_s: ClassVar[float] = 2.0
+
+
+def impatient(name: str, *options: str) -> Impatient:
+    variant = next(variant for variant in StrongSwan.variants if variant.name == name)
+    return Impatient(variant, frozenset(options))
+
+
+def associations(node: Node) -> str:
+    environment = {"STRONGSWAN_CONF": str(node.directory / "strongswan/strongswan.conf")}
+    argv = ["swanctl", "--list-sas", "--uri", f"unix://{VICI}"]
+    return node.run(argv, env=environment).stdout
+
+
+def log(vpn: Vpn, node: str) -> str:
+    return vpn.processes[node][0].log_text()
+
+
+class TestUp:
+    pytestmark = needs_strongswan
+
+    @pytest.mark.parametrize(("variant", "proposal"), VARIANTS)
+    def test_variant(self, lab: LabFactory, variant: str, proposal: str) -> None:
+        vpn, pair = driver(f"strongswan/{variant}"), lab()
+        bring_up(vpn, pair)
+        assert answered(vpn, pair) == (PINGS, PINGS)
+        for node in (pair.a, pair.b):
+            listed = associations(node)
+            assert proposal in listed
+            assert "AES_GCM_16-256/PRF_HMAC_SHA2_384/CURVE_25519" in listed
+            assert vpn.determine_data_path(node) is vpn.data_path
+        method = "ED25519" if "cert" in vpn.chosen else "pre-shared key"
+        assert f"authentication of 'b' with {method} successful" in log(vpn, "a")
+        for inner in (64, 512, 1024, largest_inner(vpn, pair)):
+            lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
+            assert lengths == {vpn.outer_length(inner)}
+        vpn.stop(pair)
+
+    def test_five_times(self, lab: LabFactory) -> None:
+        pair = lab()
+        before = [node_state(node).objects for node in (pair.a, pair.b)]
+        for _ in range(5):
+            vpn = driver("strongswan/esp-aes256gcm")
+            bring_up(vpn, pair)
+            assert answered(vpn, pair) == (PINGS, PINGS)
+            vpn.stop(pair)
+            assert [node_state(node).objects for node in (pair.a, pair.b)] == before
+
+
+class TestTrouble:
+    pytestmark = needs_strongswan
+
+    def test_a_configuration_that_it_refuses(self, lab: LabFactory) -> None:
+        vpn, pair = driver("strongswan/esp-aes256gcm"), lab()
+        vpn.prepare(pair)
+        path = pair.b.directory / "strongswan/swanctl.conf"
+        unknown = path.read_text().replace("aes256gcm16\n", "no-such-cipher\n")
+        pair.b.write("strongswan/swanctl.conf", unknown, secret=True)
+        with pytest.raises(VpnError, match="could not load its configuration"):
+            vpn.listen(pair.b)
+
+    def test_a_daemon_that_dies_at_its_start(self, lab: LabFactory) -> None:
+        vpn, pair = driver("strongswan/esp-aes256gcm"), lab()
+        vpn.prepare(pair)
+        pair.b.write("strongswan/strongswan.conf", "charon-systemd { load = no-such-plugin! }\n")
+        with pytest.raises(VpnError, match="ended with code"):
+            vpn.listen(pair.b)
+
+    def test_a_responder_that_has_died(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("esp-aes256gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        os.kill(vpn.processes["b"][0].pid, signal.SIGKILL)
+        with pytest.raises(VpnError, match=r"could not initiate.*its log ends.*IKE_SA_INIT"):
+            vpn.connect(pair.a)
+
+    def test_another_shared_key(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("esp-aes256gcm"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        path = pair.a.directory / "strongswan/swanctl.conf"
+        pair.a.write(
+            "strongswan/swanctl.conf",
+            path.read_text().replace("secret = 0x", "secret = 0x00"),
+            secret=True,
+        )
+        with pytest.raises(VpnError, match=r"could not initiate.*AUTH_FAILED"):
+            vpn.connect(pair.a)
+
+    def test_a_certificate_of_a_strange_authority(self, lab: LabFactory) -> None:
+        vpn, pair = impatient("esp-aes256gcm", "cert"), lab()
+        vpn.prepare(pair)
+        vpn.listen(pair.b)
+        stranger = Authority(KeyKind.ED25519).issue("a", Usage.CLIENT)
+        pair.a.write("strongswan/x509/own.pem", stranger.certificate)
+        pair.a.write("strongswan/private/own.pem", stranger.key, secret=True)
+        with pytest.raises(VpnError, match=r"could not initiate.*AUTH_FAILED"):
+            vpn.connect(pair.a)
+
+    def test_after_a_kill_nothing_stays(self, lab: LabFactory) -> None:
+        vpn, pair = driver("strongswan/esp-aes256gcm"), lab()
+        before = [node_state(node) for node in (pair.a, pair.b)]
+        bring_up(vpn, pair)
+        for name in "ab":
+            os.kill(vpn.processes[name][0].pid, signal.SIGKILL)
+        vpn.stop(pair)
+        for node, state in zip((pair.a, pair.b), before, strict=True):
+            assert node_state(node).left_since(state) == []
+        again = driver("strongswan/esp-aes256gcm")
+        bring_up(again, pair)
+        assert answered(again, pair) == (PINGS, PINGS)
+
+
+class TestMissing:
+    def test_programs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tools, "find", lambda program: None)
+        lacks = {lack.what: lack.remedy for lack in driver("strongswan/esp-aes256gcm").missing()}
+        assert lacks["charon-systemd"] == lacks["swanctl"] == "culvert install strongswan"
+        with pytest.raises(NotPossible):
+            driver("strongswan/esp-aes256gcm").version()
+
+    def test_the_plugin_is_needed_in_user_space_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("culvert.vpns.strongswan._PLUGIN_DIRECTORIES", ())
+
+        def lacks(*, esp_in_kernel: bool) -> set[str]:
+            monkeypatch.setattr(features, "has", lambda name: name == "esp" and esp_in_kernel)
+            return {lack.what for lack in driver("strongswan/esp-aes256gcm").missing()}
+
+        plugin = "strongSwan's plugin kernel-libipsec"
+        assert plugin in lacks(esp_in_kernel=False)
+        assert plugin not in lacks(esp_in_kernel=True)
+
+
+class TestWhereThereIsEspInTheKernel:
+    @pytest.fixture(autouse=True)
+    def _kernel(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(features, "has", lambda name: name == "esp")
+
+    def test_the_outer_packets_are_esp(self) -> None:
+        vpn = driver("strongswan/esp-aes256gcm")
+        assert vpn.data_path is DataPath.KERNEL
+        assert vpn.outer_flow == OuterFlow(50)
+        assert vpn.outer_length(64) == 120
+
+    @pytest.mark.parametrize(
+        ("count", "kind", "path"),
+        [
+            ("\tSAD count 2 (buckets ...)\n", None, DataPath.KERNEL),
+            ("\tSAD count 0\n", "tun", DataPath.USER),
+            ("", "tun", DataPath.USER),
+        ],
+    )
+    def test_what_the_kernel_tells_decides(
+        self, count: str, kind: str | None, path: DataPath
+    ) -> None:
+        assert driver("strongswan/esp-aes256gcm").determine_data_path(told(count, kind)) is path
+
+    @pytest.mark.parametrize("kind", [None, "dummy"])
+    def test_neither_is_an_error(self, kind: str | None) -> None:
+        with pytest.raises(VpnError, match="no security association"):
+            driver("strongswan/esp-aes256gcm").determine_data_path(told("", kind))
+
+
+def told(count: str, kind: str | None) -> Node:
+    """A node whose kernel tells that many associations, and an ipsec0 of that kind."""
+    node = Mock(spec=Node)
+    node.name = "a"
+    node.run.return_value = Completed((), 0, count, "")
+    node.link.return_value = kind and LinkState("ipsec0", kind, 1400, True, ())
+    return node
+
+
+class TestConfiguration:
+    LOCAL = End("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
+    REMOTE = End("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
+
+    @pytest.mark.parametrize("suite", Suite)
+    def test_a_shared_key(self, suite: Suite) -> None:
+        text = strongswan_config.connection_config(
+            suite, self.LOCAL, self.REMOTE, shared_key="00ff"
+        )
+        assert text.count("auth = psk") == 2
+        assert "secret = 0x00ff" in text
+        assert f"esp_proposals = {suite.value}\n" in text
+        assert "certs" not in text
+        assert text.count("{") == text.count("}")
+
+    def test_certificates(self) -> None:
+        text = strongswan_config.connection_config(
+            Suite.AES128GCM, self.LOCAL, self.REMOTE, shared_key=None, certificate="own.pem"
+        )
+        assert text.count("auth = pubkey") == 2
+        assert "certs = own.pem" in text
+        assert "secret" not in text
+        assert text.count("{") == text.count("}")
+
+    def test_nothing_is_renewed(self) -> None:
+        text = strongswan_config.connection_config(
+            Suite.AES128GCM, self.LOCAL, self.REMOTE, shared_key="00"
+        )
+        for setting in ("rekey_time", "reauth_time", "dpd_delay", "rekey_bytes", "rekey_packets"):
+            assert f"{setting} = 0\n" in text
+
+    @pytest.mark.parametrize("in_kernel", [True, False])
+    def test_who_does_esp(self, in_kernel: bool) -> None:
+        text = strongswan_config.daemon_config(in_kernel=in_kernel)
+        assert ("kernel-libipsec kernel-netlink" in text) == (not in_kernel)
+        assert "kernel-netlink" in text
+        assert text.count("{") == text.count("}")

@@ -1,0 +1,63 @@
+"""What the tests of the drivers ask of a tunnel that is up."""
+
+from __future__ import annotations
+
+from culvert.labs.base import Lab, Node
+from culvert.vpns import registry
+from culvert.vpns.base import OuterPacket, Vpn
+from culvert.vpns.contract.observe import Capture, pings_answered
+
+PINGS = 3
+
+
+def driver(text: str) -> Vpn:
+    """The driver for ``name/variant+option``."""
+    return registry.create(registry.parse(text))
+
+
+def skip_reason(text: str) -> str:
+    """What this machine lacks for it; empty if nothing."""
+    return "; ".join(f"{lack.what}: {lack.remedy}" for lack in driver(text).missing())
+
+
+def bring_up(vpn: Vpn, lab: Lab) -> None:
+    """From nothing to a tunnel."""
+    vpn.prepare(lab)
+    vpn.listen(lab.b)
+    vpn.connect(lab.a)
+
+
+def answered(vpn: Vpn, lab: Lab) -> tuple[int, int]:
+    """Pings that came back of PINGS: those of a, those of b."""
+
+    def pings(source: Node, target: Node) -> int:
+        return pings_answered(source, vpn.inner(target).ip, count=PINGS)
+
+    return pings(lab.a, lab.b), pings(lab.b, lab.a)
+
+
+def largest_inner(vpn: Vpn, lab: Lab) -> int:
+    """The longest inner packet that is fragmented neither inside nor outside."""
+    link = lab.a.link(vpn.interface(lab.a))
+    assert link is not None
+    return max(
+        length
+        for length in range(64, link.mtu + 1)
+        if (vpn.outer_length(length) or 0) <= lab.spec.link.mtu
+    )
+
+
+def outer_packets(vpn: Vpn, lab: Lab, inner: int) -> list[OuterPacket]:
+    """What node a sends on the underlay while it pings b PINGS times with ``inner`` bytes."""
+    flow = vpn.outer_flow
+    assert flow is not None
+    with Capture(lab.a) as capture:
+        assert pings_answered(lab.a, vpn.inner(lab.b).ip, length=inner, count=PINGS) == PINGS
+        return [
+            packet
+            for packet in capture.packets()
+            if packet.outgoing
+            and packet.protocol == flow.protocol
+            and (not flow.ports or flow.ports & {packet.source_port, packet.destination_port})
+            and not vpn.is_handshake(packet)
+        ]
