@@ -62,6 +62,8 @@ _SHAPES = {
 _FACTS = {
     "key exchange": f"IKEv2, {IKE_PROPOSAL}",
     "perfect forward secrecy": "none for the first child SA, whose keys come from the IKE SA",
+    "initiation": "start of charon, swanctl --load-all, swanctl --initiate",
+    "interface": "in user space ipsec0 with the plugin's MTU of 1400",
     "rekeying": "off",
     "dead peer detection": "off",
     "cookies": "off",
