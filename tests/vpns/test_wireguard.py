@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -166,18 +167,27 @@ def test_the_key_file_is_secret(vpn: WireGuard, pair: Lab) -> None:
 @pytest.mark.lab
 @pytest.mark.vpn
 def test_a_port_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None:
-    other = driver(vpn.variant.name)
-    other.prepare(pair)
-    other.listen(pair.b)
+    squat = (
+        "import socket, sys; s = socket.socket(type=socket.SOCK_DGRAM);"
+        f"s.bind(('', {PORT})); print('bound', flush=True); sys.stdin.read()"
+    )
+    squatter = pair.b.spawn([sys.executable, "-c", squat], name="squatter", pipes=True)
+    assert squatter.stdout.readline() == b"bound\n"
     vpn.prepare(pair)
-    pair.b.file(SOCKET).unlink()  # so that the second one gets as far as its port
-    try:
-        with pytest.raises(VpnError) as caught:
-            vpn.listen(pair.b)
-    finally:
-        vpn.stop(pair)
-        other.stop(pair)
-    assert caught.value.remedy
+    with pytest.raises(VpnError, match="UDP port 51820: refused: Address already in use") as caught:
+        vpn.listen(pair.b)
+    assert "end the program that uses the UDP port" in caught.value.remedy
+    vpn.stop(pair)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_an_interface_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None:
+    pair.b.add_link(DEVICE, "vxlan", vxlan_id=1, vxlan_port=4789)
+    vpn.prepare(pair)
+    with pytest.raises(VpnError, match=r"its log ends: .*Failed to create TUN device"):
+        vpn.listen(pair.b)
+    vpn.stop(pair)
 
 
 @pytest.mark.lab

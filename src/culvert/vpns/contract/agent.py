@@ -2,16 +2,18 @@
 
 ::
 
-    agent.py capture DEVICE          prints "ready", then packets; "mark" on stdin is answered
-                                     by "mark" behind every packet seen before it
-    agent.py ping ADDRESS LENGTH N   pings with IP packets of LENGTH bytes, one after the other
-    agent.py state                   links, addresses, routes and rules, and the namespace
+    agent.py capture DEVICE     prints "ready", then packets; "mark" on stdin is answered by
+                                "mark" behind every packet seen before it
+    agent.py serve              prints "ready", then answers each of these on stdin:
+      ping ADDRESS LENGTH N     how many of N pings, IP packets of LENGTH bytes, came back
+      state                     links, addresses, routes and rules, and the namespace
 
 Packets and answers are JSON, one a line.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -29,6 +31,8 @@ KEPT_PAYLOAD = 64
 RECEIVE_BUFFER = 8 << 20
 SO_RCVBUFFORCE = 33
 ANSWER_WITHIN_S = 2.0
+BODIES = (struct.pack("!HH", os.getpid() & 0xFFFF, n & 0xFFFF) for n in itertools.count())
+"""Identifier and sequence number of echo requests."""
 
 
 def capture(device: str) -> None:
@@ -86,12 +90,12 @@ def describe(packet: bytes) -> dict[str, object]:
 
 def ping(address: str, length: int, count: int) -> int:
     """How many of ``count`` echo requests of ``length`` bytes (with the IP header) came back."""
-    identifier = os.getpid() & 0xFFFF
     answered = 0
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as icmp:
         icmp.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
-        for sequence in range(count):
-            body = struct.pack("!HH", identifier, sequence) + b"\x5a" * (length - 28)
+        for _ in range(count):
+            # Never twice, so that a late answer is not taken for that of another request.
+            body = next(BODIES) + b"\x5a" * (length - 28)
             unsummed = b"\x08\x00\x00\x00" + body
             try:
                 icmp.sendto(b"\x08\x00" + checksum(unsummed) + body, (address, 0))
@@ -146,16 +150,17 @@ def state() -> dict[str, object]:
     return {"namespace": os.stat("/proc/self/ns/net").st_ino, "objects": sorted(found)}  # noqa: PTH116
 
 
-def main(argv: list[str]) -> None:
-    """One task."""
-    task, *rest = argv
-    if task == "capture":
-        capture(rest[0])
-    elif task == "ping":
-        print(json.dumps(ping(rest[0], int(rest[1]), int(rest[2]))))
-    else:
-        print(json.dumps(state()))
+def serve() -> None:
+    """Answer the tasks on stdin until it ends."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        task, *rest = line.split()
+        told = ping(rest[0], int(rest[1]), int(rest[2])) if task == "ping" else state()
+        print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1] == "capture":
+        capture(sys.argv[2])
+    else:
+        serve()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ from culvert.errors import CulvertError
 from culvert.labs.base import Lab, Node
 from culvert.vpns.base import DataPath, Missing, OuterPacket, Vpn
 from culvert.vpns.contract.leaks import Witness, witnessed
-from culvert.vpns.contract.observe import PINGS, Capture, NodeState, node_state, pings_answered
+from culvert.vpns.contract.observe import PINGS, Agent, Capture, NodeState
 from culvert.vpns.registry import contract_faults
 
 SIZES = (64, 512, 1024)
@@ -60,14 +60,15 @@ def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Viol
     found = _declared(make_vpn)
     if any(violation.rule in (Rule.CLASS, Rule.MISSING) for violation in found):
         return found
-    with make_lab() as lab:
-        before = {node.name: node_state(node) for node in (lab.a, lab.b)}
-        run = _Run(make_vpn(), lab)
+    with make_lab() as lab, Agent(lab.a) as on_a, Agent(lab.b) as on_b:
+        agents = {"a": on_a, "b": on_b}
+        before = {name: agent.state() for name, agent in agents.items()}
+        run = _Run(make_vpn(), lab, agents)
         with witnessed(lab) as witness, Capture(lab.a) as capture:
             run.live(witness, capture)
         run.stop_twice()
         run.look_for_remains(before)
-        unused = _Run(make_vpn(), lab)
+        unused = _Run(make_vpn(), lab, agents)
         with unused.guarded(Rule.CLEAN):
             unused.vpn.prepare(lab)
             unused.vpn.stop(lab)
@@ -99,9 +100,10 @@ def _declared(make_vpn: Callable[[], Vpn]) -> list[Violation]:
 class _Run:
     """One tunnel's life."""
 
-    def __init__(self, vpn: Vpn, lab: Lab) -> None:
+    def __init__(self, vpn: Vpn, lab: Lab, agents: Mapping[str, Agent]) -> None:
         self.vpn = vpn
         self.lab = lab
+        self.agents = agents
         self.nodes = (lab.a, lab.b)
         self.tunnel = vpn.outer_flow is not None
         static = vpn.variant.facts.get("key exchange") == "none"
@@ -143,7 +145,7 @@ class _Run:
     def answered(self, source: Node, target: Node) -> bool:
         """An inner ping from one node to the other."""
         address = self.vpn.inner(target).ip
-        if pings_answered(source, address):
+        if self.agents[source.name].pings_answered(address):
             return True
         self.breaks(Rule.UP, f"{address} does not answer node {source.name}")
         return False
@@ -204,11 +206,10 @@ class _Run:
             previous = outer
 
     def look_at_lengths(self, capture: Capture) -> None:
+        target = self.vpn.inner(self.lab.b).ip
         for inner in (*SIZES, self.largest_inner()):
             capture.packets()
-            answered = pings_answered(
-                self.lab.a, self.vpn.inner(self.lab.b).ip, length=inner, count=PINGS
-            )
+            answered = self.agents["a"].pings_answered(target, length=inner, count=PINGS)
             if answered < PINGS:
                 self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
                 continue
@@ -238,7 +239,7 @@ class _Run:
         """Disconnect, see that it is down, connect, see that it is up by a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.disconnect(self.lab.a)
-        if self.tunnel and pings_answered(self.lab.a, target):
+        if self.tunnel and self.agents["a"].pings_answered(target):
             self.breaks(Rule.COLD, f"{target} still answers after disconnect()")
         capture.packets()
         self.vpn.connect(self.lab.a)
@@ -252,9 +253,9 @@ class _Run:
                 self.vpn.stop(self.lab)
 
     def look_for_remains(self, before: dict[str, NodeState]) -> None:
-        for node in self.nodes:
-            for remains in node_state(node).left_since(before[node.name]):
-                self.breaks(Rule.CLEAN, f"node {node.name}: {remains}")
+        for name, agent in self.agents.items():
+            for remains in agent.state().left_since(before[name]):
+                self.breaks(Rule.CLEAN, f"node {name}: {remains}")
 
     def flow(self, packets: Sequence[OuterPacket]) -> list[OuterPacket]:
         """The tunnel's packets; without a tunnel, the pings themselves."""

@@ -8,19 +8,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from culvert.labs.base import Node
 from culvert.vpns.base import OuterPacket
 
 _AGENT = (sys.executable, "-P", str(Path(__file__).with_name("agent.py")))
 PINGS = 3
-
-
-def pings_answered(node: Node, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
-    """How many pings came back; ``length`` is that of the whole inner IP packet in bytes."""
-    argv = (*_AGENT, "ping", str(address), str(length), str(count))
-    return int(json.loads(node.run(argv, timeout_s=30).stdout))
 
 
 @dataclass(frozen=True)
@@ -36,12 +30,6 @@ class NodeState:
         changed += [f"removed: {found}" for found in sorted(before.objects - self.objects)]
         new = self.processes.keys() - before.processes.keys()
         return changed + [f"left: process {pid} ({self.processes[pid]})" for pid in sorted(new)]
-
-
-def node_state(node: Node) -> NodeState:
-    """Look at a node; its processes are those of its network namespace."""
-    told = json.loads(node.run((*_AGENT, "state"), timeout_s=30).stdout)
-    return NodeState(frozenset(told["objects"]), _processes_in(told["namespace"]))
 
 
 def _processes_in(namespace: int) -> dict[int, str]:
@@ -60,27 +48,27 @@ def command_line(process: Path) -> str:
     return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
 
 
-class Capture:
-    """IPv4 packets on a node's underlay, in the order seen."""
+class _Helper:
+    """A process of the agent; a context manager that ends it."""
 
-    def __init__(self, node: Node) -> None:
-        argv = (*_AGENT, "capture", node.underlay.device)
-        self._process = node.spawn(argv, name="contract-capture", pipes=True)
-        if self._process.stdout.readline() != b"ready\n":
-            raise RuntimeError(f"the capture did not start: {self._process.log_text()}")
+    def __init__(self, node: Node, *arguments: str) -> None:
+        self._process = node.spawn(
+            (*_AGENT, *arguments), name=f"contract-{arguments[0]}", pipes=True
+        )
+        if self._line() != b"ready\n":
+            raise RuntimeError(f"the agent did not start: {self._process.log_text()}")
 
-    def packets(self) -> list[OuterPacket]:
-        """Those seen since the last call."""
-        self._process.stdin.write(b"mark\n")
+    def _say(self, words: str) -> None:
+        self._process.stdin.write(f"{words}\n".encode())
         self._process.stdin.flush()
-        packets = []
-        while (line := self._process.stdout.readline()) != b"mark\n":
-            if not line:
-                raise RuntimeError(f"the capture ended: {self._process.log_text()}")
-            packets.append(_packet(json.loads(line)))
-        return packets
 
-    def __enter__(self) -> Capture:
+    def _line(self) -> bytes:
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the agent ended: {self._process.log_text()}")
+        return line
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -90,6 +78,54 @@ class Capture:
         trace: TracebackType | None,
     ) -> None:
         self._process.stop()
+
+
+class Agent(_Helper):
+    """Answers questions about a node."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node, "serve")
+        self.pid = self._process.pid
+
+    def pings_answered(self, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
+        """How many pings came back; ``length`` is that of the whole inner IP packet in bytes."""
+        self._say(f"ping {address} {length} {count}")
+        return int(json.loads(self._line()))
+
+    def state(self) -> NodeState:
+        """What is on the node now; its processes are those of its network namespace."""
+        self._say("state")
+        told = json.loads(self._line())
+        return NodeState(frozenset(told["objects"]), _processes_in(told["namespace"]))
+
+
+class Capture(_Helper):
+    """IPv4 packets on a node's underlay, in the order seen."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node, "capture", node.underlay.device)
+
+    def packets(self) -> list[OuterPacket]:
+        """Those seen since the last call."""
+        self._say("mark")
+        packets = []
+        while (line := self._line()) != b"mark\n":
+            packets.append(_packet(json.loads(line)))
+        return packets
+
+
+def node_state(node: Node) -> NodeState:
+    """``Agent.state``, once, without the agent's own process."""
+    with Agent(node) as agent:
+        state = agent.state()
+    processes = {pid: line for pid, line in state.processes.items() if pid != agent.pid}
+    return NodeState(state.objects, processes)
+
+
+def pings_answered(node: Node, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
+    """``Agent.pings_answered``, once."""
+    with Agent(node) as agent:
+        return agent.pings_answered(address, length=length, count=count)
 
 
 def _packet(told: dict[str, Any]) -> OuterPacket:
