@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab, Node, Process
 from culvert.vpns import openvpn_config as config
 from culvert.vpns import openvpn_packet as wire
+from culvert.vpns import openvpn_program
 from culvert.vpns.base import (
     DataPath,
     Missing,
@@ -29,9 +29,8 @@ from culvert.vpns.base import (
     underlay_address,
 )
 from culvert.vpns.facts import wait_for_fact
-from culvert.vpns.openvpn_config import DEVICE, PORT, Cipher, Dialect, Transport
+from culvert.vpns.openvpn_config import DEVICE, PORT, Cipher, Transport
 from culvert.vpns.openvpn_management import SOCKET_PATH_MAX, Management, State
-from culvert.vpns.packages import package_version
 from culvert.vpns.pki import Authority, KeyKind, Usage
 
 _NEWS_S = 0.02
@@ -109,7 +108,7 @@ class OpenVpn(Vpn):
                     f"drop the option {_PSK}, or use openvpn/aes-256-cbc+{_PSK}",
                 )
             )
-        if program is not None and _dialect(program).lacks_static_keys:
+        if program is not None and openvpn_program.dialect(program).lacks_static_keys:
             missing.append(
                 Missing(
                     "an OpenVPN with static keys, which 2.8 dropped",
@@ -122,16 +121,7 @@ class OpenVpn(Vpn):
 
     def version(self) -> str:
         """OpenVPN's, the package's if it is one, and the TLS library's."""
-        said = _said(self._program())
-        package = package_version("openvpn")
-        library = re.search(r"library versions: ([^,\n]+)", said)
-        return ", ".join(
-            (
-                re.match(r"OpenVPN (\S+)", said)[1],  # type: ignore[index]
-                *((f"package {package}",) if package else ()),
-                *((library[1],) if library else ()),
-            )
-        )
+        return openvpn_program.version(self._program())
 
     def _program(self) -> Path:
         program = tools.find("openvpn")
@@ -149,7 +139,7 @@ class OpenVpn(Vpn):
         tunnel = config.Tunnel(
             self.cipher,
             self.transport,
-            _dialect(self._program()),
+            openvpn_program.dialect(self._program()),
             config.Ends(underlay_address(lab.b), self.inner(lab.a), self.inner(lab.b)),
         )
         if self.static_key:
@@ -366,21 +356,6 @@ def _socket(node: Node) -> Path:
             "use a lab whose directory has a shorter path",
         )
     return path
-
-
-def _dialect(program: Path) -> Dialect:
-    major, minor = re.match(r"OpenVPN (\d+)\.(\d+)", _said(program)).groups()  # type: ignore[union-attr]
-    return Dialect((int(major), int(minor)))
-
-
-def _said(program: Path) -> str:
-    """What ``openvpn --version`` prints; its exit code is 1 in older versions."""
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    if not re.match(r"OpenVPN \d+\.\d+", told.stdout):
-        raise VpnError(
-            str(program), "does not tell its version as OpenVPN does", "install OpenVPN 2.6 or 2.7"
-        )
-    return told.stdout
 
 
 def _end(process: Process) -> str:

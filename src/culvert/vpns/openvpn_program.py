@@ -1,0 +1,40 @@
+"""What an installed OpenVPN is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from culvert.errors import VpnError
+from culvert.vpns.openvpn_config import Dialect
+from culvert.vpns.packages import package_version
+
+_OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
+_LIBRARY = re.compile(r"library versions: ([^,\n]+)")
+
+
+def version(program: Path) -> str:
+    """OpenVPN's version, the package's if it is one, and the TLS library's."""
+    own, said = _told(program)
+    package = package_version("openvpn")
+    library = _LIBRARY.search(said)
+    parts = (own[1], package and f"package {package}", library and library[1])
+    return ", ".join(part for part in parts if part)
+
+
+def dialect(program: Path) -> Dialect:
+    """What it knows, by its version."""
+    own, _ = _told(program)
+    return Dialect((int(own[2]), int(own[3])))
+
+
+def _told(program: Path) -> tuple[re.Match[str], str]:
+    """What ``openvpn --version`` prints, its first words parsed. Older ones exit with 1."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    own = _OWN.match(told.stdout)
+    if own is None:
+        raise VpnError(
+            str(program), "does not tell its version as OpenVPN does", "install OpenVPN 2.6 or 2.7"
+        )
+    return own, told.stdout
