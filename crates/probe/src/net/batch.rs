@@ -158,7 +158,7 @@ impl ReceiveBatch {
     }
 }
 
-fn empty_header() -> libc::mmsghdr {
+pub(super) fn empty_header() -> libc::mmsghdr {
     // SAFETY: all zero (null pointers, no lengths) is a valid mmsghdr.
     unsafe { std::mem::zeroed() }
 }

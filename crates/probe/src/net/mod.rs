@@ -5,6 +5,7 @@ pub mod filter;
 pub mod icmp;
 pub mod netlink;
 pub mod packet_socket;
+pub mod reflect_batch;
 pub mod socket;
 pub mod stamped;
 pub mod tcp_info;

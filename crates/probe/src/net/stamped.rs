@@ -1,9 +1,7 @@
 //! Receiving with the kernel's timestamp of each packet.
 
 use crate::clock;
-use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
-};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
@@ -43,7 +41,7 @@ impl StampedReceiver {
     /// The next datagram; waits as the socket is set to wait.
     pub fn receive(&mut self, socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Stamped> {
         let mut slices = [IoSliceMut::new(buffer)];
-        let message = recvmsg::<SockaddrStorage>(
+        let message = recvmsg::<()>(
             socket.as_fd().as_raw_fd(),
             &mut slices,
             Some(&mut self.control),

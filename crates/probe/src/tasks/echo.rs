@@ -3,12 +3,18 @@
 use crate::clock;
 use crate::context::{Context, Listening};
 use crate::failure::{Failure, during};
+use crate::net::reflect_batch::ReflectBatch;
 use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, make_reply};
 use crate::values::{Seconds, Token};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::net::IpAddr;
+
+/// Enough for a burst; a batch is answered at once, so that no packet waits for those behind it.
+const BATCH: usize = 16;
+/// A reflector that loses requests in its own socket would be measuring itself.
+const RECEIVE_BUFFER: usize = 4 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +37,7 @@ pub struct Echoed {
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure> {
     let socket = socket::bind_udp(parameters.bind, parameters.port)?;
+    socket::set_receive_buffer(&socket, RECEIVE_BUFFER)?;
     let idle_ns = parameters.idle_s.ns();
     let _interrupt = context.stop.interrupts(&socket).map_err(during("echo"))?;
     context.ready(Listening {
@@ -38,7 +45,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure
     });
 
     let tag = parameters.token.tag();
-    let mut buffer = vec![0; MAX_PAYLOAD];
+    let mut batch = ReflectBatch::new(BATCH, MAX_PAYLOAD);
     let mut echoed = Echoed {
         packets: 0,
         bytes: 0,
@@ -46,29 +53,35 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure
         send_errors: 0,
     };
     let mut last_valid_ns = clock::monotonic_ns();
-    // Strangers must not keep it alive, and looking at the clock for each packet costs little.
     socket::set_receive_timeout(&socket, idle_ns)?;
     loop {
-        let received = socket.recv_from(&mut buffer);
+        let received = batch.receive(&socket);
         if context.stop.asked() {
             return Ok(echoed);
         }
+        // Strangers must not keep it alive: the clock is looked at whatever came.
         let now_ns = clock::monotonic_ns();
         match received {
-            Ok((length, from)) => match Header::read(&buffer[..length], tag) {
-                Some(header) if header.kind == Kind::Request => {
-                    make_reply(&mut buffer);
-                    match socket.send_to(&buffer[..length], from) {
-                        Ok(_) => {
-                            echoed.packets += 1;
-                            echoed.bytes += length as u64;
-                        }
-                        Err(_) => echoed.send_errors += 1,
+            Ok(_) => {
+                let mut valid = 0;
+                let reflected = batch.reflect(&socket, |datagram| {
+                    let header = Header::read(datagram, tag);
+                    let ours = header.is_some_and(|header| header.kind == Kind::Request);
+                    if ours {
+                        make_reply(datagram);
+                        valid += 1;
+                    } else {
+                        echoed.strangers += 1;
                     }
+                    ours
+                });
+                echoed.packets += reflected.sent as u64;
+                echoed.bytes += reflected.bytes as u64;
+                echoed.send_errors += reflected.refused as u64;
+                if valid > 0 {
                     last_valid_ns = now_ns;
                 }
-                _ => echoed.strangers += 1,
-            },
+            }
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(Failure::io("echo: receive", &error)),

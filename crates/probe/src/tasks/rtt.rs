@@ -29,6 +29,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(10);
 /// A schedule that starts at once would find its first request late.
 const LEAD_NS: u64 = 1_000_000;
+/// Answers must not be lost in our own socket.
+const RECEIVE_BUFFER: usize = 4 << 20;
 const NOT_YET: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -54,6 +56,10 @@ pub struct Parameters {
     /// Bytes behind the UDP or ICMP header: an inner IPv4 packet is 28 longer.
     payload_size: usize,
     timeout_ms: u32,
+    /// Look at the clock without sleeping for so long before each request: more exact sending for
+    /// more processor time.
+    #[serde(default)]
+    spin_us: u32,
 }
 
 /// `histogram` counts from when a request was due, `histogram_actual` from when it was sent.
@@ -92,6 +98,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
         .socket()
         .set_read_timeout(Some(LOOK))
         .map_err(during("rtt: set a timeout"))?;
+    socket::set_receive_buffer(channel.socket(), RECEIVE_BUFFER)?;
     let started_ns = clock::monotonic_ns() + LEAD_NS;
     context.ready(Started { started_ns });
     let schedule = Schedule::new(started_ns, parameters.rate_pps);
@@ -220,6 +227,7 @@ fn send_all(
     schedule: &Schedule,
 ) -> Sender {
     clock::use_exact_timers();
+    let spin_ns = u64::from(parameters.spin_us) * 1000;
     let front = channel.front();
     let mut message = vec![0; front];
     message.extend(blank_payload(parameters.payload_size, &parameters.canary));
@@ -230,10 +238,14 @@ fn send_all(
     };
     for sequence in 0..parameters.count {
         let due_ns = schedule.time_ns(sequence);
-        if !context.stop.wait_until(due_ns) {
+        if !context.stop.wait_until(due_ns.saturating_sub(spin_ns)) {
             break;
         }
-        let time_ns = clock::monotonic_ns();
+        let mut time_ns = clock::monotonic_ns();
+        while time_ns < due_ns {
+            std::hint::spin_loop();
+            time_ns = clock::monotonic_ns();
+        }
         let header = Header {
             kind: Kind::Request,
             tag: parameters.token.tag(),

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 const BATCH: usize = 64;
+/// Packets that were due before the end may still go out for so long: a thread that woke up late
+/// at the very end is no slow generator.
+const GRACE_NS: u64 = 100_000_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,8 +159,8 @@ impl Source {
         let total = schedule.count_before(end_ns);
         while self.packets < total {
             let now_ns = clock::monotonic_ns();
-            // What a slow generator has not sent by the end is left out, and told in the result.
-            if now_ns >= end_ns || context.stop.asked() {
+            // What a slow generator has not sent by then is left out, and told in the result.
+            if now_ns >= end_ns + GRACE_NS || context.stop.asked() {
                 return Ok(());
             }
             let due = schedule.due(now_ns).min(total) - self.packets;
