@@ -22,7 +22,14 @@ from markupsafe import Markup
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.model import Data, Figure
-from culvert.report.view import facts, headline_views, leaf, trial_views, trust
+from culvert.report.view import (
+    facts,
+    headline_views,
+    leaf,
+    reproduce,
+    trial_views,
+    trust,
+)
 
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The version that Altair writes specifications for."""
@@ -55,6 +62,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         counts=data.counts,
         trust=trust(data),
         facts=facts(data),
+        reproduce=reproduce(data),
         headlines=headline_views(data),
         sections=sections,
         charts={

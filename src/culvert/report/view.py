@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -209,6 +210,14 @@ def facts(data: Data) -> list[tuple[str, str]]:
         ("Culvert", run.culvert_version),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def reproduce(data: Data) -> str:
+    """The commands that measure the same again, quoted for a shell."""
+    install = [shlex.quote(vpn) for vpn in data.vpns if vpn != BASELINE]
+    lines = [f"sudo culvert install {' '.join(install)}"] if install else []
+    lines += ["sudo culvert run study.toml --out again", "culvert report again"]
+    return "\n".join(lines)
 
 
 def at(tree: Mapping[str, Any], *path: str) -> str:

@@ -1,0 +1,56 @@
+"""Small frames in the journal's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from culvert.analysis.observations import ROWS_SCHEMA
+
+TRIALS = {
+    "trial": pl.Int64,
+    "block": pl.Int64,
+    "vpn": pl.String,
+    "condition": pl.String,
+    "measurement": pl.String,
+    "parameters": pl.String,
+    "status": pl.String,
+    "reason": pl.String,
+    "remedy": pl.String,
+}
+
+
+def rows(
+    values: Mapping[str, Sequence[float | None]],
+    *,
+    metric: str = "goodput_bps",
+    measurement: str = "tcp",
+    status: str = "ok",
+    labels: str = "{}",
+    parameters: str = "{}",
+    first_trial: int = 1,
+) -> pl.DataFrame:
+    """Rows of one metric: VPN -> its value in block 1, 2, ..."""
+    found = []
+    for vpn, series in values.items():
+        for block, value in enumerate(series, start=1):
+            found.append(
+                {
+                    "study": "s",
+                    "block": block,
+                    "trial": first_trial + len(found),
+                    "vpn": vpn,
+                    "version": "1",
+                    "condition": "clean",
+                    "measurement": measurement,
+                    "parameters": parameters,
+                    "metric": metric,
+                    "labels": labels,
+                    "unit": "bit/s",
+                    "value": value,
+                    "status": status,
+                    "reason": None,
+                }
+            )
+    return pl.DataFrame(found, schema=ROWS_SCHEMA)
