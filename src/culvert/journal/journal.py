@@ -18,7 +18,7 @@ import polars as pl
 
 from culvert.errors import JournalError, UsageError
 from culvert.journal import frames
-from culvert.journal.checksum import Checksum, checksum
+from culvert.journal.checksum import checksum
 from culvert.journal.codec import from_json, json_text, now_text
 from culvert.journal.differences import differences
 from culvert.journal.lock import JournalLock
@@ -158,12 +158,9 @@ class Journal:
         """Keep a trial; return its id. On disk when this returns, or not at all (JournalError)."""
         row = (self._writing(), *trial_row(trial))
         children = child_rows(trial)
-        digest = Checksum(row)
-        for table in CHILDREN:
-            for child in children[table]:
-                digest.add(child)
+        digest = checksum(row, [children[table] for table in CHILDREN])
         with self._transaction():
-            cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest.hex()))
+            cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest))
             number = cursor.lastrowid
             for table, columns in CHILDREN.items():
                 self._sql.executemany(

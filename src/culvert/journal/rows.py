@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from culvert.journal.checksum import Row
 from culvert.journal.codec import json_text, pack_float64, pack_int64, utc_text
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
-
-Row = tuple[Any, ...]
 
 
 def run_row(head: RunHead, started_at: str) -> Row:
@@ -31,7 +28,7 @@ def install_row(install: InstallRecord) -> Row:
     return (
         _text(install.vpn),
         _text(install.role),
-        float(install.duration_s),
+        _real(install.duration_s),
         int(install.changed),
         _text(install.version),
         int(install.ok),
@@ -54,8 +51,8 @@ def trial_row(trial: TrialRecord) -> Row:
         _text(trial.reason),
         _text(trial.remedy),
         utc_text(trial.started_at),
-        float(trial.duration_s),
-        float(trial.measuring_s),
+        _real(trial.duration_s),
+        _real(trial.measuring_s),
         json_text(trial.evidence),
     )
 
@@ -64,7 +61,7 @@ def child_rows(trial: TrialRecord) -> dict[str, list[Row]]:
     """Rows of metric, series and histogram, without the trial's id."""
     return {
         "metric": [
-            (_text(one.name), _text(one.unit), float(one.value), json_text(one.labels))
+            (_text(one.name), _text(one.unit), _real(one.value), json_text(one.labels))
             for one in trial.metrics
         ],
         "series": [
@@ -82,6 +79,11 @@ def child_rows(trial: TrialRecord) -> dict[str, list[Row]]:
             for one in trial.histograms
         ],
     }
+
+
+def _real(value: float) -> float:
+    """SQLite keeps -0.0 as 0.0, so the checksum must be over that."""
+    return float(value) + 0.0
 
 
 def _text(text: str) -> str:

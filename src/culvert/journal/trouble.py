@@ -27,6 +27,9 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explain(error, path) from error
+    except (UnicodeDecodeError, MemoryError) as error:
+        # Python's own words for damaged text, and for a length that damage made enormous.
+        raise corrupt(path, str(error) or "a value is too long to be read") from error
 
 
 def _explain(error: sqlite3.Error, path: Path) -> JournalError:

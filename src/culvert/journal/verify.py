@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import JournalError
-from culvert.journal.checksum import Checksum, checksum
+from culvert.journal.checksum import Row, checksum
 from culvert.journal.schema import (
     APPLICATION_ID,
     CHILDREN,
@@ -84,7 +84,7 @@ def _pages(connection: sqlite3.Connection, path: Path) -> None:
 
 def _select(
     connection: sqlite3.Connection, table: str, columns: tuple[str, ...], order: str
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Row]:
     cursor = connection.cursor()
     # Names of tables and columns are constants of the schema.
     cursor.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}")  # noqa: S608
@@ -103,29 +103,32 @@ def _rows(connection: sqlite3.Connection, path: Path, table: str, columns: tuple
 
 
 def _trials(connection: sqlite3.Connection, path: Path) -> None:
-    # A trial's rows were inserted together and in the trials' order, so that no sorting is needed.
-    children = {
-        table: groupby(_select(connection, table, ("trial_id", *columns), "id"), itemgetter(0))
-        for table, columns in CHILDREN.items()
-    }
-    ahead = {table: next(groups, None) for table, groups in children.items()}
+    children = [_children(connection, table, columns) for table, columns in CHILDREN.items()]
+    ahead = [next(groups, None) for groups in children]
     expected = 0
     for number, *row, stored in _select(connection, "trial", ("id", *TRIAL, "checksum"), "id"):
         expected += 1
         if number != expected:
             raise corrupt(path, f"trial {expected} is missing")
-        found = Checksum(row)
-        for table, groups in children.items():
-            group = ahead[table]
+        mine: list[list[Row]] = [[] for _ in children]
+        for index, group in enumerate(ahead):
             if group is not None and group[0] == number:
-                for child in group[1]:
-                    found.add(child[1:])
-                ahead[table] = next(groups, None)
-        if found.hex() != stored:
+                mine[index] = group[1]
+                ahead[index] = next(children[index], None)
+        if checksum(tuple(row), mine) != stored:
             raise corrupt(path, f"trial {number} is not as it was written")
-    stray = next((table for table, group in ahead.items() if group is not None), None)
-    if stray is not None:
-        raise corrupt(path, f"a {stray} belongs to no trial")
     sequence = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'trial'").fetchone()
     if (sequence[0] if sequence else 0) != expected:
         raise corrupt(path, f"trial {expected + 1} is missing")
+    for table, group in zip(CHILDREN, ahead, strict=True):
+        if group is not None:
+            raise corrupt(path, f"a {table} belongs to no trial")
+
+
+def _children(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
+) -> Iterator[tuple[Any, list[Row]]]:
+    """Trial by trial the rows of a table. They were inserted in the trials' order: no sorting."""
+    rows = _select(connection, table, ("trial_id", *columns), "id")
+    for number, group in groupby(rows, itemgetter(0)):
+        yield number, [row[1:] for row in group]

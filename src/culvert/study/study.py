@@ -16,6 +16,7 @@ from culvert.errors import StudyError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
 from culvert.study.cpus import nodes_of, split
+from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
 from culvert.study.model import BASELINE, ConditionTable, NodeCpus, StudyFile
 from culvert.study.parameters import Requested, canonical_json, requested, takes_congestion
@@ -59,8 +60,7 @@ class Study:
     @classmethod
     def parse(cls, text: str, catalogue: Catalogue, *, source: str = "study") -> Study:
         """Validate the text of a study file. Raises StudyError with line, key and remedy."""
-        data = _toml(text, source)
-        lines = line_numbers(text)
+        data, lines = _toml(text, source)
         try:
             file = StudyFile.model_validate(data)
         except ValidationError as error:
@@ -137,9 +137,9 @@ class Study:
         return LabSpec(topology=lab.topology, link=link, cpus=cpus)
 
 
-def _toml(text: str, source: str) -> dict[str, Any]:
+def _toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Position, int]]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text), line_numbers(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         place = _TOML_PLACE.search(message)

@@ -1,0 +1,107 @@
+"""The same rows in every format."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from culvert.errors import UsageError
+from culvert.journal.export import Format, export
+from culvert.journal.frames import ROWS
+from culvert.journal.journal import Journal
+from tests.journal.dummies import HEAD, failed, trial
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> pl.DataFrame:
+    with Journal.create(tmp_path / "journal", HEAD) as journal:
+        for number in range(4):
+            journal.record(trial(number))
+        journal.record(failed(4))
+        return journal.rows()
+
+
+def test_parquet_and_csv_come_back(rows: pl.DataFrame, tmp_path: Path) -> None:
+    export(rows, Format.PARQUET, tmp_path / "x.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "x.parquet"), rows)
+    export(rows, Format.CSV, tmp_path / "x.csv")
+    back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)
+    assert back["value"].to_list() == rows["value"].to_list()
+    assert back["labels"].to_list() == rows["labels"].to_list()
+    assert back.columns == list(ROWS)
+
+
+def test_json_is_a_list_of_rows_with_objects_inside(rows: pl.DataFrame, tmp_path: Path) -> None:
+    export(rows, Format.JSON, tmp_path / "x.json")
+    back = json.loads((tmp_path / "x.json").read_text())
+    assert len(back) == len(rows)
+    assert list(back[0]) == list(ROWS)
+    assert back[0]["parameters"] == {"packet_size": 64}
+    assert back[1]["labels"] == {"node": "a", "process": "é"}
+    assert [row["value"] for row in back] == rows["value"].to_list()
+    assert back[-1]["metric"] is None
+
+
+def test_no_rows_are_an_empty_list(rows: pl.DataFrame, tmp_path: Path) -> None:
+    export(rows.clear(), Format.JSON, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == []
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_standard_output_gets_the_same_bytes(
+    rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format
+) -> None:
+    export(rows, format, tmp_path / "x")
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", out)
+    export(rows, format, None)
+    assert out.buffer.getvalue() == (tmp_path / "x").read_bytes()
+
+
+def test_parquet_is_not_written_to_a_terminal(
+    rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(UsageError, match="not text for a terminal"):
+        export(rows, Format.PARQUET, None)
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_a_file_is_written_whole_or_not_at_all(
+    rows: pl.DataFrame, tmp_path: Path, format: Format
+) -> None:
+    with pytest.raises(UsageError, match="cannot be written"):
+        export(rows, format, tmp_path / "none" / "x")
+    (tmp_path / "x").mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        export(rows, format, tmp_path / "x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["journal", "x"]
+
+
+def test_a_reader_that_has_enough_is_no_error(rows: pl.DataFrame, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; import polars as pl\n"
+        "from culvert.journal.export import Format, export\n"
+        "from culvert.journal.journal import Journal\n"
+        "with Journal.open(Path(sys.argv[1])) as journal:\n"
+        "    export(pl.concat([journal.rows()] * 2000), Format.JSON, None)\n"
+    )
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "journal"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    ) as child:
+        os.close(writing)
+        os.read(reading, 100)
+        os.close(reading)
+        _, complaint = child.communicate()
+    assert (child.returncode, complaint) == (0, b"")

@@ -1,0 +1,82 @@
+"""Measurements and VPNs that exist for tests only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from culvert.errors import UsageError
+from culvert.study import Catalogue, Study
+from culvert.units import DurationS, PerSecond
+
+VPNS = ("none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
+
+
+class _Base(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TcpParameters(_Base):
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    warmup_s: DurationS = Field(0.0, alias="warmup")
+    congestion_control: Annotated[str, Field(pattern="^[a-z]+$")] = "cubic"
+
+
+class UdpParameters(_Base):
+    packet_size: Annotated[int, Field(ge=28, le=65535)] | Literal["max"] = "max"
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    rate_pps: Annotated[PerSecond, Field(gt=0)] | None = Field(None, alias="rate")
+
+
+class RttParameters(_Base):
+    rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000.0, alias="rate")
+    probes: Annotated[int, Field(ge=1)] = 1000
+    percentiles: tuple[float, ...] = (50.0, 99.0)
+
+
+class InitiationParameters(_Base):
+    cycles: Annotated[int, Field(ge=1)] = 5
+
+
+class Tcp:
+    kind: ClassVar[str] = "tcp"
+    summary: ClassVar[str] = "a dummy"
+    Parameters: ClassVar[type[BaseModel]] = TcpParameters
+
+
+class Udp:
+    kind: ClassVar[str] = "udp"
+    summary: ClassVar[str] = "a dummy"
+    Parameters: ClassVar[type[BaseModel]] = UdpParameters
+
+
+class Rtt:
+    kind: ClassVar[str] = "rtt"
+    summary: ClassVar[str] = "a dummy"
+    Parameters: ClassVar[type[BaseModel]] = RttParameters
+
+
+class Initiation:
+    kind: ClassVar[str] = "initiation"
+    summary: ClassVar[str] = "a dummy"
+    Parameters: ClassVar[type[BaseModel]] = InitiationParameters
+
+
+def canonical_vpn(word: str) -> str:
+    vpn, *options = word.split("+")
+    if vpn not in VPNS:
+        raise UsageError(f'VPN "{word}"', "there is none of that name", 'did you mean "none"?')
+    return "+".join((vpn, *sorted(options)))
+
+
+CATALOGUE = Catalogue(
+    {"tcp": Tcp(), "udp": Udp(), "rtt": Rtt(), "initiation": Initiation()}, canonical_vpn
+)
+
+HEAD = 'name = "s"\nvpns = ["none", "wireguard/go"]\n'
+UDP = '[[measurement]]\nkind = "udp"\n'
+
+
+def parse(text: str, **options: Any) -> Study:
+    return Study.parse(text, CATALOGUE, source="s.toml", **options)
