@@ -22,7 +22,10 @@ app = typer.Typer(
     add_completion=False,
     help="Culvert, a VPN performance laboratory: real VPNs, measured with proof.",
 )
-out = Console(highlight=False, soft_wrap=True)
+PIPE_WIDTH = 160
+"""Columns where no terminal says how many it has."""
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -66,13 +69,15 @@ def _options(
 @app.command(epilog="Example: culvert doctor")
 def doctor(as_json: Json = False) -> None:
     """Tell what this machine can do, what it can't, and the remedy for each."""
-    from culvert.doctor import examine, show
+    from culvert.doctor import examine, ready, show
 
     checks = examine()
     if as_json:
-        _print_json(show.to_json(checks))
+        out.file.write(show.to_json(checks) + "\n")
     else:
-        show.show(checks, out)
+        out.print(show.render(checks))
+    if not ready(checks):
+        raise typer.Exit(3)
 
 
 @app.command(epilog="Example: culvert vpns --json")

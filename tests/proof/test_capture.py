@@ -25,7 +25,7 @@ def captured(**changes: object) -> Captured:
         "fragments": 0,
         "canary_hits": 0,
         "canary_example": None,
-        "entropy": {"bytes": 100_000, "bits_per_byte": 7.99, "chi2": 255.0},
+        "randomness": {"bytes": 100_000, "bits_per_byte": 7.99, "chi2": 255.0},
     }
     return Captured.model_validate({**answer, **changes})
 
@@ -56,12 +56,12 @@ def test_no_packet_of_the_tunnel_fails(tunnel: Vpn) -> None:
 
 
 def test_structure_in_the_payload_fails(tunnel: Vpn) -> None:
-    entropy = {"bytes": 100_000, "bits_per_byte": 5.0}
-    assert failures(tunnel, entropy=entropy) == ["payload looks encrypted (canary)"]
+    randomness = {"bytes": 100_000, "bits_per_byte": 5.0}
+    assert failures(tunnel, randomness=randomness) == ["payload looks encrypted (canary)"]
 
 
 def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:
-    assert failures(tunnel, entropy={"bytes": 100, "bits_per_byte": 5.0}) == []
+    assert failures(tunnel, randomness={"bytes": 100, "bits_per_byte": 5.0}) == []
 
 
 def test_the_baseline_must_show_its_canary(baseline: Vpn) -> None:

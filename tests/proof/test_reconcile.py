@@ -54,9 +54,7 @@ def test_loss_before_the_link_is_allowed(sent: int, per_mille_lost: int) -> None
     on_link = (sent + received) // 2
     outer = wireguard(512)
     assert outer is not None
-    assert judge(
-        Flow(sent, sent * 512, 512), Flow(received, received * 512, 512), on_link * outer
-    )
+    assert judge(Flow(sent, sent * 512, 512), Flow(received, received * 512, 512), on_link * outer)
 
 
 def test_more_than_was_sent_is_refused() -> None:

@@ -23,6 +23,7 @@ MTU_RANGE = range(68, 65536)
 class NetnsLab(Lab):
     """Namespaces joined by veth pairs."""
 
+    shared_kernel = True
     a: NetnsNode
     b: NetnsNode
     router: NetnsNode | None

@@ -28,7 +28,7 @@ def cpu_metrics(
     cpus = [(node.accounted.seconds, cpu) for node in nodes for cpu in node.accounted.cpus]
     busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
     vpn_s = sum(_vpn_s(node.accounted) for node in watched.nodes.values())
-    probe_s = sum(node.accounted.probe.run_ns for node in watched.nodes.values()) / 1e9
+    probe_s = sum(_probe_s(node.accounted) for node in watched.nodes.values())
     metrics = [
         *_percentages(cpus),
         *_per_core(watched, shared_kernel=shared_kernel),
@@ -63,7 +63,11 @@ def _busy_s(cpu: CpuTimes) -> float:
 
 
 def _vpn_s(accounted: Accounted) -> float:
-    return sum(process.run_ns for process in accounted.processes) / 1e9
+    return sum(process.run_ns or 0 for process in accounted.processes) / 1e9
+
+
+def _probe_s(accounted: Accounted) -> float:
+    return accounted.probe.run_ns / 1e9 if accounted.probe else 0.0
 
 
 def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
@@ -99,22 +103,25 @@ def _per_core(watched: Watched, *, shared_kernel: bool) -> list[Metric]:
 
 def _per_process(name: str, node: NodeWatch) -> list[Metric]:
     metrics = [
-        Metric("cpu_process_s", "s", node.accounted.probe.run_ns / 1e9, _of(name, "probe")),
+        Metric("cpu_process_s", "s", _probe_s(node.accounted), _of(name, "probe")),
     ]
     for process in node.accounted.processes:
         labels = _of(name, process.label)
         metrics += [
-            Metric("cpu_process_s", "s", process.run_ns / 1e9, labels),
+            Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),
             Metric(
-                "context_switches", "switches", process.voluntary, labels | {"kind": "voluntary"}
+                "context_switches",
+                "switches",
+                process.voluntary or 0,
+                labels | {"kind": "voluntary"},
             ),
             Metric(
                 "context_switches",
                 "switches",
-                process.involuntary,
+                process.involuntary or 0,
                 labels | {"kind": "involuntary"},
             ),
-            Metric("memory_peak_bytes", "bytes", process.vm_hwm_bytes, labels),
+            Metric("memory_peak_bytes", "bytes", process.vm_hwm_bytes or 0, labels),
         ]
         metrics += [
             Metric(
@@ -131,7 +138,7 @@ def _per_process(name: str, node: NodeWatch) -> list[Metric]:
 
 def _kernel_threads(where: str, accounted: Accounted) -> list[Metric]:
     return [
-        Metric("cpu_kernel_thread_s", "s", thread.run_ns / 1e9, _of(where, thread.name))
+        Metric("cpu_kernel_thread_s", "s", thread.run_ns / 1e9, _of(where, thread.comm))
         for thread in accounted.kernel_threads
         if thread.run_ns
     ]

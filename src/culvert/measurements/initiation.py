@@ -30,6 +30,7 @@ from culvert.vpns.base import OuterPacket
 
 ECHO_INTERVAL_US = 250
 RECORDED_PACKETS = 2000
+RECORDED_BYTES = 64
 EXPECTED_CYCLE_S = 0.4
 
 
@@ -100,6 +101,7 @@ class _Cycle:
             direction="both",
             sample_one_in=1,
             record=RECORDED_PACKETS,
+            snaplen_record=RECORDED_BYTES,
             **capture_parameters(vpn.outer_flow, session.canary),
         )
         capture.ready()
@@ -124,9 +126,9 @@ class _Cycle:
         self.total_ms = (found.answered_ns - command_ns) / 1e6
         self.attempts = found.attempts
         handshake = [
-            packet.realtime_ns
-            for packet in captured.recorded
-            if vpn.outer_flow is not None and vpn.is_handshake(outer_packet(packet))
+            packet.timestamp_ns
+            for packet in map(outer_packet, captured.recorded)
+            if vpn.outer_flow is not None and vpn.is_handshake(packet)
         ]
         self.packets = len(handshake)
         self.handshake_ms = (handshake[-1] - handshake[0]) / 1e6 if len(handshake) > 1 else None
@@ -147,7 +149,7 @@ class _Cycle:
 def outer_packet(packet: RecordedPacket) -> OuterPacket:
     """A recorded packet as drivers read it."""
     return OuterPacket(
-        timestamp_ns=packet.realtime_ns,
+        timestamp_ns=packet.realtime_ns or 0,
         outgoing=packet.outgoing,
         protocol=packet.protocol,
         source_port=packet.source_port,

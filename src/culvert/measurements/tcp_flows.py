@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.measurements.packet import TCP_HEADERS
+from culvert.measurements.packet import SACK_BLOCKS, TCP_HEADERS
 from culvert.probe.results import TcpInfo, TcpSource, TcpSunk
 from culvert.proof.traffic import Flow, InnerTraffic
 
@@ -18,10 +18,15 @@ def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:
     return InnerTraffic(
         a_to_b_sent=_flow(sender.segs_out, sender.bytes_sent),
         a_to_b_received=_flow(arrived, sunk.bytes),
-        b_to_a_sent=_flow(receiver.segs_out, 0),
+        b_to_a_sent=_acknowledgements(receiver.segs_out),
         b_to_a_received=_flow(sender.segs_in, 0),
     )
 
 
 def _flow(segments: int, payload_bytes: int) -> Flow:
     return Flow(segments, payload_bytes + segments * TCP_HEADERS)
+
+
+def _acknowledgements(segments: int) -> Flow:
+    """Segments without data, which carry up to three SACK blocks beside the timestamps."""
+    return Flow(segments, segments * TCP_HEADERS, option_bytes=segments * SACK_BLOCKS)

@@ -40,7 +40,7 @@ def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, objec
     """
     return {
         "flow": None if flow is None else {"protocol": flow.protocol, "ports": sorted(flow.ports)},
-        "canary": [canary[:CANARY_NEEDLE_BYTES].hex()],
+        "canaries": [canary[:CANARY_NEEDLE_BYTES].hex()],
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from culvert.errors import ProbeError
 
@@ -45,24 +45,30 @@ class TwoWay(Result):
     """Counts by direction, as seen from the node."""
 
     out: Count = Count()
-    into: Count = Count()
+    arriving: Count = Field(Count(), alias="in")
 
     def total(self) -> int:
         """Packets of both directions."""
-        return self.out.packets + self.into.packets
+        return self.out.packets + self.arriving.packets
 
 
-class Entropy(Result):
+class Others(Count):
+    """Packets that do not belong to the tunnel, and a few of them in words."""
+
+    examples: list[str] = []
+
+
+class Randomness(Result):
     """Of payload bytes beyond the first 64: 8.0 bits per byte is indistinguishable from random."""
 
-    bytes: int = 0
-    bits_per_byte: float = 0.0
+    bytes: int
+    bits_per_byte: float
 
 
 class RecordedPacket(Result):
     """One packet; ``realtime_ns`` is the kernel's receive timestamp (CLOCK_REALTIME)."""
 
-    realtime_ns: int
+    realtime_ns: int | None
     outgoing: bool
     protocol: int
     source_port: int = 0
@@ -77,12 +83,13 @@ class Captured(Result):
     packets: int
     bytes: int
     matching: TwoWay
-    other: Count
-    other_examples: list[str] = []
+    other: Others
     fragments: int = 0
+    gso_packets: int = 0
+    """Packets longer than the device's MTU: no packet on a wire is."""
     canary_hits: int = 0
     canary_example: str | None = None
-    entropy: Entropy = Entropy()
+    randomness: Randomness | None = None
     kernel_drops: int = 0
     recorded: list[RecordedPacket] = []
 
@@ -117,12 +124,13 @@ class ProcessUse(Result):
 
     label: str
     pid: int
-    run_ns: int
-    user_s: float
-    system_s: float
-    voluntary: int
-    involuntary: int
-    vm_hwm_bytes: int = 0
+    run_ns: int | None = None
+    """This and the following are None for a process that has died."""
+    user_s: float | None = None
+    system_s: float | None = None
+    voluntary: int | None = None
+    involuntary: int | None = None
+    vm_hwm_bytes: int | None = None
     died: bool = False
     threads: list[ThreadUse] = []
 
@@ -130,16 +138,25 @@ class ProcessUse(Result):
 class KernelThreadUse(Result):
     """A kernel thread's share."""
 
-    name: str
-    run_ns: int
+    comm: str
+    pid: int
+    run_ns: int | None = None
 
 
 class OwnUse(Result):
     """The probe's own share."""
 
-    run_ns: int = 0
+    run_ns: int
     user_s: float = 0.0
     system_s: float = 0.0
+
+
+class QueueUse(Result):
+    """What a qdisc dropped."""
+
+    kind: str
+    root: bool
+    drops: int
 
 
 class DeviceUse(Result):
@@ -154,7 +171,12 @@ class DeviceUse(Result):
     tx_dropped: int = 0
     rx_errors: int = 0
     tx_errors: int = 0
-    qdisc_drops: int = 0
+    qdiscs: list[QueueUse] = []
+
+    @property
+    def qdisc_drops(self) -> int:
+        """Packets that the root qdisc dropped, its children's included."""
+        return sum(queue.drops for queue in self.qdiscs if queue.root)
 
 
 class UdpUse(Result):
@@ -172,7 +194,7 @@ class Accounted(Result):
     cpus: list[CpuTimes]
     processes: list[ProcessUse] = []
     kernel_threads: list[KernelThreadUse] = []
-    probe: OwnUse = OwnUse()
+    probe: OwnUse | None = None
     devices: list[DeviceUse] = []
     udp: UdpUse = UdpUse()
     context_switches_total: int = 0

@@ -67,22 +67,22 @@ def _nothing_beside(captured: Captured, where: str) -> Check:
         f"nothing beside the tunnel ({where})",
         count == 0,
         f"{count} packets do not belong to the tunnel"
-        + (f", such as {captured.other_examples[0]}" if captured.other_examples else ""),
+        + (f", such as {captured.other.examples[0]}" if captured.other.examples else ""),
         "find what sends on the underlay beside the VPN; routes may lead around the tunnel",
-        {"other_packets": count, "examples": captured.other_examples},
+        {"other_packets": count, "examples": captured.other.examples},
     )
 
 
 def _looks_random(captured: Captured, where: str) -> list[Check]:
-    if captured.entropy.bytes < ENTROPY_SAMPLE_BYTES:
+    if captured.randomness is None or captured.randomness.bytes < ENTROPY_SAMPLE_BYTES:
         return []
-    bits = captured.entropy.bits_per_byte
+    bits, count = captured.randomness.bits_per_byte, captured.randomness.bytes
     return [
         Check(
             f"payload looks encrypted ({where})",
             bits >= ENTROPY_BITS,
-            f"{bits:.3f} bits per byte over {captured.entropy.bytes} bytes",
+            f"{bits:.3f} bits per byte over {count} bytes",
             "the outer payload has structure: the tunnel encodes rather than encrypts",
-            {"bits_per_byte": bits, "bytes": captured.entropy.bytes},
+            {"bits_per_byte": bits, "bytes": count},
         )
     ]

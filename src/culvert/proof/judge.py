@@ -19,6 +19,8 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
     checks = list(outcome.doubts)
     for watched in outcome.watched:
         checks += _of_captures(vpn, watched)
+        if not link.offloads:
+            checks.append(_only_wire_packets(watched))
         checks += _of_processes(watched)
         if outcome.traffic is not None:
             checks += _of_bytes(vpn, lab, link, outcome, watched)
@@ -33,6 +35,16 @@ def _of_captures(vpn: Vpn, watched: Watched) -> list[Check]:
         back = judge_capture(vpn, watched.a.captured, "towards a")
         checks += back if vpn.outer_flow is not None else []
     return checks
+
+
+def _only_wire_packets(watched: Watched) -> Check:
+    longer = sum(node.captured.gso_packets for node in watched.nodes.values())
+    return Check(
+        "the link carries real packets",
+        longer == 0,
+        f"{longer} captured packets were longer than the link's MTU",
+        "super-packets crossed a link whose offloads should be off: report this",
+    )
 
 
 def _of_processes(watched: Watched) -> list[Check]:

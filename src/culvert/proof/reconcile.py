@@ -68,7 +68,7 @@ def cost_bounds(
         overheads.append(on_the_wire(outer, ethernet_mtu) - length)
     return (
         flow.ip_bytes + flow.packets * min(overheads),
-        flow.ip_bytes + flow.packets * max(overheads),
+        flow.ip_bytes + flow.option_bytes + flow.packets * max(overheads),
     )
 
 

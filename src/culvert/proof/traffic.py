@@ -10,24 +10,19 @@ class Flow:
     """Inner IP packets of one direction, seen at one end.
 
     ``ip_bytes`` counts whole IP packets, headers and all. ``length`` is set where every packet has
-    the same length in bytes.
+    the same length in bytes. ``option_bytes`` may have come on top, in TCP options that nobody
+    counted.
     """
 
     packets: int
     ip_bytes: int
     length: int | None = None
-
-    def __add__(self, other: Flow) -> Flow:
-        same = self.length if self.length == other.length else None
-        return Flow(self.packets + other.packets, self.ip_bytes + other.ip_bytes, same)
+    option_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class InnerTraffic:
-    """Both directions: what was handed to the tunnel and what came out of it.
-
-    ``received`` None means that everything sent is known to have arrived (TCP).
-    """
+    """Both directions: what was handed to the tunnel and what came out of it."""
 
     a_to_b_sent: Flow
     a_to_b_received: Flow

@@ -26,7 +26,7 @@ from culvert.labs import cleanup
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.plan.plan import Plan
-from culvert.report.labels import Labels
+from culvert.report.labels import Labels, everything
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner, Tally, expected_s
 from culvert.runid import new_run_id
@@ -96,24 +96,31 @@ def dry(request: RunRequest, out: Console, *, as_json: bool) -> None:
         }
         out.file.write(json.dumps(what, indent=2) + "\n")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("VPN", "condition", "measurement", "parameters"):
-        table.add_column(column, overflow="fold")
-    for cell in plan.cells:
-        table.add_row(cell.vpn, cell.condition, cell.measurement, cell.parameters)
-    out.print(f"[bold]{study.title}[/]")
-    out.print(table)
+    out.print(_outline(study, plan))
     blocks = (
         str(plan.max_blocks)
         if plan.min_blocks == plan.max_blocks
-        else (f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}")
+        else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
     )
+    whole = f", in all at most {clock(estimate.max_s)}" if estimate.max_s < float("inf") else ""
     out.print(
-        f"{len(plan.cells)} cells, {blocks} blocks of about {clock(estimate.block_s)}, "
-        f"in all about {clock(estimate.max_s)}"
-        if estimate.max_s != float("inf")
-        else f"{len(plan.cells)} cells, {blocks} blocks of about {clock(estimate.block_s)}"
+        f"{len(plan.cells)} cells, {blocks} blocks of about {clock(estimate.block_s)} min{whole}"
     )
+
+
+def _outline(study: Study, plan: Plan) -> Table:
+    """Each measurement in each condition, with the VPNs that it is made of."""
+    vpns: dict[tuple[str, str, str], list[str]] = {}
+    for cell in plan.cells:
+        vpns.setdefault((cell.measurement, cell.condition, cell.parameters), []).append(cell.vpn)
+    table = Table(
+        title=study.title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0)
+    )
+    for column in ("measurement", "condition", "parameters", "VPNs"):
+        table.add_column(column, overflow="fold")
+    for (measurement, condition, parameters), names in vpns.items():
+        table.add_row(measurement, condition, everything(parameters), ", ".join(names))
+    return table
 
 
 def run_study(request: RunRequest, out: Console, *, as_json: bool) -> Tally:
