@@ -81,12 +81,16 @@ fn a_tcp_stranger_is_turned_away() {
     assert_eq!(sink["ended"], "stopped");
 }
 
-fn udp_sink(agent: &mut Agent, id: u64) -> u16 {
+fn udp_sink_with_buffer(agent: &mut Agent, id: u64, receive_buffer: usize) -> u16 {
     let ready = agent.ready(json!({
         "id": id, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
-        "receive_buffer": 8 << 20, "interval_ms": 50, "duration_max_s": 20,
+        "receive_buffer": receive_buffer, "interval_ms": 50, "duration_max_s": 20,
     }));
     ready["port"].as_u64().unwrap() as u16
+}
+
+fn udp_sink(agent: &mut Agent, id: u64) -> u16 {
+    udp_sink_with_buffer(agent, id, 8 << 20)
 }
 
 #[test]
@@ -122,7 +126,8 @@ fn paced_udp_is_counted_exactly() {
 #[test]
 fn every_packet_of_a_flood_arrived_or_was_dropped_by_the_socket() {
     let mut agent = Agent::start();
-    let port = udp_sink(&mut agent, 1);
+    // So small a buffer holds a few packets only.
+    let port = udp_sink_with_buffer(&mut agent, 1, 4096);
     agent.ready(json!({
         "id": 2, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
         "canary": CANARY, "payload_size": 36, "rate_pps": null, "duration_s": 0.2,
@@ -132,9 +137,68 @@ fn every_packet_of_a_flood_arrived_or_was_dropped_by_the_socket() {
     let sink = agent.stop(1);
     let arrived = sink["packets"].as_u64().unwrap();
     let dropped = sink["socket_drops"].as_u64().unwrap();
-    assert!(arrived > 0);
+    assert!(arrived > 0 && dropped > 0, "{sink}");
     assert_eq!(source["packets"].as_u64().unwrap(), arrived + dropped);
     assert_eq!(sink["corrupt"], 0);
+    let intervals = sink["intervals"].as_array().unwrap();
+    let of_intervals = |field| {
+        intervals
+            .iter()
+            .map(|i| i[field].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(
+        (of_intervals("packets"), of_intervals("socket_drops")),
+        (arrived, dropped)
+    );
+}
+
+#[test]
+fn an_exact_number_of_lost_packets_is_told() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    // Packets as the source makes them, without numbers 3, 5 and 6; 8 before 7; 9 twice.
+    let socket = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    let tag: Vec<u8> = (0..8).map(|i| (0x11 * i) ^ (0x11 * (i + 8))).collect();
+    for number in [0_u64, 1, 2, 4, 8, 7, 9, 9] {
+        let mut packet = b"CVT\x01".to_vec();
+        packet.extend(&tag);
+        packet.extend(number.to_be_bytes());
+        packet.extend([0; 8]);
+        socket.send_to(&packet, (LOOPBACK, port)).unwrap();
+    }
+    let sink = agent.stop(1);
+    assert_eq!(sink["packets"], 8, "{sink}");
+    assert_eq!(sink["lost"], 3);
+    assert_eq!(sink["reordered"], 1);
+    assert_eq!(sink["duplicates"], 1);
+    assert_eq!(sink["max_sequence"], 9);
+}
+
+#[test]
+fn ipv6_works_too() {
+    let Ok(probe) = UdpSocket::bind("[::1]:0") else {
+        return;
+    };
+    drop(probe);
+    let mut agent = Agent::start();
+    let ready = agent.ready(json!({
+        "id": 1, "do": "echo", "bind": "::1", "token": TOKEN, "idle_s": 10,
+    }));
+    agent.ready(json!({
+        "id": 2, "do": "rtt", "protocol": "udp", "to": "::1", "port": ready["port"],
+        "token": TOKEN, "rate_pps": 1000, "count": 20, "payload_size": 36, "timeout_ms": 5000,
+    }));
+    assert_eq!(agent.done(2)["received"], 20);
+    agent.send(json!({
+        "id": 3, "do": "rtt", "protocol": "icmp", "to": "::1", "token": TOKEN,
+        "rate_pps": 1000, "count": 20, "payload_size": 36, "timeout_ms": 5000,
+    }));
+    let ready = agent.answer(Some(3));
+    if ready["event"] == "ready" {
+        assert_eq!(agent.done(3)["received"], 20);
+    }
+    agent.stop(1);
 }
 
 #[test]
@@ -238,6 +302,19 @@ fn a_reflector_answers_requests_only_and_never_with_more() {
         (&echoed["packets"], &echoed["bytes"]),
         (&json!(1), &json!(1000))
     );
+}
+
+#[test]
+fn round_trips_stopped_before_the_first_are_a_result() {
+    let mut agent = Agent::start();
+    let port = echo(&mut agent, 1, 10.0);
+    agent.send(json!({
+        "id": 2, "do": "rtt", "protocol": "udp", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "rate_pps": 1, "count": 1000, "payload_size": 36, "timeout_ms": 1000,
+    }));
+    agent.send(json!({"id": 2, "do": "stop"}));
+    assert_eq!(agent.answer(Some(2))["event"], "ready");
+    assert!(agent.done(2)["sent"].as_u64().unwrap() < 1000);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
 /// `<linux/sock_diag.h>`: SO_MEMINFO gives nine counters, the last is that of dropped packets.
 const MEMINFO_COUNTERS: usize = 9;
@@ -122,9 +123,16 @@ pub fn socket_drops(socket: &impl AsFd) -> Option<u32> {
     (outcome == 0 && length as usize == size_of_val(&counters)).then(|| counters[MEMINFO_DROPS])
 }
 
+/// How long a call may block, so that its task looks at the clock at the end of each interval, and
+/// often enough for its deadline whatever the interval is.
+pub fn look_every(interval_ms: u32) -> Duration {
+    const OFTEN_ENOUGH_MS: u32 = 100;
+    Duration::from_millis(u64::from(interval_ms.clamp(1, OFTEN_ENOUGH_MS)))
+}
+
 /// Makes calls that block return WouldBlock after `timeout_ns`, at least a millisecond.
 pub fn set_receive_timeout(socket: &UdpSocket, timeout_ns: u64) -> Result<(), Failure> {
-    let timeout = std::time::Duration::from_nanos(timeout_ns.max(1_000_000));
+    let timeout = Duration::from_nanos(timeout_ns.max(1_000_000));
     socket
         .set_read_timeout(Some(timeout))
         .map_err(during("set a timeout"))

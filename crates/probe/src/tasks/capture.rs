@@ -15,6 +15,7 @@ use std::os::fd::AsFd;
 
 const MAX_SNAPLEN: usize = 1 << 16;
 const DEFAULT_SNAPLEN: usize = 2048;
+const MAX_RECORD: usize = 100_000;
 const EXAMPLES: usize = 5;
 /// Behind the IP header come the headers of transport and tunnel, which are not random.
 const NOT_RANDOM: usize = 64;
@@ -171,6 +172,13 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
             format!("snaplen {}", parameters.snaplen),
             "out of range",
             format!("give 64 to {MAX_SNAPLEN} bytes"),
+        ));
+    }
+    if parameters.record > MAX_RECORD {
+        return Err(Failure::new(
+            format!("record {}", parameters.record),
+            "too many packets to keep in memory",
+            format!("record at most {MAX_RECORD}"),
         ));
     }
     if parameters.sample_one_in == 0 {

@@ -146,7 +146,7 @@ impl<'a> Asking<'a> {
             let now_ns = clock::monotonic_ns();
             let arrived_realtime_ns = stamped
                 .kernel_realtime_ns
-                .unwrap_or_else(|| clock::realtime_ns() - (now_ns - arrived_ns));
+                .unwrap_or_else(|| clock::realtime_ns() - now_ns.saturating_sub(arrived_ns));
             if let Some(header) = Header::read(&buffer[..stamped.length], self.tag)
                 && header.kind == Kind::Reply
             {

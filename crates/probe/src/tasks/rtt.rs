@@ -129,7 +129,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
         corrupt: receiver.corrupt,
         send_errors: sender.errors,
         started_ns,
-        seconds: (clock::monotonic_ns() - started_ns) as f64 / 1e9,
+        seconds: clock::monotonic_ns().saturating_sub(started_ns) as f64 / 1e9,
         due,
         p50_actual_ns: actual.as_ref().map(|actual| actual.p50_ns),
         p99_actual_ns: actual.as_ref().map(|actual| actual.p99_ns),
@@ -150,7 +150,6 @@ enum Channel {
 
 impl Channel {
     fn open(parameters: &Parameters) -> Result<Channel, Failure> {
-        check_size(parameters.payload_size + ICMP_HEADER)?;
         check_size(parameters.payload_size)?;
         match (parameters.protocol, parameters.port) {
             (Protocol::Udp, Some(port)) => {

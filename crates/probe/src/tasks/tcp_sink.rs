@@ -148,9 +148,8 @@ fn drain(
     context: &Context,
     drained: &mut Drained,
 ) -> Result<(), Failure> {
-    let step = Duration::from_millis(u64::from(parameters.interval_ms.max(1)));
     connection
-        .set_read_timeout(Some(step))
+        .set_read_timeout(Some(socket::look_every(parameters.interval_ms)))
         .map_err(during("tcp_sink: set a timeout"))?;
     let expected = parameters.canary.as_ref().map(Expected::new);
     let mut buffer = vec![0; BUFFER];

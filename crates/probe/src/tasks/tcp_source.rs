@@ -177,8 +177,8 @@ fn connect(parameters: &Parameters) -> Result<Socket, Failure> {
             .bind(&from.into())
             .map_err(during(format!("bind TCP {from}")))?;
     }
-    // Writing looks at the clock at least twice per interval, even if nothing is acknowledged.
-    let step = Duration::from_micros(u64::from(parameters.interval_ms.max(1)) * 500);
+    // The clock is looked at even if nothing is acknowledged.
+    let step = socket::look_every(parameters.interval_ms);
     socket
         .connect_timeout(&to.into(), parameters.connect_timeout_s.duration())
         .and_then(|()| socket.set_write_timeout(Some(step)))

@@ -68,7 +68,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
         Some(bytes) => socket::set_receive_buffer(&socket, bytes)?,
         None => socket::receive_buffer(&socket)?,
     };
-    socket::set_receive_timeout(&socket, u64::from(parameters.interval_ms) * 1_000_000)?;
+    socket
+        .set_read_timeout(Some(socket::look_every(parameters.interval_ms)))
+        .map_err(during("udp_sink: set a timeout"))?;
     let _interrupt = context
         .stop
         .interrupts(&socket)
