@@ -104,7 +104,7 @@ fn paced_udp_is_counted_exactly() {
     let source = agent.done(2);
     let sink = agent.stop(1);
     // A busy machine may be too slow for the schedule, but never sends more.
-    assert!(source["packets"].as_u64() <= source["scheduled"].as_u64());
+    assert!(source["offered"].as_u64() <= source["scheduled"].as_u64());
     assert!(source["packets"].as_u64().unwrap() > 0);
     assert_eq!(source["packets"], sink["packets"]);
     assert_eq!(
@@ -151,6 +151,25 @@ fn every_packet_of_a_flood_arrived_or_was_dropped_by_the_socket() {
         (of_intervals("packets"), of_intervals("socket_drops")),
         (arrived, dropped)
     );
+}
+
+#[test]
+fn a_refused_packet_uses_up_its_place_in_the_schedule() {
+    let closed = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    let port = closed.local_addr().unwrap().port();
+    drop(closed);
+    let mut agent = Agent::start();
+    agent.ready(json!({
+        "id": 1, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "payload_size": 100, "rate_pps": 1000, "duration_s": 0.05,
+    }));
+    let source = agent.done(1);
+    let offered = source["offered"].as_u64().unwrap();
+    let errors = source["send_errors"].as_object().unwrap();
+    let refused: u64 = errors.values().map(|count| count.as_u64().unwrap()).sum();
+    assert!(refused > 0, "{source}");
+    assert_eq!(offered, source["packets"].as_u64().unwrap() + refused);
+    assert!(offered <= source["scheduled"].as_u64().unwrap());
 }
 
 #[test]

@@ -43,12 +43,17 @@ fn yes() -> bool {
     true
 }
 
-/// `send_errors` by name of the error; such a packet was not sent and has no number of its own.
+/// `send_errors` by name of the error. A packet that the kernel refused has used up its number and
+/// its place in the schedule: trying again would turn a full queue into back-pressure, and hide that
+/// it loses.
 #[derive(Debug, Serialize)]
 pub struct Sent {
+    /// Numbers used: `packets` and those of `send_errors`.
+    offered: u64,
+    /// Taken by the kernel.
     packets: u64,
     bytes: u64,
-    /// Packets that the schedule held; the generator was too slow if it is more than `packets`.
+    /// Packets that the schedule held; the generator was too slow if it is more than `offered`.
     scheduled: Option<u64>,
     first_ns: u64,
     last_ns: u64,
@@ -69,6 +74,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     let mut source = Source {
         batch: SendBatch::new(BATCH, &payload, name),
         tag: parameters.token.tag(),
+        offered: 0,
         packets: 0,
         errors: BTreeMap::new(),
         late: Latency::default(),
@@ -89,6 +95,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     }
     let last_ns = clock::monotonic_ns();
     Ok(Sent {
+        offered: source.offered,
         packets: source.packets,
         bytes: source.packets * parameters.payload_size as u64,
         scheduled: schedule.map(|schedule| schedule.count_before(end_ns.min(last_ns))),
@@ -133,6 +140,7 @@ fn make_socket(parameters: &Parameters, to: SocketAddr) -> Result<UdpSocket, Fai
 struct Source {
     batch: SendBatch,
     tag: [u8; 8],
+    offered: u64,
     packets: u64,
     errors: BTreeMap<String, u64>,
     late: Latency,
@@ -157,20 +165,20 @@ impl Source {
         context: &Context,
     ) -> Result<(), Failure> {
         let total = schedule.count_before(end_ns);
-        while self.packets < total {
+        while self.offered < total {
             let now_ns = clock::monotonic_ns();
             // What a slow generator has not sent by then is left out, and told in the result.
             if now_ns >= end_ns + GRACE_NS || context.stop.asked() {
                 return Ok(());
             }
-            let due = schedule.due(now_ns).min(total) - self.packets;
+            let due = schedule.due(now_ns).min(total) - self.offered;
             if due == 0 {
-                context.stop.wait_until(schedule.time_ns(self.packets));
+                context.stop.wait_until(schedule.time_ns(self.offered));
                 continue;
             }
-            let before = self.packets;
+            let before = self.offered;
             self.send(socket, due.min(BATCH as u64) as usize, now_ns)?;
-            for number in before..self.packets {
+            for number in before..self.offered {
                 self.late
                     .record(now_ns.saturating_sub(schedule.time_ns(number)));
             }
@@ -183,7 +191,7 @@ impl Source {
             let header = Header {
                 kind: Kind::Data,
                 tag: self.tag,
-                sequence: self.packets + i as u64,
+                sequence: self.offered + i as u64,
                 time_ns: now_ns,
             };
             header.write(self.batch.payload(i));
@@ -191,9 +199,10 @@ impl Source {
         match self.batch.send(socket, count) {
             Ok(sent) => {
                 self.packets += sent as u64;
+                self.offered += sent as u64;
                 if sent < count {
                     // The kernel keeps the error of the packet behind the last sent to itself.
-                    self.count_error("UNREPORTED".to_owned());
+                    self.refused("UNREPORTED".to_owned());
                 }
                 Ok(())
             }
@@ -201,13 +210,15 @@ impl Source {
                 Err(Failure::io("udp_source: send", &error))
             }
             Err(error) => {
-                self.count_error(errno_name(&error));
+                self.refused(errno_name(&error));
                 Ok(())
             }
         }
     }
 
-    fn count_error(&mut self, name: String) {
-        *self.errors.entry(name).or_default() += 1;
+    /// The first packet that was not sent is given up.
+    fn refused(&mut self, error: String) {
+        self.offered += 1;
+        *self.errors.entry(error).or_default() += 1;
     }
 }
