@@ -6,10 +6,12 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -179,6 +181,48 @@ def test_kill_9_loses_at_most_the_trial_in_flight(tmp_path: Path) -> None:
 def record_many(journal: Journal) -> None:
     for number in range(1, 1000):
         journal.record(trial(number))
+
+
+class Interrupted(list[object]):
+    def __iter__(self) -> Iterator[object]:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_the_middle_of_a_transaction_leaves_no_half_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal.create(tmp_path, HEAD) as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "culvert.journal.journal.child_rows",
+                lambda one: {"metric": [], "series": [], "histogram": Interrupted()},
+            )
+            with pytest.raises(KeyboardInterrupt):
+                journal.record(trial(0))
+        assert journal.done() == set()
+        assert journal.record(trial(0)) == 1
+    assert read(tmp_path) is not None
+
+
+def test_a_record_is_on_disk_when_it_is_told(tmp_path: Path) -> None:
+    # https://sqlite.org/pragma.html#pragma_synchronous: 2 is FULL, which syncs each commit.
+    with Journal.create(tmp_path, HEAD) as journal:
+        assert journal._sql.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert journal._sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_damaged_index_is_noticed(whole: tuple[Path, object, object], tmp_path: Path) -> None:
+    content = bytearray(whole[0].read_bytes())
+    connection = sqlite3.connect(whole[0])
+    (page,) = connection.execute(
+        "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = 'trial'"
+    ).fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    # The number of entries stands at bytes 3 and 4 of a page (https://sqlite.org/fileformat.html).
+    content[(page - 1) * size + 4] -= 1
+    (tmp_path / FILE).write_bytes(content)
+    assert read(tmp_path) is None
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -180,6 +180,13 @@ def test_a_lone_surrogate_in_a_foreign_log_does_no_harm(tmp_path: Path) -> None:
         assert journal.trials()["reason"][0] == "a?b\0c"
 
 
+def test_minus_zero_does_no_harm(tmp_path: Path) -> None:
+    with Journal.create(tmp_path, HEAD) as journal:
+        journal.record(replace(trial(0), duration_s=-0.0, metrics=[Metric("x", "s", -0.0)]))
+    with Journal.open(tmp_path) as journal:
+        assert journal.rows()["value"].to_list() == [0.0]
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_no_figure_is_refused(value: float) -> None:
     with pytest.raises(CulvertError, match="not a figure"):

@@ -74,6 +74,17 @@ def test_unsupported_cells_are_not_waited_for() -> None:
     assert len(lab.trials) == 5 * 4
 
 
+def test_a_block_that_was_begun_is_ended_before_precision_is_judged() -> None:
+    lab = Lab(spread=0.5)
+    lab.run(PLAN, at_most=5 * 4 + 1)
+    lab.spread = 0.0
+    for values in lab.values.values():
+        values[:] = [100.0] * len(values)
+    assert lab.run(PLAN).decision.stop
+    assert {block for block, _ in lab.done} == {1, 2, 3, 4, 5, 6}
+    assert len(lab.done) == 6 * 4
+
+
 def test_the_budget_ends_even_a_block() -> None:
     lab = Lab(spread=0.5, trial_s=2.0)
     plan = replace(PLAN, max_blocks=None, budget_s=51.0)

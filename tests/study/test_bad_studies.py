@@ -79,6 +79,12 @@ def refused(text: str) -> StudyError:
         (ONE_VPN + UDP + "packet_size = []\n", "line 5", "array is empty", "add a value"),
         (ONE_VPN + UDP + "duration = 5\n", "line 5", "5 has no unit", '"5s"'),
         (ONE_VPN + UDP + 'duration = "0s"\n', "line 5", "more than 0", ""),
+        (
+            ONE_VPN + '[[measurement]]\nkind = "rtt"\nprobes = "5"\n',
+            "line 5, measurement[0].probes",
+            'must be a whole number, not "5"',
+            "",
+        ),
         (ONE_VPN + UDP + "rate = nan\n", "line 5", "not a finite number", ""),
         (ONE_VPN + UDP + "rate = 2026-01-01\n", "line 5", "not a number, text", ""),
         (ONE_VPN + UDP + UDP, "line 5, measurement[1]", "asked for twice", "remove one"),
@@ -201,6 +207,12 @@ def test_other_mistakes_are_counted() -> None:
 def test_deep_nesting_is_no_traceback(depth: int) -> None:
     assert refused("a = " + "[" * depth + "]" * depth).remedy
     assert refused(ONE_VPN + UDP + "rate = " + "[" * depth + "]" * depth).remedy
+
+
+def test_the_first_mistake_in_the_file_comes_first() -> None:
+    error = refused('plan = { seed = -1 }\nname = "s"\nvpns = []\n' + UDP)
+    assert "line 1, plan.seed" in error.what
+    assert "1 more problem, line 3" in error.why
 
 
 SNIPPETS = st.sampled_from(

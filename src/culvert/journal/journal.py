@@ -97,7 +97,6 @@ class Journal:
         verify_magic(path)
         lock = JournalLock(directory)
         try:
-            _verify_file(path)
             with cls.open(directory) as journal:
                 _refuse_other(journal, head)
             return cls._begin(path, lock, head)
