@@ -32,7 +32,7 @@ def rows(
     first_trial: int = 1,
 ) -> pl.DataFrame:
     """Rows of one metric: VPN -> its value in block 1, 2, ..."""
-    found = []
+    found: list[dict[str, object]] = []
     for vpn, series in values.items():
         for block, value in enumerate(series, start=1):
             found.append(

@@ -29,7 +29,7 @@ def test_the_best_leads_and_the_rest_follows_in_order() -> None:
 def test_equals_are_level() -> None:
     wobble = [1.01, 0.99, 1.0, 0.985, 1.02, 1.0]
     other = [value * 30 for value in wobble]
-    frame = rows({"none": near(100), "a": near(30), "b": other})  # type: ignore[dict-item]
+    frame = rows({"none": near(100), "a": near(30), "b": other})
     winner = headlines(frame, NAMES)[0].winners["tcp"]
     assert set(winner.level_with) | {winner.vpn} == {"a", "b"}
 

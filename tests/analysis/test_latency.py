@@ -26,7 +26,9 @@ def encoded(values: list[int]) -> str:
 
 @settings(max_examples=40, deadline=None)
 @given(nanoseconds, st.sampled_from([0.0, 50.0, 90.0, 99.0, 99.9, 100.0]))
-def test_percentiles_are_those_of_the_values_within_a_thousandth(values: list[int], percent: float) -> None:
+def test_percentiles_are_those_of_the_values_within_a_thousandth(
+    values: list[int], percent: float
+) -> None:
     found = decode(encoded(values))
     assert found.total == len(values)
     if percent:

@@ -33,8 +33,8 @@ LOSS = {
     "lost_in_socket": "#d08770",
     "lost_in_qdisc": "#c9a227",
     "lost_in_tunnel": "#8e4585",
-    "lost_on_link": "#2f6f8f",
-    "lost_unattributed": "#5c6470",
+    "lost_on_link": "#2fa4c7",
+    "lost_unattributed": "#6b6b6b",
 }
 
 COST = {

@@ -240,5 +240,11 @@ def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> Panel:
     chart = alt.LayerChart(layer=list(layers), width="container", height=height_px, title=title)
     # Altair checks each value where it is set; the whole is checked by a test, as it takes long.
     spec: Panel = chart.to_dict(validate=False)
+    # Altair gathers data at the top, where a panel of a larger drawing must not have any.
+    datasets = spec.pop("datasets", {})
+    for layer in spec["layer"]:
+        name = layer["data"].pop("name", None)
+        if name is not None:
+            layer["data"] = {"values": datasets[name]}
     # The page brings its own theme and must name no address.
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}

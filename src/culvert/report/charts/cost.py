@@ -89,13 +89,13 @@ def _panel(
     x = alt.X(
         "x:Q",
         title=f"goodput, {scale.name} (logarithmic)",
-        scale=alt.Scale(type="log", nice=False, zero=False, padding=24),
+        scale=alt.Scale(type="log", nice=False, padding=24),
         axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
     y = alt.Y(
         "y:Q",
         title="CPU seconds per gigabyte (logarithmic)",
-        scale=alt.Scale(type="log", nice=False, zero=False, padding=26),
+        scale=alt.Scale(type="log", nice=False, padding=26),
         axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
     base = alt.Chart(source(medians))

@@ -56,7 +56,7 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
     y = alt.Y(
         "value:Q",
         title=f"round trip, {scale.name} (logarithmic), less is better",
-        scale=alt.Scale(type="log", nice=False, zero=False, domain=_around(curve, named)),
+        scale=alt.Scale(type="log", nice=False, domain=_around(curve, named)),
         axis=alt.Axis(tickCount=6, format="~f"),
     )
     panel = layered(

@@ -1,0 +1,214 @@
+"""Numbers, names, colours, sentences, and the terminal."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from culvert.report import terminal
+from culvert.report.labels import Labels, everything, order, parsed, slug
+from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
+from culvert.report.palette import COST, FAMILIES, LOSS, colours, shapes
+from culvert.report.sentences import joined, share, times
+
+from .synthetic import NASTY, VPNS, Run, make_run, nasty_run
+
+MBIT = Scale(1e6, "Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (412e6, 405e6, 420e6, "412 [405, 420]"),
+        (941.23e6, 940.9e6, 941.5e6, "941.2 [940.9, 941.5]"),
+        (9.414e6, 9.1e6, 9.6e6, "9.41 [9.10, 9.60]"),
+        (0.0, None, None, "0"),
+        (12_345e6, None, None, "12\u202f345"),
+        (-3.21e6, None, None, "\u22123.21"),
+    ],
+)
+def test_values_with_intervals(
+    value: float, low: float | None, high: float | None, text: str
+) -> None:
+    assert MBIT.with_interval(value, low, high) == text
+
+
+def test_one_unit_for_a_column() -> None:
+    assert scale_for("bit/s", [9.6e9, 1.3e9]).name == "Gbit/s"
+    assert scale_for("bit/s", [9.6e9, 20e6]).name == "Mbit/s"
+    assert scale_for("us", [21.0, 96.0]).name == "µs"
+    assert scale_for("ms", [0.4]).name == "µs"
+    assert scale_for("furlongs", [3.0]).name == "furlongs"
+    assert scale_for("bit/s", []).name == "bit/s"
+
+
+@given(st.floats(-1e15, 1e15), st.integers(0, 6))
+def test_grouping_keeps_the_number(value: float, decimals: int) -> None:
+    text = grouped(value, decimals).replace("\u202f", "").replace("\u2212", "-")
+    assert float(text) == pytest.approx(value, abs=0.5000001 * 10**-decimals, rel=1e-9)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["bit/s", "us", "1", "x"]))
+def test_any_number_can_be_told(value: float, unit: str) -> None:
+    assert scale_for(unit, [value]).text(value)
+
+
+def test_shares_times_and_durations() -> None:
+    assert share(0.41, 0.40, 0.43) == "41 % [40, 43]"
+    assert share(0.097, 0.094, 0.1004) == "9.7 % [9.4, 10.0]"
+    assert times(8.1, None, None) == "8.10 times"
+    assert times(8.1, 8.0, 8.6) == "8.10 times [8.00, 8.60]"
+    assert percent(0.5) == "50 %"
+    assert duration(252) == "4 min 12 s"
+    assert duration(7300) == "2 h 1 min"
+    assert duration(None) == "\u2013"
+    assert joined(["a", "b", "c"]) == "a, b and c"
+
+
+def test_labels_tell_only_what_differs() -> None:
+    frame = pl.DataFrame(
+        {
+            "condition": ["clean"] * 3,
+            "measurement": ["tcp", "udp", "udp"],
+            "parameters": [
+                '{"duration":2.5}',
+                '{"packet_size":64,"rate":null}',
+                '{"packet_size":"max","rate":null}',
+            ],
+        }
+    )
+    labels = Labels(frame)
+    assert labels.cell("clean", "tcp", '{"duration":2.5}') == "TCP"
+    told = labels.cell("clean", "udp", '{"packet_size":64,"rate":null}')
+    assert told == "UDP, 64 byte packets"
+    assert everything('{"duration":2.0,"rate":null}') == "duration 2 s, rate unlimited"
+    assert parsed("not json") == {}
+    assert parsed("[1]") == {}
+    assert order('{"packet_size":64}') < order('{"packet_size":"max"}')
+
+
+@given(st.text())
+def test_slugs_are_file_names(text: str) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(text))
+    assert len(slug(text)) <= 60
+
+
+def _luminance(colour: str) -> float:
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def _contrast(a: str, b: str) -> float:
+    high, low = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
+_BLIND = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def _lab(colour: str, blindness: str) -> np.ndarray:
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(np.array(_BLIND[blindness]) @ linear, 0, 1)
+    matrix = np.array(
+        [
+            [0.4124, 0.3576, 0.1805],
+            [0.2126, 0.7152, 0.0722],
+            [0.0193, 0.1192, 0.9505],
+        ]
+    )
+    xyz = matrix @ linear / [0.95047, 1.0, 1.08883]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("blindness", sorted(_BLIND))
+@pytest.mark.parametrize(
+    "palette",
+    [
+        [FAMILIES[name] for name in ("wireguard", "openvpn", "strongswan")],
+        list(COST.values()),
+        list(LOSS.values()),
+    ],
+    ids=["vpns", "cost", "loss"],
+)
+def test_colours_are_told_apart_without_full_colour_vision(
+    blindness: str, palette: list[str]
+) -> None:
+    for a, b in itertools.combinations(palette, 2):
+        distance = float(np.linalg.norm(_lab(a, blindness) - _lab(b, blindness)))
+        assert distance > 11, (a, b, distance)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#161a21"])
+def test_vpn_colours_stand_out_from_light_and_dark_paper(paper: str) -> None:
+    for name, colour in FAMILIES.items():
+        assert _contrast(colour, paper) > 2.9, name
+
+
+def test_a_vpn_keeps_its_colour_whoever_else_is_there() -> None:
+    few, many = colours(["none", "openvpn/a"]), colours(["wireguard/go", "none", "openvpn/a"])
+    assert few["openvpn/a"] == many["openvpn/a"] == FAMILIES["openvpn"]
+    assert few["none"] == many["none"]
+    variants = [f"openvpn/{n}" for n in range(5)]
+    assert len(set(colours(variants).values())) == 5
+    assert len(set(shapes(variants).values())) == 5
+
+
+def shown(run: Run, width: int = 140) -> str:
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=False)
+    console.print(terminal.summary(run.run, run.rows, run.trials, run.histograms, run.series))
+    return text.getvalue()
+
+
+def test_the_terminal_shows_the_same_figures() -> None:
+    text = shown(make_run())
+    assert "wireguard/go" in text
+    assert "14 %" in text
+    assert "212 packets went around the tunnel" in text
+    assert "98 ok, 1 invalid, 1 failed, 0 unsupported" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_any_width_and_any_text_will_do(width: int) -> None:
+    assert shown(make_run(blocks=0), width)
+    assert shown(make_run(vpns={"none": VPNS["none"]}, blocks=1), width)
+    assert shown(nasty_run(), width)
+
+
+def test_foreign_text_is_never_markup() -> None:
+    run = make_run(vpns={"none": VPNS["none"]}, blocks=1, measurements=(("tcp", {}),), faults=False)
+    run.trials = run.trials.with_columns(
+        status=pl.lit("failed"), reason=pl.lit("[bold]no[/bold] [link=x]y"), remedy=pl.lit("[/]")
+    )
+    text = shown(run)
+    assert "[bold]no[/bold] [link=x]y" in text
+    assert "[/]" in text
+    assert NASTY
