@@ -1,8 +1,8 @@
 //! What changed between two snapshots. Pure.
 
-use super::snapshot::{
-    Cpu, Device, IP_COUNTERS, Identity, Process, Queue, Snapshot, Thread, UDP_COUNTERS,
-};
+use super::network::{Device, IP_COUNTERS, Queue, UDP_COUNTERS};
+use super::processes::{Process, Processes, Thread};
+use super::snapshot::{Cpu, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -161,8 +161,6 @@ fn cpu_time(cpu: usize, before: &Cpu, after: &Cpu, ticks: Ticks) -> CpuTime {
     }
 }
 
-type Processes = BTreeMap<Identity, Process>;
-
 /// Processes of both moments; one that is new counts from zero.
 fn process_times(before: &Processes, after: &Processes, ticks: Ticks) -> Vec<ProcessTime> {
     let nothing = Process::default();
@@ -271,6 +269,7 @@ fn counters(names: &[&'static str], before: &[u64], after: &[u64]) -> BTreeMap<&
 
 #[cfg(test)]
 mod tests {
+    use super::super::processes::Identity;
     use super::*;
 
     fn process(run_ns: u64, threads: &[(i32, u64)]) -> Process {

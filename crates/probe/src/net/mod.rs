@@ -1,6 +1,7 @@
 //! What the standard library lacks of Linux's sockets. All unsafe code of the probe is below here.
 
 pub mod batch;
+pub mod echo_channel;
 pub mod filter;
 pub mod icmp;
 pub mod netlink;

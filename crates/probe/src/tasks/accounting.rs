@@ -1,7 +1,8 @@
 //! `accounting`: processor time, memory, traffic and drops, from its start to its end.
 
 use crate::accounting::delta::{Delta, between};
-use crate::accounting::snapshot::{Scope, Snapshot, Watched};
+use crate::accounting::processes::Watched;
+use crate::accounting::snapshot::{Scope, Snapshot};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::Failure;

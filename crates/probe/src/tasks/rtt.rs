@@ -8,17 +8,15 @@ use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during, errno_name};
 use crate::latency::{Latency, Summary};
-use crate::net::icmp::IcmpSocket;
+use crate::net::echo_channel::EchoChannel;
 use crate::net::socket;
 use crate::net::stamped::StampedReceiver;
-use crate::packet::header::{Header, Kind, MAX_PAYLOAD, blank_payload};
-use crate::packet::icmp::{ICMP_HEADER, reply_payload, write_request};
+use crate::packet::header::{HEADER_LENGTH, Header, Kind, MAX_PAYLOAD, blank_payload};
 use crate::schedule::Schedule;
 use crate::sequence::{Arrival, Sequence};
 use crate::tasks::udp_source::check_size;
 use crate::values::{Canary, Rate, Token};
 use serde::{Deserialize, Serialize};
-use socket2::Socket;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
@@ -89,7 +87,7 @@ pub struct Measured {
 }
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failure> {
-    let channel = Channel::open(parameters)?;
+    let channel = open(parameters)?;
     let _interrupt = context
         .stop
         .interrupts(channel.socket())
@@ -142,73 +140,20 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
     })
 }
 
-/// What requests and replies go through.
-enum Channel {
-    Udp(Socket),
-    Icmp(IcmpSocket),
-}
-
-impl Channel {
-    fn open(parameters: &Parameters) -> Result<Channel, Failure> {
-        check_size(parameters.payload_size)?;
-        match (parameters.protocol, parameters.port) {
-            (Protocol::Udp, Some(port)) => {
-                let to = SocketAddr::new(parameters.to, port);
-                let socket = socket::connect_udp(parameters.bind, 0, to)
-                    .map_err(during(format!("connect UDP to {to}")))?;
-                Ok(Channel::Udp(socket.into()))
-            }
-            (Protocol::Icmp, None) => {
-                let socket = IcmpSocket::connect(parameters.bind, parameters.to)?;
-                Ok(Channel::Icmp(socket))
-            }
-            (Protocol::Udp, None) => Err(Failure::new(
-                "rtt",
-                "`port` is missing",
-                "give the port of an echo task",
-            )),
-            (Protocol::Icmp, Some(_)) => {
-                Err(Failure::new("rtt", "ICMP has no ports", "leave `port` out"))
-            }
+fn open(parameters: &Parameters) -> Result<EchoChannel, Failure> {
+    check_size(parameters.payload_size)?;
+    match (parameters.protocol, parameters.port) {
+        (Protocol::Udp, Some(port)) => {
+            EchoChannel::udp(parameters.bind, SocketAddr::new(parameters.to, port))
         }
-    }
-
-    fn socket(&self) -> &Socket {
-        match self {
-            Channel::Udp(socket) => socket,
-            Channel::Icmp(icmp) => &icmp.socket,
-        }
-    }
-
-    /// Bytes in front of our header in what is sent.
-    fn front(&self) -> usize {
-        match self {
-            Channel::Udp(_) => 0,
-            Channel::Icmp(_) => ICMP_HEADER,
-        }
-    }
-
-    fn send(&self, message: &mut [u8], sequence: u64) -> io::Result<()> {
-        if let Channel::Icmp(icmp) = self {
-            let identifier = std::process::id() as u16;
-            write_request(message, identifier, sequence as u16, icmp.ipv6);
-        }
-        self.socket().send(message).map(|_| ())
-    }
-
-    /// Our part of a received packet, if it can be an answer.
-    fn answer<'a>(&self, packet: &'a [u8]) -> Option<&'a [u8]> {
-        match self {
-            Channel::Udp(_) => Some(packet),
-            Channel::Icmp(icmp) => reply_payload(packet, icmp.ip_header, icmp.ipv6),
-        }
-    }
-
-    /// An ICMP peer sends our request back as it was; the echo task marks it.
-    fn reply_kind(&self) -> Kind {
-        match self {
-            Channel::Udp(_) => Kind::Reply,
-            Channel::Icmp(_) => Kind::Request,
+        (Protocol::Icmp, None) => EchoChannel::icmp(parameters.bind, parameters.to),
+        (Protocol::Udp, None) => Err(Failure::new(
+            "rtt",
+            "`port` is missing",
+            "give the port of an echo task",
+        )),
+        (Protocol::Icmp, Some(_)) => {
+            Err(Failure::new("rtt", "ICMP has no ports", "leave `port` out"))
         }
     }
 }
@@ -222,7 +167,7 @@ struct Sender {
 fn send_all(
     parameters: &Parameters,
     context: &Context,
-    channel: &Channel,
+    channel: &EchoChannel,
     schedule: &Schedule,
 ) -> Sender {
     clock::use_exact_timers();
@@ -275,7 +220,7 @@ struct Receiver {
 fn receive_all(
     parameters: &Parameters,
     context: &Context,
-    channel: &Channel,
+    channel: &EchoChannel,
     schedule: &Schedule,
     sent: &AtomicU64,
 ) -> Result<Receiver, Failure> {
@@ -307,7 +252,7 @@ fn receive_all(
                         if header.kind == channel.reply_kind()
                             && header.sequence < parameters.count =>
                     {
-                        let body = crate::packet::header::HEADER_LENGTH..;
+                        let body = HEADER_LENGTH..;
                         let intact = answer.get(body.clone()) == expected.get(body);
                         receiver.corrupt += u64::from(!intact);
                         let due_ns = schedule.time_ns(header.sequence);

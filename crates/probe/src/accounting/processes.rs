@@ -1,0 +1,165 @@
+//! Processes, their threads and kernel threads at one moment.
+
+use super::snapshot::{Scope, proc_failure};
+use crate::failure::Failure;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use procfs::process::{Process as ProcProcess, Stat, all_processes};
+use regex_lite::Regex;
+use std::collections::BTreeMap;
+
+/// The parent of every kernel thread.
+const KTHREADD: i32 = 2;
+
+/// A process that a request names.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watched {
+    pub pid: i32,
+    pub label: String,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Thread {
+    pub name: String,
+    pub user: u64,
+    pub system: u64,
+    pub run_ns: u64,
+    pub voluntary: u64,
+    pub involuntary: u64,
+}
+
+/// A process is the same one if its id and its start are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    pub pid: i32,
+    pub start_ticks: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Process {
+    pub label: String,
+    pub comm: String,
+    /// User and system time include threads that have ended.
+    pub user: u64,
+    pub system: u64,
+    pub run_ns: u64,
+    pub vm_hwm_bytes: Option<u64>,
+    pub threads: BTreeMap<i32, Thread>,
+}
+
+pub type Processes = BTreeMap<Identity, Process>;
+
+/// The watched processes with their descendants, and the kernel threads of the wanted names.
+pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> {
+    let mut watched = Processes::new();
+    let mut kernel_threads = Processes::new();
+    if scope.watched.is_empty() && scope.kernel_threads.is_empty() {
+        return Ok((watched, kernel_threads));
+    }
+    // One that ends while we look is left out.
+    let all: BTreeMap<i32, (ProcProcess, Stat)> = all_processes()
+        .map_err(proc_failure("/proc"))?
+        .filter_map(|process| {
+            let process = process.ok()?;
+            let stat = process.stat().ok()?;
+            Some((stat.pid, (process, stat)))
+        })
+        .collect();
+    let parents = all
+        .iter()
+        .map(|(pid, (_, stat))| (*pid, stat.ppid))
+        .collect();
+    for (pid, (process, stat)) in &all {
+        let identity = Identity {
+            pid: *pid,
+            start_ticks: stat.starttime,
+        };
+        if let Some(label) = label_of(*pid, &parents, &scope.watched) {
+            watched.insert(identity, read_process(process, stat, label));
+        }
+        let wanted = |name: &Regex| name.is_match(&stat.comm);
+        if stat.ppid == KTHREADD && scope.kernel_threads.iter().any(wanted) {
+            kernel_threads.insert(identity, read_process(process, stat, &stat.comm));
+        }
+    }
+    Ok((watched, kernel_threads))
+}
+
+/// The label of a process: its own, or that of its nearest ancestor that has one.
+fn label_of<'a>(pid: i32, parents: &BTreeMap<i32, i32>, watched: &'a [Watched]) -> Option<&'a str> {
+    let mut at = pid;
+    // The listing is not of one moment, so that it could hold a loop.
+    for _ in 0..parents.len() {
+        if let Some(found) = watched.iter().find(|watched| watched.pid == at) {
+            return Some(&found.label);
+        }
+        at = *parents.get(&at)?;
+    }
+    None
+}
+
+fn read_process(process: &ProcProcess, stat: &Stat, label: &str) -> Process {
+    let status = process.status().ok();
+    let threads: BTreeMap<i32, Thread> = process
+        .tasks()
+        .into_iter()
+        .flatten()
+        .filter_map(|task| {
+            let task = task.ok()?;
+            let stat = task.stat().ok()?;
+            let status = task.status().ok();
+            let switches = |count: Option<u64>| count.unwrap_or(0);
+            let thread = Thread {
+                name: stat.comm,
+                user: stat.utime,
+                system: stat.stime,
+                run_ns: task.schedstat().map_or(0, |sched| sched.sum_exec_runtime),
+                voluntary: switches(status.as_ref().and_then(|s| s.voluntary_ctxt_switches)),
+                involuntary: switches(status.and_then(|s| s.nonvoluntary_ctxt_switches)),
+            };
+            Some((task.tid, thread))
+        })
+        .collect();
+    let of_threads = || threads.values().map(|thread| thread.run_ns).sum();
+    Process {
+        label: label.to_owned(),
+        comm: stat.comm.clone(),
+        user: stat.utime,
+        system: stat.stime,
+        run_ns: process_cpu_ns(stat.pid).unwrap_or_else(of_threads),
+        vm_hwm_bytes: status.and_then(|status| status.vmhwm).map(|kb| kb * 1024),
+        threads,
+    }
+}
+
+/// The processor time of a whole process, threads that have ended included.
+fn process_cpu_ns(pid: i32) -> Option<u64> {
+    let clock = clock_getcpuclockid(Pid::from_raw(pid)).ok()?;
+    let time = clock_gettime(clock).ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_family_tree_ends(parents: BTreeMap<i32, i32>, pid: i32) {
+            label_of(pid, &parents, &[]);
+        }
+    }
+
+    #[test]
+    fn descendants_carry_the_label() {
+        let parents = BTreeMap::from([(10, 1), (11, 10), (12, 11), (20, 1)]);
+        let watched = [Watched {
+            pid: 10,
+            label: "vpn".to_owned(),
+        }];
+        assert_eq!(label_of(12, &parents, &watched), Some("vpn"));
+        assert_eq!(label_of(20, &parents, &watched), None);
+    }
+}
