@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from hypothesis import settings
 
 from culvert import tools
 from culvert.labs.base import LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.runid import new_run_id
+
+# A loaded machine is slow: that is no defect of the code under test.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 LabFactory = Callable[..., NetnsLab]
 

@@ -81,7 +81,7 @@ class Udp(Measurement[UdpParameters]):
                 ),
             )
             sunk = parse(UdpSunk, sink.stop())  # waits until the last packets have come
-        losses = locate_losses(session, watched, sent.packets, sunk)
+        losses = locate_losses(session, watched, sent.offered, sunk)
         return Outcome(
             metrics=[
                 *_metrics(size, sent, sunk),
@@ -103,19 +103,19 @@ class Udp(Measurement[UdpParameters]):
 def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
     arriving_s = max((sunk.last_ns or 0) - (sunk.first_ns or 0), 1) / 1e9
     sending_s = max(sent.seconds, 1e-9)
-    lost = sent.packets - (sunk.packets - sunk.duplicates)
+    lost = sent.offered - (sunk.packets - sunk.duplicates)
+    payload_bits = 8 * (size - UDP_HEADERS)
     return [
         Metric("packet_size_bytes", "bytes", size),
-        Metric("offered_bps", "bit/s", 8 * sent.bytes / sending_s),
+        Metric("offered_bps", "bit/s", payload_bits * sent.offered / sending_s),
         Metric("goodput_bps", "bit/s", 8 * sunk.bytes / arriving_s),
-        Metric("offered_pps", "packets/s", sent.packets / sending_s),
+        Metric("offered_pps", "packets/s", sent.offered / sending_s),
         Metric("received_pps", "packets/s", sunk.packets / arriving_s),
-        Metric("sent_packets", "packets", sent.packets),
+        Metric("offered_packets", "packets", sent.offered),
         Metric("received_packets", "packets", sunk.packets),
-        Metric("loss_ratio", "1", lost / max(sent.packets, 1)),
+        Metric("loss_ratio", "1", lost / max(sent.offered, 1)),
         Metric("duplicate_packets", "packets", sunk.duplicates),
         Metric("reordered_packets", "packets", sunk.reordered),
-        Metric("send_errors", "packets", sum(sent.send_errors.values())),
     ]
 
 

@@ -266,8 +266,14 @@ class UdpSource(Result):
     bytes: int
     seconds: float
     scheduled: int | None = None
-    """Packets that the schedule held; more than ``packets`` if the generator was too slow."""
+    """Packets that the schedule held; more than ``offered`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
+    """Packets that the kernel did not take, by the name of its error."""
+
+    @property
+    def offered(self) -> int:
+        """Packets offered to the path: those that a full queue refused (ENOBUFS) among them."""
+        return self.packets + self.send_errors.get("ENOBUFS", 0)
 
 
 class UdpSunk(Result):
