@@ -1,21 +1,29 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from culvert.report.charts import sections
+from culvert.report.model import gather
+from culvert.report.page import render
+from culvert.report.run_info import RunInfo
 from culvert.report.write import write_report
 
 from .synthetic import Run, make_run, nasty_run
-
-Write = Callable[[Run, Path], str]
 
 
 def write(run: Run, directory: Path) -> str:
     """The page's text; tables and figures are in the directory."""
     page = write_report(run.run, run.rows, run.trials, run.histograms, run.series, directory)
     return page.read_text(encoding="utf-8")
+
+
+def page_of(run: Run) -> str:
+    """The page's text alone, without the drawing of figures as files."""
+    info = RunInfo.from_journal(run.run)
+    data = gather(info, run.rows, run.trials, run.histograms, run.series)
+    return render(data, sections(data))
 
 
 @pytest.fixture(scope="session")

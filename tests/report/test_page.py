@@ -9,7 +9,7 @@ import pytest
 
 from culvert.report.run_info import RunInfo
 
-from .conftest import write
+from .conftest import page_of
 from .page_reader import Page
 from .synthetic import NASTY, VPNS, Truth, make_run
 
@@ -105,7 +105,7 @@ def test_everything_has_words(page: Page) -> None:
     assert tags.count("h1") == 1
 
 
-def test_invalid_trials_give_no_number(tmp_path: Path) -> None:
+def test_invalid_trials_give_no_number() -> None:
     truth = VPNS["openvpn/aes-256-gcm"]
     broken = dict.fromkeys(
         ("tcp", "udp", "rtt", "initiation"),
@@ -117,7 +117,7 @@ def test_invalid_trials_give_no_number(tmp_path: Path) -> None:
             **{**truth.__dict__, "broken": broken},
         ),
     }
-    text = write(make_run(vpns=vpns, faults=False), tmp_path)
+    text = page_of(make_run(vpns=vpns, faults=False))
     page = Page(text)
     for spec in page.charts.values():
         for layer in spec["layer"]:
@@ -130,15 +130,15 @@ def test_invalid_trials_give_no_number(tmp_path: Path) -> None:
     assert "25 of 50 trials do not count" in page.text
 
 
-def test_the_badge_tells_the_truth(plain: tuple[Path, str], tmp_path: Path) -> None:
+def test_the_badge_tells_the_truth(plain: tuple[Path, str]) -> None:
     assert "98 trials that count carry the proof" in Page(plain[1]).text
     run = make_run(blocks=1, faults=False)
-    text = Page(write(run, tmp_path / "a")).text
+    text = Page(page_of(run)).text
     assert "All traffic proved in the tunnel" in text
     run.trials = run.trials.with_columns(
         evidence=run.trials["evidence"].str.replace("true", "false")
     )
-    text = Page(write(run, tmp_path / "b")).text
+    text = Page(page_of(run)).text
     assert "Not every number is proved" in text
     assert "All traffic proved" not in text
 
@@ -152,41 +152,41 @@ def test_every_trial_is_listed_with_reason_and_remedy(plain: tuple[Path, str]) -
     assert "2 of 3 checks passed" in page.text
 
 
-def test_an_empty_journal_is_a_page_that_says_so(tmp_path: Path) -> None:
-    page = Page(write(make_run(blocks=0), tmp_path))
+def test_an_empty_journal_is_a_page_that_says_so() -> None:
+    page = Page(page_of(make_run(blocks=0)))
     assert "No trials yet" in page.text
     assert page.charts == {}
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_few_blocks_have_no_intervals(tmp_path: Path, blocks: int) -> None:
-    page = Page(write(make_run(blocks=blocks, faults=False), tmp_path))
+def test_few_blocks_have_no_intervals(blocks: int) -> None:
+    page = Page(page_of(make_run(blocks=blocks, faults=False)))
     assert "no interval, " in page.text
     assert "too few blocks to compare with" in page.text
 
 
-def test_only_the_baseline(tmp_path: Path) -> None:
-    page = Page(write(make_run(vpns={"none": VPNS["none"]}, faults=False), tmp_path))
+def test_only_the_baseline() -> None:
+    page = Page(page_of(make_run(vpns={"none": VPNS["none"]}, faults=False)))
     assert "the baseline" in page.text
     assert "Highest TCP goodput" not in page.text
 
 
-def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
+def test_without_a_baseline_nothing_is_compared() -> None:
     vpns = {name: truth for name, truth in VPNS.items() if name != "none"}
-    page = Page(write(make_run(vpns=vpns, faults=False), tmp_path))
+    page = Page(page_of(make_run(vpns=vpns, faults=False)))
     assert "no baseline in the same blocks" in page.text
 
 
-def test_warm_up_blocks_are_listed_but_do_not_count(tmp_path: Path) -> None:
+def test_warm_up_blocks_are_listed_but_do_not_count() -> None:
     run = make_run(blocks=5, warmups=1, faults=False)
     run.rows = run.rows.filter(run.rows["block"] > 0)
-    page = Page(write(run, tmp_path))
+    page = Page(page_of(run))
     assert "100 in 5 blocks" in page.text
     assert len([a for tag, a in page.elements if tag == "tr" and "data-status" in a]) == 120
 
 
-def test_each_condition_has_its_own_headline_and_figures(tmp_path: Path) -> None:
-    page = Page(write(make_run(conditions=("clean", "lossy"), faults=False), tmp_path))
+def test_each_condition_has_its_own_headline_and_figures() -> None:
+    page = Page(page_of(make_run(conditions=("clean", "lossy"), faults=False)))
     assert "Headline: clean" in page.text
     assert "Headline: lossy" in page.text
     assert len([name for name in page.charts if "lossy" in name]) == len(page.charts) / 2

@@ -75,7 +75,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
     shape = alt.Shape(
         "kind:N",
         scale=alt.Scale(domain=list(KINDS.values()), range=["circle", "diamond"]),
-        legend=alt.Legend(title=None),
+        legend=alt.Legend(title=None, symbolOpacity=1),
     )
     panel = layered(
         [
