@@ -168,6 +168,7 @@ def test_few_blocks_have_no_intervals(blocks: int) -> None:
 def test_only_the_baseline() -> None:
     page = Page(page_of(make_run(vpns={"none": VPNS["none"]}, faults=False)))
     assert "the baseline" in page.text
+    assert "All traffic proved on the link" in page.text
     assert "Highest TCP goodput" not in page.text
 
 

@@ -90,6 +90,10 @@ def test_labels_tell_only_what_differs() -> None:
     told = labels.cell("clean", "udp", '{"packet_size":64,"rate":null}')
     assert told == "UDP, 64 byte packets"
     assert everything('{"duration":2.0,"rate":null}') == "duration 2 s, rate unlimited"
+    assert (
+        everything('{"duration":"2s","write_size":131072}')
+        == "duration 2s, write size 131072 bytes"
+    )
     assert parsed("not json") == {}
     assert parsed("[1]") == {}
     assert order('{"packet_size":64}') < order('{"packet_size":"max"}')

@@ -93,6 +93,10 @@ def _one(key: str, value: object) -> str:
         return f"{name} unlimited" if key == "rate" else f"{name} not set"
     if isinstance(value, bool):
         return name if value else f"no {name}"
-    if isinstance(value, float):
-        value = f"{value:g}"
-    return f"{name} {value}{_UNITS.get(key, '')}"
+    if isinstance(value, int | float):
+        return (
+            f"{name} {value:g}{_UNITS.get(key, '')}"
+            if abs(value) < 1e5
+            else (f"{name} {value:.0f}{_UNITS.get(key, '')}")
+        )
+    return f"{name} {value}"  # a text has its unit within

@@ -155,7 +155,8 @@ def trust(data: Data) -> Trust:
         )
     detail = f"all {proved} trials that count carry the proof of where their traffic went"
     if counts.ok == counts.total:
-        return Trust("good", "All traffic proved in the tunnel", detail)
+        where = "on the link" if set(data.vpns) == {BASELINE} else "in the tunnel"
+        return Trust("good", f"All traffic proved {where}", detail)
     left = counts.total - counts.ok
     level = "good" if left < MANY_LEFT_OUT * counts.total else "mixed"
     return Trust(
@@ -244,7 +245,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
     rows = tuple(
         HeadlineRow(
             vpn=vpn,
-            version=versions.get(vpn, ""),
+            version=version if (version := versions.get(vpn, "")) != vpn else "",
             colour=data.colours[vpn],
             baseline=vpn == BASELINE,
             counts=data.counts_by_vpn.get(vpn, StatusCounts()),

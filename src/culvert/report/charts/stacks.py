@@ -67,9 +67,9 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
             name=slug(f"losses {condition}"),
             title="Where UDP packets were lost",
             caption=(
-                "The sender offers as many packets as it can, so much of this is flood loss: the "
-                "socket, the queue or the VPN could not keep up. It is not loss of the network. "
-                "Means of the trials that count."
+                "Where the study sets no rate, the sender offers as many packets as it can, and "
+                "loss is flood loss: the socket, the queue or the VPN could not keep up. It is not "
+                "loss of the network. Means of the trials that count."
             ),
             alt_text="Stacked bars of packets received and lost, by place; figures in the table.",
             panels=tuple(panels),
