@@ -236,7 +236,7 @@ def leaf(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(leaf(item) for item in value)
+        return ", ".join(leaf(item) for item in value) or "\u2013"
     return str(value)
 
 
