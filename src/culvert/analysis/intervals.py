@@ -1,28 +1,23 @@
 """Bootstrap intervals of a median, for many samples of one size at once.
 
-Bias-corrected and accelerated (BCa): Efron, "Better Bootstrap Confidence Intervals", JASA 82
-(1987), as SciPy implements it. Where BCa is undefined the percentile bootstrap is used, and said.
+BCa where it is defined (``culvert.bootstrap``), else the percentile bootstrap, and said so.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
+
+from culvert.bootstrap import BATCH, Samples, median_ends
 
 LEVEL = 0.95
 RESAMPLES = 4999
-BATCH = 1000
 FEWEST = 5
 """Below five trials even the whole range of the sample holds the median less than 94 times in 100
 (1 - 2 * 0.5**n); a narrower interval would be a claim without ground."""
-
-Samples = NDArray[np.float64]
 
 
 class Note(StrEnum):
@@ -65,8 +60,7 @@ def median_intervals(samples: Sequence[Sequence[float]], *, seed: int) -> list[I
         else:
             by_size.setdefault(sample.size, []).append(index)
     for size, indices in by_size.items():
-        # Every bootstrap draws the same positions, so a sample's interval is its own affair,
-        # whatever else is asked for; chunks bound the memory.
+        # Chunks bound the memory.
         chunk = max(1, 2_000_000 // (BATCH * size))
         for start in range(0, len(indices), chunk):
             part = indices[start : start + chunk]
@@ -78,32 +72,11 @@ def median_intervals(samples: Sequence[Sequence[float]], *, seed: int) -> list[I
 
 def _bootstrap(samples: Samples, seed: int) -> list[Interval]:
     """Intervals of the rows of ``samples`` (k, n), each row sorted and not constant."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = stats.bootstrap(
-            (samples,),
-            _median,
-            axis=-1,
-            n_resamples=RESAMPLES,
-            batch=BATCH,
-            vectorized=True,
-            confidence_level=LEVEL,
-            method="BCa",
-            rng=np.random.default_rng(seed),
-        )
-    low, high = found.confidence_interval
-    undefined = ~(np.isfinite(low) & np.isfinite(high))
-    tail = (1 - LEVEL) / 2
-    plain = np.quantile(found.bootstrap_distribution, [tail, 1 - tail], axis=-1)
-    low, high = np.where(undefined, plain[0], low), np.where(undefined, plain[1], high)
-    # Interpolation may round past the sample's ends, where no median can be.
-    low, high = np.maximum(low, samples[:, 0]), np.minimum(high, samples[:, -1])
-    notes = [Note.PERCENTILE if row else Note.NONE for row in undefined]
+    ends = median_ends(samples, level=LEVEL, resamples=RESAMPLES, seed=seed)
+    notes = [Note.PERCENTILE if row else Note.NONE for row in ends.percentile]
     if samples.shape[1] == FEWEST:
         notes = [Note.FIVE] * len(notes)
-    return [Interval(float(a), float(b), note) for a, b, note in zip(low, high, notes, strict=True)]
-
-
-def _median(values: Samples, axis: int) -> Samples:
-    return np.asarray(np.median(values, axis=axis))
+    return [
+        Interval(float(low), float(high), note)
+        for low, high, note in zip(ends.low, ends.high, notes, strict=True)
+    ]

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -14,16 +13,9 @@ from typing import IO, Any
 import polars as pl
 
 from culvert.errors import UsageError
+from culvert.journal.format import Format
 
 _CHUNK = 10_000
-
-
-class Format(StrEnum):
-    """What an export can be written as."""
-
-    JSON = "json"
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
@@ -44,7 +36,9 @@ def _to_stdout(
 ) -> None:
     if format is Format.PARQUET and sys.stdout.isatty():
         raise UsageError(
-            "standard output", "Parquet is not text for a terminal", "add -o FILE, or redirect it"
+            "standard output",
+            "Parquet is not text for a terminal",
+            "add --file FILE, or redirect it",
         )
     try:
         write(rows, sys.stdout.buffer)
@@ -61,6 +55,11 @@ def _to_file(
 ) -> None:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            # A pipe or a device: renaming onto /dev/null would take it from everybody.
+            with target.open("wb") as file:
+                write(rows, file)
+            return
         try:
             with part.open("xb") as file:
                 write(rows, file)

@@ -7,15 +7,13 @@ bootstrap confidence intervals"), and the percentile interval where BCa does not
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import DegenerateDataWarning, bootstrap
 
+from culvert.bootstrap import Samples, median_ends
 from culvert.study.rule import StopRule
 
 MIN_BLOCKS = 5
@@ -76,28 +74,9 @@ def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> fl
     return None if median == 0 else (high - low) / 2 / abs(median)
 
 
-def median_interval(sample: NDArray[np.float64], confidence: float) -> tuple[float, float]:
+def median_interval(sample: Samples, confidence: float) -> tuple[float, float]:
     """Low and high end of the bootstrap interval of the median."""
     if np.all(sample == sample[0]):
         return float(sample[0]), float(sample[0])
-    with warnings.catch_warnings():
-        # BCa does not exist for some samples (a jackknife without spread); NaN says so.
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
-        ends = _interval(sample, confidence, "BCa")
-    if not np.all(np.isfinite(ends)):
-        ends = _interval(sample, confidence, "percentile")
-    return ends
-
-
-def _interval(sample: NDArray[np.float64], confidence: float, method: str) -> tuple[float, float]:
-    found = bootstrap(
-        (sample,),
-        np.median,
-        n_resamples=_RESAMPLES,
-        confidence_level=confidence,
-        method=method,
-        rng=np.random.default_rng(1),
-        vectorized=True,
-    ).confidence_interval
-    return float(found.low), float(found.high)
+    ends = median_ends(np.sort(sample)[np.newaxis], level=confidence, resamples=_RESAMPLES, seed=1)
+    return float(ends.low[0]), float(ends.high[0])
