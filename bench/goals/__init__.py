@@ -3,7 +3,7 @@
 from bench.goal import Goal
 from bench.goals.lab_up import LabUp
 from bench.goals.quick import QuickMeasuring, QuickTime
-from bench.goals.rtt_agreement import RttAgreement
+from bench.goals.rtt_agreement import RttAgreement, SmallRttAgreement
 from bench.goals.tcp_agreement import TcpAgreement
 from bench.goals.wireguard_proved import WireGuardProved
 
@@ -12,6 +12,7 @@ GOALS: tuple[type[Goal], ...] = (
     WireGuardProved,
     TcpAgreement,
     RttAgreement,
+    SmallRttAgreement,
     QuickTime,
     QuickMeasuring,
 )

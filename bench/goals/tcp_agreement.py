@@ -40,7 +40,7 @@ class TcpAgreement(Goal):
 
 def _probe(lab: Lab) -> float:
     vpn = registry.create(registry.parse("none"))
-    parameters = TcpParameters(duration=SECONDS, warmup=1.0)
+    parameters = TcpParameters.model_validate({"duration": f"{SECONDS}s", "warmup": "1s"})
     with Probe(lab.a) as a, Probe(lab.b) as b:
         outcome = Tcp().run(Session(lab, vpn, a, b, lab.spec.link), parameters)
     return next(metric.value for metric in outcome.metrics if metric.name == "goodput_bps")

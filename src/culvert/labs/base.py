@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
-from typing import IO, ClassVar, Literal
+from typing import IO, Any, ClassVar, Literal
 
 Topology = Literal["pair", "routed"]
 
@@ -196,6 +196,10 @@ class Node(ABC):
     @abstractmethod
     def del_link(self, device: str) -> None:
         """Remove an interface; no error if there is none."""
+
+    @abstractmethod
+    def facts(self) -> Mapping[str, Any]:
+        """What the node's end of the underlay is, read back from the kernel, as JSON's types."""
 
     @abstractmethod
     def add_route(

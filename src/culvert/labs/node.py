@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from culvert import tools
 from culvert.errors import LabError, UsageError
-from culvert.labs import links, offloads, sysctls
+from culvert.labs import facts, links, offloads, sysctls
 from culvert.labs.base import Attachment, Completed, LinkState, Node, Process
 from culvert.labs.inside import NamespaceThread
 from culvert.labs.launch import Launcher
@@ -197,6 +197,17 @@ class NetnsNode(Node):
     def features(self, device: str) -> dict[str, bool]:
         """Offloads and other features of an interface, by the kernel's names."""
         return self.inside(lambda: offloads.read(device))
+
+    def facts(self) -> Mapping[str, Any]:
+        """CPUs, the underlay's device, and the settings of the network stack."""
+        device = self.underlay.device
+        return {
+            "cpus": list(self.cpus) if self.cpus else None,
+            "underlay": self.namespace.netlink(
+                lambda netlink: facts.of_device(netlink, device), f"facts of {device}"
+            ),
+            "sysctls": self.inside(facts.sysctls),
+        }
 
     # -- shared ------------------------------------------------------------------------------------
 

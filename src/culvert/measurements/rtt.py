@@ -18,7 +18,7 @@ from culvert.measurements.session import Session
 from culvert.probe.results import RttResult, parse
 from culvert.proof.check import Check
 from culvert.proof.traffic import Flow, InnerTraffic
-from culvert.units import PerSecond
+from culvert.units import DurationNs, PerSecond
 
 TIMEOUT_MS = 1000
 MAX_LOSS = 0.5
@@ -33,6 +33,8 @@ class RttParameters(BaseParameters):
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
     """84 bytes, as ping sends by default."""
+    spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    """The sender looks at the clock without sleeping for so long before each probe is due."""
 
 
 class Rtt(Measurement[RttParameters]):
@@ -72,6 +74,7 @@ class Rtt(Measurement[RttParameters]):
                     count=parameters.probes,
                     payload_size=parameters.packet_size - UDP_HEADERS,
                     timeout_ms=TIMEOUT_MS,
+                    spin_us=parameters.spin_ns // 1000,
                     **to,
                     **session.marks,
                 ),

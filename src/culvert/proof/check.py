@@ -19,9 +19,15 @@ class Check:
 
 @dataclass
 class Evidence:
-    """What a trial carries to prove itself."""
+    """What a trial carries to prove itself.
+
+    ``underlay`` has, by node, what the kernel says of its end of the link; ``vpn`` what the driver
+    says of the variant (cipher, MTU ...).
+    """
 
     checks: list[Check] = field(default_factory=list)
+    underlay: dict[str, Any] = field(default_factory=dict)
+    vpn: dict[str, str] = field(default_factory=dict)
 
     @property
     def proved(self) -> bool:
@@ -35,4 +41,9 @@ class Evidence:
 
     def as_json(self) -> dict[str, Any]:
         """For the journal."""
-        return {"proved": self.proved, "checks": [asdict(check) for check in self.checks]}
+        return {
+            "proved": self.proved,
+            "checks": [asdict(check) for check in self.checks],
+            "underlay": self.underlay,
+            "vpn": self.vpn,
+        }

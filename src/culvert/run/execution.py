@@ -104,6 +104,8 @@ class Execution:
 
     def _measure(self, session: Session, finding: Finding) -> None:
         vpn, lab = self._vpn, session.lab
+        finding.evidence.underlay = {node.name: dict(node.facts()) for node in (lab.a, lab.b)}
+        finding.evidence.vpn = dict(vpn.variant.facts)
         begun = time.monotonic()
         vpn.prepare(lab)
         vpn.listen(lab.b)
