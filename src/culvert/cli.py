@@ -2,53 +2,131 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
 from culvert import __version__
-from culvert.errors import CulvertError
-from culvert.journal.export import Format
+from culvert.console import (
+    accept_any_text,
+    err,
+    give_up_output,
+    nobody_reads,
+    out,
+    print_json,
+)
+from culvert.defect import as_error, show_if_wanted
+from culvert.errors import CulvertError, NotPossible
+from culvert.journal.format import Format
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C; Typer would end the program without a word."""
+
+
+class _OutputError(Exception):
+    """Writing failed; Typer would end the program without a word if it was to a pipe."""
+
+
+class _Commands(TyperGroup):
+    """Keeps from Typer what ``main`` has something to say about."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise _InterruptedError from None
+        except BrokenPipeError as error:
+            raise _OutputError from error
+
 
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Culvert, a VPN performance laboratory: real VPNs, measured with proof.",
 )
-PIPE_WIDTH = 160
-"""Columns where no terminal says how many it has."""
-
-out = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 def main() -> None:
     """Entry point of the ``culvert`` command: errors in a few lines, and their exit codes."""
+    _open_standard_streams()
+    accept_any_text()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # else nohup wants it ignored
+            signal.signal(number, _interrupt)
     try:
-        app()
+        code = _run()
     except CulvertError as error:
-        err.print(f"error: {error}", markup=False, style="bold red")
-        err.print(f"remedy: {error.remedy}", markup=False)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        err.print("interrupted; everything that was set up is removed", style="yellow")
-        sys.exit(130)
+        code = _tell(error)
+    except (_InterruptedError, KeyboardInterrupt):
+        err.print("interrupted", style="yellow")
+        code = INTERRUPTED
+    except Exception as error:
+        show_if_wanted(error)
+        code = _tell(as_error(error, "culvert"))
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that was asked for; its exit code."""
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return end.code if isinstance(end.code, int) else 0
+    except _OutputError as error:
+        cause = error.__cause__ or error
+        if not nobody_reads():
+            raise cause from None
+        give_up_output()  # head and less have seen enough: no error
     except BrokenPipeError:
-        sys.stdout = None  # nobody reads any more
-        sys.exit(0)
+        give_up_output()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or error.filename is not None:
+            raise
+        give_up_output()
+        raise CulvertError(
+            "standard output", f"it cannot be written: {error.strerror}", "free some space"
+        ) from error
+    return 0
 
 
-def _print_json(value: Any) -> None:
-    out.file.write(json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n")
+def _tell(error: CulvertError) -> int:
+    err.print(f"error: {error}", markup=False, style="bold red")
+    err.print(f"remedy: {error.remedy}", markup=False)
+    return error.exit_code
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _open_standard_streams() -> None:
+    """Where one of them is closed, the next file to be opened would take its place."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _version(wanted: bool) -> None:
@@ -73,7 +151,7 @@ def doctor(as_json: Json = False) -> None:
 
     checks = examine()
     if as_json:
-        out.file.write(show.to_json(checks) + "\n")
+        print_json(json.loads(show.to_json(checks)))
     else:
         out.print(show.render(checks))
     if not ready(checks):
@@ -87,7 +165,7 @@ def vpns(as_json: Json = False) -> None:
 
     rows = listing.list_vpns()
     if as_json:
-        _print_json([row.as_json() for row in rows])
+        print_json([row.as_json() for row in rows])
     else:
         out.print(listing.table(rows))
 
@@ -106,7 +184,7 @@ def install(
 
     results = install_command.install_named(names or [], every=every, study=study)
     if as_json:
-        _print_json([asdict(result) for result in results])
+        print_json([asdict(result) for result in results])
     else:
         out.print(install_command.table(results))
     if not all(result.ok for result in results):
@@ -117,11 +195,12 @@ def install(
 def up(
     vpn: Annotated[str, typer.Argument(metavar="VPN")],
     topology: Annotated[str, typer.Option(help="pair or routed.")] = "pair",
+    as_json: Json = False,
 ) -> None:
     """Bring one tunnel up and keep it, to try things by hand; Ctrl-C removes it."""
     from culvert.run.keep import keep_up
 
-    keep_up(vpn, topology, out)
+    keep_up(vpn, topology, as_json=as_json)
 
 
 @app.command(epilog="Example: sudo culvert run quick --out results/quick")
@@ -148,11 +227,11 @@ def run(
 
     request = RunRequest(study, directory, resume=resume, lab=lab, only=only)
     if dry_run:
-        dry(request, out, as_json=as_json)
+        dry(request, as_json=as_json)
         return
-    tally = run_study(request, out, as_json=as_json)
-    if not tally.clean:
-        raise typer.Exit(1)
+    tally = run_study(request, as_json=as_json)
+    if tally.exit_code:
+        raise typer.Exit(tally.exit_code)
 
 
 @app.command(epilog="Example: culvert report results/quick")
@@ -164,7 +243,7 @@ def report(
 
     written = report_on(directory, out, show=not as_json)
     if as_json:
-        _print_json({"report": str(written)})
+        print_json({"report": str(written)})
 
 
 @app.command(epilog="Example: culvert export results/quick --format csv > quick.csv")
@@ -191,9 +270,13 @@ def clean(
     """Remove what an interrupted run left behind."""
     from culvert.labs.cleanup import remove_leftovers
 
+    if os.geteuid() != 0:
+        raise NotPossible(
+            "culvert clean", "only root sees and removes what a run left behind", "run it with sudo"
+        )
     removed = remove_leftovers(all_runs=every)
     if as_json:
-        _print_json([{"kind": str(one.kind), "name": one.name} for one in removed])
+        print_json([{"kind": str(one.kind), "name": one.name} for one in removed])
         return
     for one in removed:
         out.print(f"removed {one.kind} {one.name}", markup=False)

@@ -7,8 +7,15 @@ another. What is printed loses them; what is kept in the journal does not.
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import re
+import select
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from io import TextIOWrapper
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -37,3 +44,54 @@ class SafeConsole(Console):
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Let ``main`` decide what it means; Rich would end the program."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+PIPE_WIDTH = 160
+"""Columns where no terminal says how many it has."""
+
+
+def _standard_output() -> SafeConsole:
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return SafeConsole(highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+out = _standard_output()
+"""Results."""
+err = SafeConsole(stderr=True, highlight=False, soft_wrap=True)
+"""What is said about the work itself: errors, interruptions."""
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output, in whatever encoding that has."""
+    ascii_only = out.encoding != "utf-8"
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=ascii_only, allow_nan=False)
+    out.file.write(text + "\n")
+    out.file.flush()  # here, so that a full disk or a reader that is gone is noticed
+
+
+def accept_any_text() -> None:
+    """Let standard output and error take what their encoding lacks, such as an arrow in Latin-1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def nobody_reads() -> bool:
+    """True if standard output is a pipe whose reader has gone."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError, AttributeError):
+        return False  # closed, or not a file at all
+    poller = select.poll()
+    poller.register(descriptor, 0)
+    return any(events & select.POLLERR for _, events in poller.poll(0))
+
+
+def give_up_output() -> None:
+    """Send the rest to nowhere: Python would complain once more when it exits."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 from culvert.errors import UsageError
 from culvert.install import InstallResult, install
@@ -43,6 +44,6 @@ def table(results: Sequence[InstallResult]) -> Table:
             result.vpn,
             f"[green]{done}[/]" if result.ok else "[red]failed[/]",
             f"{result.duration_s:.1f} s",
-            (result.version or "") if result.ok else "; ".join(result.failures),
+            Text((result.version or "") if result.ok else "; ".join(result.failures)),
         )
     return shown

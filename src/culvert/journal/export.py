@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -72,7 +73,9 @@ def _to_file(
 
 def _unwritten(what: str, error: OSError) -> UsageError:
     return UsageError(
-        what, f"it cannot be written: {error.strerror}", "choose another place, or free some space"
+        what,
+        f"it cannot be written: {error.strerror or error}",
+        "choose another place, or free some space",
     )
 
 
@@ -98,7 +101,9 @@ def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
 
 
 def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:
-    rows.write_parquet(out)
+    whole = BytesIO()  # to a full disk Polars fails in ways of its own
+    rows.write_parquet(whole)
+    out.write(whole.getbuffer())
 
 
 _WRITERS: dict[Format, Callable[[pl.DataFrame, IO[bytes]], None]] = {

@@ -302,7 +302,7 @@ class Journal:
 
 
 def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()))}?mode={'rw' if write else 'ro'}"
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={'rw' if write else 'ro'}"
     # A reader of a WAL file needs its shared memory beside it. Where that cannot be made (a
     # read-only medium), nobody writes either.
     if not write and not os.access(path.parent, os.W_OK) and not _has_wal(path):

@@ -40,7 +40,8 @@ def write_report(
         (out_dir / "tables").mkdir(parents=True, exist_ok=True)
         (out_dir / "figures").mkdir(exist_ok=True)
         for name, table in tables(data).items():
-            table.write_csv(out_dir / "tables" / f"{name}.csv")
+            csv = out_dir / "tables" / f"{name}.csv"
+            csv.write_text(table.write_csv(), encoding="utf-8")
         found = sections(data)
         for section in found:
             for figure in section.figures:
@@ -51,7 +52,7 @@ def write_report(
         raise UsageError(
             f"the report in {out_dir}",
             f"it cannot be written ({error.strerror or error})",
-            "choose another directory with --out, or make room on the disk",
+            "make room on the disk, or copy the journal to where there is some",
         ) from error
     return page
 

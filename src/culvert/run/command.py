@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import shlex
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import polars as pl
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from culvert import __version__, environment
-from culvert.errors import NotPossible, UsageError
+from culvert.console import err, nobody_reads, out, print_json
+from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.install_log import latest_installs
 from culvert.journal.journal import Journal
-from culvert.journal.record import RunHead, Status
+from culvert.journal.record import RunHead
 from culvert.labs import cleanup
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.plan.plan import Plan
 from culvert.report.labels import Labels, everything
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
-from culvert.run.runner import Runner, Tally, expected_s
+from culvert.run.runner import Runner, expected_s
+from culvert.run.tally import Problem, Tally
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.cpus import cores
@@ -36,6 +36,8 @@ from culvert.study.study import Study
 from culvert.vpns import registry
 
 LABS = ("netns",)
+MOST_PROBLEMS = 8
+"""Problems that the summary spells out; the report has all."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,22 @@ class RunRequest:
                 )
         return study, plan, catalogue
 
+    def resuming(self, directory: Path) -> str:
+        """The command that goes on with this run, ready for a shell."""
+        words = ["culvert", "run", self.study, "--out", str(directory), "--resume"]
+        if self.lab != LABS[0]:
+            words += ["--lab", self.lab]
+        if self.only is not None:
+            words += ["--only", self.only]
+        return shlex.join(words)
+
 
 def installed_catalogue() -> Catalogue:
     """Measurements and VPNs of this Python environment."""
     return Catalogue(installed_measurements(), lambda word: str(registry.parse(word)))
 
 
-def dry(request: RunRequest, out: Console, *, as_json: bool) -> None:
+def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and how long it takes; nothing is touched."""
     study, plan, catalogue = request.prepared()
     estimate = plan.estimate(lambda cell: expected_s(catalogue, cell))
@@ -94,7 +105,7 @@ def dry(request: RunRequest, out: Console, *, as_json: bool) -> None:
             "min_s": estimate.min_s,
             "max_s": estimate.max_s if estimate.max_s != float("inf") else None,
         }
-        out.file.write(json.dumps(what, indent=2) + "\n")
+        print_json(what)
         return
     out.print(_outline(study, plan))
     blocks = (
@@ -113,9 +124,8 @@ def _outline(study: Study, plan: Plan) -> Table:
     vpns: dict[tuple[str, str, str], list[str]] = {}
     for cell in plan.cells:
         vpns.setdefault((cell.measurement, cell.condition, cell.parameters), []).append(cell.vpn)
-    table = Table(
-        title=study.title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0)
-    )
+    title = Text(study.title, style="bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("measurement", "condition", "parameters", "VPNs"):
         table.add_column(column, overflow="fold")
     for (measurement, condition, parameters), names in vpns.items():
@@ -123,14 +133,13 @@ def _outline(study: Study, plan: Plan) -> Table:
     return table
 
 
-def run_study(request: RunRequest, out: Console, *, as_json: bool) -> Tally:
+def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run what the journal does not hold yet; say what came of it."""
     study, plan, catalogue = request.prepared()
+    directory = request.directory or _directory(study, resume=request.resume)
     if os.geteuid() != 0:
         raise NotPossible("culvert run", "making network namespaces needs root", "run it with sudo")
-    signal.signal(signal.SIGTERM, _interrupted)
-    _remove_leftovers(out, quiet=as_json)
-    directory = request.directory or _directory(study, resume=request.resume)
+    _remove_leftovers(quiet=as_json)
     head = RunHead.of(
         study, lab=request.lab, culvert_version=__version__, environment=environment.capture()
     )
@@ -141,8 +150,8 @@ def run_study(request: RunRequest, out: Console, *, as_json: bool) -> Tally:
             for install in latest_installs({cell.vpn for cell in plan.cells}):
                 journal.record_install(install)
         for note in study.notes if not as_json else ():
-            out.print(note, style="dim")
-        progress = _progress(out, study, plan, as_json=as_json)
+            out.print(note, style="dim", markup=False)
+        progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):
             stack.enter_context(progress)
         runner = Runner(
@@ -158,13 +167,18 @@ def run_study(request: RunRequest, out: Console, *, as_json: bool) -> Tally:
         try:
             tally = runner.run()
         except KeyboardInterrupt:
-            out.print(
-                f"interrupted; go on with: culvert run {request.study} --out {directory} --resume",
-                markup=False,
-            )
+            err.print(f"interrupted; go on with: {request.resuming(directory)}", markup=False)
             raise
+        except BrokenPipeError:
+            if not nobody_reads():
+                raise
+            raise CulvertError(
+                "culvert run",
+                "nobody reads its output any more",
+                f"write it to a file and go on with: {request.resuming(directory)}",
+            ) from None
         journal.finish(tally.stopped)
-    _summary(out, directory, tally, as_json=as_json)
+    _summary(directory, tally, as_json=as_json)
     return tally
 
 
@@ -172,7 +186,7 @@ def _make_lab(spec: LabSpec) -> Lab:
     return NetnsLab(new_run_id(), spec)
 
 
-def _progress(out: Console, study: Study, plan: Plan, *, as_json: bool) -> Progress:
+def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
     if as_json:
         return Silent()
     labels = Labels(
@@ -193,7 +207,7 @@ def _directory(study: Study, *, resume: bool) -> Path:
     return Path("results") / f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def _remove_leftovers(out: Console, *, quiet: bool) -> None:
+def _remove_leftovers(*, quiet: bool) -> None:
     """What an interrupted run left behind would compete with this one."""
     removed = Counter(str(leftover.kind) for leftover in cleanup.remove_leftovers())
     if removed and not quiet:
@@ -201,30 +215,44 @@ def _remove_leftovers(out: Console, *, quiet: bool) -> None:
         out.print(f"removed what an interrupted run left behind: {things}", style="dim")
 
 
-def _summary(out: Console, directory: Path, tally: Tally, *, as_json: bool) -> None:
+def _summary(directory: Path, tally: Tally, *, as_json: bool) -> None:
     counts = {str(status): count for status, count in tally.statuses.items()}
     if as_json:
-        what = {
-            "directory": str(directory),
-            "trials": counts,
-            "elapsed_s": tally.elapsed_s,
-            "measuring_s": tally.measuring_s,
-            "measuring_share": tally.measuring_share,
-            "stopped": tally.stopped,
-        }
-        out.file.write(json.dumps(what, indent=2) + "\n")
+        print_json(
+            {
+                "directory": str(directory),
+                "trials": counts,
+                "problems": [problem.as_json(count) for problem, count in tally.problems.items()],
+                "elapsed_s": tally.elapsed_s,
+                "measuring_s": tally.measuring_s,
+                "measuring_share": tally.measuring_share,
+                "stopped": tally.stopped,
+            }
+        )
         return
+    for problem, count in list(tally.problems.items())[:MOST_PROBLEMS]:
+        _explain(problem, count)
+    if len(tally.problems) > MOST_PROBLEMS:
+        out.print(f"... and {len(tally.problems) - MOST_PROBLEMS} more problems: see the report")
     shown = "  ".join(
-        f"[{STYLES[Status(status)]}]{count} {status}[/]"
-        for status, count in counts.items()
+        f"[{STYLES[status]}]{count} {status}[/]"
+        for status, count in tally.statuses.items()
         if count
     )
     out.print(
         f"{shown or 'nothing was left to do'}   {clock(tally.elapsed_s)} min, "
         f"{tally.measuring_share:.0%} of it measuring   ({tally.stopped})"
     )
-    out.print(f"journal: {directory}   next: culvert report {directory}", markup=False)
+    where = shlex.quote(str(directory))
+    out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 
 
-def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+def _explain(problem: Problem, count: int) -> None:
+    """Why trials do not count, and what to do about it."""
+    trials = "1 trial" if count == 1 else f"{count} trials"
+    style = STYLES[problem.status]
+    out.print(
+        Text(f"{problem.vpn}: {trials} {problem.status}: {problem.reason}", style=style),
+        Text(f"  remedy: {problem.remedy}"),
+        sep="\n",
+    )

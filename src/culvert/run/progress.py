@@ -37,8 +37,10 @@ class Step:
 
     trial: Trial
     number: int
-    total: int
+    total: int | None
+    """Trials of the whole run at most; None where only the time ends it."""
     remaining_s: float
+    """At most."""
 
 
 class Progress(Protocol):
@@ -73,13 +75,16 @@ class Lines:
 
     def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
         """The trial, its status, and its main figure or the reason."""
-        what = with_unit(headline.value, headline.unit) if headline else record.reason
-        counter = f"{step.number:>{len(str(step.total))}}/{step.total}"
+        what = with_unit(headline.value, headline.unit) if headline else one_line(record.reason)
+        counter = str(step.number)
+        if step.total is not None:
+            counter = f"{step.number:>{len(str(step.total))}}/{step.total}"
         cell = cell_label(self._labels, step.trial)
         self._console.print(
             f"{counter}  block {step.trial.block}  {cell}  {record.status}  {what}",
             highlight=False,
             markup=False,
+            soft_wrap=True,
         )
 
 
@@ -110,7 +115,8 @@ class Screen:
         now = Text.assemble(
             ("now  ", "dim"),
             (cell_label(self._labels, step.trial), "bold"),
-            f"   block {step.trial.block}, trial {step.number} of {step.total}",
+            f"   block {step.trial.block}, trial {step.number}"
+            + (f" of {step.total}" if step.total is not None else ""),
             (f"   about {clock(step.remaining_s)} to go", "cyan"),
             (f"   {clock(time.monotonic() - self._begun)} so far", "dim"),
         )
@@ -128,7 +134,8 @@ class Screen:
             self._figures[step.trial.cell.vpn][column].append(headline.value)
         elif record.status is not Status.UNSUPPORTED:
             self._last_problem = Text(
-                f"{cell_label(self._labels, step.trial)}: {record.status}: {record.reason}",
+                f"{cell_label(self._labels, step.trial)}: {record.status}: "
+                f"{one_line(record.reason)}",
                 style=STYLES[record.status],
             )
 
@@ -164,6 +171,11 @@ def cell_label(labels: Labels, trial: Trial) -> str:
 def measurement_label(labels: Labels, trial: Trial) -> str:
     """The measurement and what tells it apart from its neighbours in the study."""
     return labels.cell(trial.cell.condition, trial.cell.measurement, trial.cell.parameters)
+
+
+def one_line(reason: str) -> str:
+    """The reason without line breaks: logs of VPNs have them."""
+    return " ".join(reason.split())
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
+from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
@@ -18,6 +19,7 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.run.execution import Execution, Finding, LabFactory
 from culvert.run.progress import Progress, Step
+from culvert.run.tally import Tally
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.vpns import registry
@@ -26,26 +28,6 @@ OVERHEAD_S = 0.8
 """Seconds that a trial takes beside its measuring: lab, tunnel, proof and taking down."""
 GIVE_UP_AFTER = 3
 """Failures in a row of one VPN, after which it is not tried again in this run."""
-
-
-@dataclass
-class Tally:
-    """What came of a run."""
-
-    statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
-    measuring_s: float = 0.0
-    elapsed_s: float = 0.0
-    stopped: str = ""
-
-    @property
-    def measuring_share(self) -> float:
-        """Part of the time that was spent measuring, 0 to 1."""
-        return self.measuring_s / self.elapsed_s if self.elapsed_s else 0.0
-
-    @property
-    def clean(self) -> bool:
-        """True if nothing failed or is invalid."""
-        return not (self.statuses[Status.FAILED] or self.statuses[Status.INVALID])
 
 
 class Runner:
@@ -71,6 +53,7 @@ class Runner:
         self._make_lab = make_lab
         self._cores = cores
         self._progress = progress
+        self._keys = {cell.key for cell in plan.cells}
         self._known_max_size: dict[str, int] = {}
         self._failures: dict[str, list[str]] = defaultdict(list)
         self._values: dict[str, list[float]] = defaultdict(list)
@@ -94,11 +77,12 @@ class Runner:
             elapsed_s=lambda: earlier_s + time.monotonic() - begun,
             values=lambda: self._values,
         )
-        total = len(self._plan.cells) * (self._plan.max_blocks or 0)
-        number = len(done)
+        total = self._total()
+        number = sum(cell in self._keys for _, cell in done)
         for trial in schedule:
             number += 1
-            step = Step(trial, number, max(total, number), self._remaining_s(total - number + 1))
+            elapsed_s = earlier_s + time.monotonic() - begun
+            step = Step(trial, number, total, self._remaining_s(total, number, elapsed_s))
             self._progress.begin(step)
             record = self._one(trial)
             self._journal.record(record)
@@ -147,11 +131,16 @@ class Runner:
                 self._make_lab,
                 self._known_max_size,
             )
+            return execution.execute()
         except NotPossible as error:
             return Finding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
         except CulvertError as error:
             return Finding(Status.FAILED, reason=str(error), remedy=error.remedy)
-        return execution.execute()
+        except Exception as error:
+            # Drivers and measurements may be anybody's: one that breaks spoils its own trials only.
+            show_if_wanted(error)
+            defect = as_error(error, f"{cell.vpn}, {cell.measurement}")
+            return Finding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
 
     def _given_up(self, vpn: str) -> Finding | None:
         reasons = self._failures[vpn]
@@ -160,12 +149,11 @@ class Runner:
         return Finding(
             Status.FAILED,
             reason=f"not tried: {vpn} failed {len(reasons)} times in a row, last: {reasons[-1]}",
-            remedy="remove the cause, then run again with --resume in a new directory",
+            remedy="remove the cause, then measure into another directory",
         )
 
     def _note(self, step: Step, record: TrialRecord, tally: Tally) -> None:
-        tally.statuses[record.status] += 1
-        tally.measuring_s += record.measuring_s
+        tally.add(record)
         headline = None
         if record.status is Status.OK:
             wanted = self._measurements[record.measurement].headline
@@ -174,11 +162,19 @@ class Runner:
             self._values[record.cell_key].append(headline.value)
         self._progress.end(step, record, headline)
 
-    def _remaining_s(self, trials: int) -> float:
+    def _total(self) -> int | None:
+        """Trials of the whole run at most; None where only the time ends it."""
+        if self._plan.max_blocks is None:
+            return None
+        return len(self._plan.cells) * (self._plan.max_blocks + self._plan.warmup_blocks)
+
+    def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
+        """At most, from before the trial of that number."""
         cells = self._plan.cells
-        return (
-            max(trials, 1) * sum(expected_s(self._catalogue, cell) for cell in cells) / len(cells)
-        )
+        mean_s = sum(expected_s(self._catalogue, cell) for cell in cells) / len(cells)
+        by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
+        budget_s = inf if self._plan.budget_s is None else self._plan.budget_s
+        return min(by_trials_s, max(budget_s - elapsed_s, 0.0))
 
 
 def expected_s(catalogue: Catalogue, cell: Cell) -> float:

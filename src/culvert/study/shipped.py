@@ -17,11 +17,19 @@ def shipped_studies() -> dict[str, Path]:
 
 def find_study(where: str | Path) -> Path:
     """The file that a path or the name of a shipped study means. Raises StudyError."""
-    path = Path(where)
-    if path.is_file():
-        return path
+    path, word = Path(where), str(where)
+    if not word:
+        raise StudyError("the study", "its name is empty", "give a file, or a shipped study")
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise StudyError(
+            f"{word[:60]}{'...' if len(word) > 60 else ''}",
+            f"it cannot be read: {error.strerror}",
+            "check the path",
+        ) from error
     shipped = shipped_studies()
-    word = str(where)
     if word in shipped:
         return shipped[word]
     if path.is_dir():

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
+from culvert.defect import as_error
 from culvert.errors import CulvertError
 from culvert.vpns import registry
 
@@ -35,11 +37,25 @@ class Row:
 
 def list_vpns() -> list[Row]:
     """Every variant of every driver; a driver that is broken has one row that says why."""
-    rows = [_row(vpn_id) for vpn_id in registry.all_variants()]
+    rows = [_row_whatever_happens(vpn_id) for vpn_id in registry.all_variants()]
     for name, error in registry.installed().broken.items():
-        why = {"what": str(error), "remedy": error.remedy}
-        rows.append(Row(name, "a driver that cannot be used", "", {}, {}, None, [why]))
+        rows.append(_broken(name, error))
     return rows
+
+
+def _row_whatever_happens(vpn_id: registry.VpnId) -> Row:
+    """A driver that raises something of its own spoils its own rows only."""
+    try:
+        return _row(vpn_id)
+    except CulvertError as error:
+        return _broken(str(vpn_id), error)
+    except Exception as error:
+        return _broken(str(vpn_id), as_error(error, f"the driver of {vpn_id}"))
+
+
+def _broken(name: str, error: CulvertError) -> Row:
+    why = {"what": str(error), "remedy": error.remedy}
+    return Row(name, "a driver that cannot be used", "", {}, {}, None, [why])
 
 
 def _row(vpn_id: registry.VpnId) -> Row:
@@ -76,6 +92,6 @@ def table(rows: list[Row]) -> Table:
             "[green]ready[/]" if row.ready else "[yellow]missing[/]",
             row.data_path,
             " ".join(f"+{option}" for option in row.options),
-            detail,
+            Text(detail),
         )
     return shown

@@ -1,0 +1,53 @@
+"""What came of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from culvert.journal.record import Status, TrialRecord
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why trials of a VPN do not count, and what to do about it."""
+
+    vpn: str
+    status: Status
+    reason: str
+    remedy: str
+
+    def as_json(self, trials: int) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**asdict(self), "trials": trials}
+
+
+@dataclass
+class Tally:
+    """Trials of this session by status, and the problems with the number of trials they spoilt."""
+
+    statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    problems: dict[Problem, int] = field(default_factory=dict)
+    measuring_s: float = 0.0
+    elapsed_s: float = 0.0
+    stopped: str = ""
+
+    def add(self, record: TrialRecord) -> None:
+        """Count a trial."""
+        self.statuses[record.status] += 1
+        self.measuring_s += record.measuring_s
+        if record.status is not Status.OK:
+            problem = Problem(record.vpn, record.status, record.reason, record.remedy)
+            self.problems[problem] = self.problems.get(problem, 0) + 1
+
+    @property
+    def measuring_share(self) -> float:
+        """Part of the time that was spent measuring, 0 to 1."""
+        return self.measuring_s / self.elapsed_s if self.elapsed_s else 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0: all counts; 1: something failed or is invalid; 3: something is not possible here."""
+        if self.statuses[Status.FAILED] or self.statuses[Status.INVALID]:
+            return 1
+        return 3 if self.statuses[Status.UNSUPPORTED] else 0
