@@ -14,6 +14,7 @@ TRACEBACK_VARIABLE = "CULVERT_TRACEBACK"
 
 _USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 """The machine's fault, not ours: space, memory, file descriptors."""
+PACKAGE = Path(__file__).parent
 MOST_CHARACTERS = 200
 """Of the exception's own words: some hold all that they could not digest."""
 
@@ -24,14 +25,19 @@ def as_error(error: Exception, what: str) -> CulvertError:
         where = f" ({error.filename})" if error.filename else ""
         return CulvertError(what, f"{error.strerror}{where}", "free some of it, then run it again")
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "culvert" in Path(frame.filename).parts] or frames
-    place = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(PACKAGE)]
+    told = dict.fromkeys(map(_place, (*ours[-1:], *frames[-1:])))  # where we were, and where it was
+    place = f" at {', '.join(told)}" if told else ""
     said = " ".join(str(error).split())[:MOST_CHARACTERS]
     return CulvertError(
         what,
         f"a defect: {type(error).__name__}{f': {said}' if said else ''}{place}",
         f"report it with what {TRACEBACK_VARIABLE}=1 shows",
     )
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def show_if_wanted(error: Exception) -> None:

@@ -94,7 +94,7 @@ class _Cycle:
         echo = session.b.begin(
             "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=60
         )
-        port = echo.ready()["port"]
+        port = echo.port()
         capture = session.a.begin(
             "capture",
             device=a.underlay.device,

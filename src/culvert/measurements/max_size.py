@@ -11,7 +11,7 @@ from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.measurements.watch import capture_parameters
 from culvert.probe.client import Task
-from culvert.probe.results import Captured, parse
+from culvert.probe.results import Captured, EchoOnce, parse
 
 ATTEMPTS = 3
 TIMEOUT_MS = 150
@@ -32,7 +32,7 @@ def _search(session: Session) -> int:
     echo = session.b.begin(
         "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
     )
-    port = int(echo.ready()["port"])
+    port = echo.port()
     try:
         low, high = SMALLEST, state.mtu + 1
         if _crosses(session, port, state.mtu):
@@ -68,7 +68,7 @@ def _crosses(session: Session, port: int, size: int) -> bool:
         **session.marks,
     )
     captured = parse(Captured, capture.stop())
-    return bool(answer["answered"]) and captured.fragments == 0
+    return parse(EchoOnce, answer).answered and captured.fragments == 0
 
 
 def _begin_capture(session: Session) -> Task:

@@ -62,7 +62,7 @@ class Rtt(Measurement[RttParameters]):
                 token=session.token,
                 idle_s=seconds + 15,
             )
-            to["port"] = echo.ready()["port"]
+            to["port"] = echo.port()
         with session.watch(sample_one_in=1) as watched:
             found = parse(
                 RttResult,

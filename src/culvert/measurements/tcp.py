@@ -57,7 +57,7 @@ class Tcp(Measurement[TcpParameters]):
             interval_ms=INTERVAL_MS,
             **session.marks,
         )
-        port = sink.ready()["port"]
+        port = sink.port()
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             source = session.a.begin(
                 "tcp_source",

@@ -65,7 +65,7 @@ class Udp(Measurement[UdpParameters]):
             quiet_ms=QUIET_MS,
             **session.marks,
         )
-        port = sink.ready()["port"]
+        port = sink.port()
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             sent = parse(
                 UdpSource,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, ProbeError
+from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
 _ANSWER_S = 5.0
+_END_S = 1.0
+"""How long a process may take to be seen as ended once its output has ended."""
+_SHOWN = 200
+"""Characters of an answer that nobody understands."""
 
 
 class Task:
@@ -44,15 +49,33 @@ class Task:
         """Wait until the task listens or has started; its event, such as ``{"port": 40001}``."""
         return self._wait("ready", timeout_s)
 
+    def port(self, timeout_s: float = _ANSWER_S) -> int:
+        """Wait until the task listens; the port that it listens on."""
+        event = self.ready(timeout_s)
+        match event.get("port"):
+            case int(port) if 0 < port < 1 << 16:
+                return port
+        raise self._nonsense(event)
+
     def result(self, timeout_s: float) -> Event:
         """Wait until the task has ended by itself; its result."""
-        done: Event = self._wait("done", timeout_s)["result"]
-        return done
+        event = self._wait("done", timeout_s)
+        match event.get("result"):
+            case dict(result):
+                return result
+        raise self._nonsense(event)
 
     def stop(self, timeout_s: float = _ANSWER_S) -> Event:
         """Ask the task to end now; its result."""
         self._probe.send({"id": self.number, "do": "stop"})
         return self.result(timeout_s)
+
+    def _nonsense(self, event: Event) -> ProbeError:
+        return ProbeError(
+            f"{self.name} on node {self._probe.node_name}",
+            f"its answer cannot be understood: {str(event)[:_SHOWN]}",
+            "probe and culvert are of different versions: run 'make setup' again",
+        )
 
     def _wait(self, wanted: str, timeout_s: float) -> Event:
         while True:
@@ -124,11 +147,16 @@ class Probe:
 
     def death(self, during: str) -> ProbeError:
         """The error for an agent that has ended."""
+        try:
+            code = wait_until(self._process.returncode, what="the probe's end", deadline_s=_END_S)
+        except DeadlineExceeded:
+            how = "it closed its output"
+        else:
+            how = f"it ended (exit code {code})"
         log = self._process.log_text().strip().splitlines()
         return ProbeError(
             f"probe on node {self.node_name}",
-            f"it ended during {during} (exit code {self._process.returncode()}"
-            + (f": {log[-1]})" if log else ")"),
+            f"{how} during {during}" + (f": {log[-1]}" if log else ""),
             "run it by hand: culvert-probe agent; report it if it crashed",
         )
 
@@ -149,26 +177,35 @@ class Probe:
 
     def _read(self) -> None:
         for line in iter(self._process.stdout.readline, b""):
-            try:
-                event: Event = json.loads(line)
-                number = event.get("id")
-            except (ValueError, AttributeError):
-                event = {
-                    "event": "error",
-                    "what": "answer",
-                    "why": f"not understood: {line[:200]!r}",
-                }
-                number = None
+            event = _event(line)
+            number = event.get("id")
             with self._lock:
-                handles = [self._tasks[number]] if number in self._tasks else []
                 if number is None:  # an error that the agent could not assign to a task
                     handles = list(self._tasks.values())
+                else:
+                    handles = [self._tasks[number]] if number in self._tasks else []
             for handle in handles:
                 handle.deliver(event)
         with self._lock:
             handles = list(self._tasks.values())
         for handle in handles:
             handle.deliver(_GONE)
+
+
+def _event(line: bytes) -> Event:
+    """The line as an event; one that is not understood as an error for all tasks."""
+    try:
+        event = json.loads(line)
+        if isinstance(event, dict) and isinstance(event.get("id"), int | None):
+            return event
+    except (ValueError, RecursionError):
+        pass  # not JSON, not UTF-8, or nested without end
+    return {
+        "event": "error",
+        "what": "answer",
+        "why": f"not understood: {line[:_SHOWN]!r}",
+        "remedy": "probe and culvert are of different versions: run 'make setup' again",
+    }
 
 
 def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -314,6 +314,19 @@ class RttResult(Result):
     timestamps: str = "user"
 
 
+class EchoOnce(Result):
+    """Result of ``echo_once``."""
+
+    answered: bool
+
+
+class EchoResult(Result):
+    """Result of ``echo``: requests that it answered."""
+
+    packets: int
+    bytes: int = 0
+
+
 class FirstAnswer(Result):
     """Result of ``first_answer``; CLOCK_MONOTONIC."""
 

@@ -22,7 +22,7 @@ def send_canary(session: Session) -> list[Check]:
     echo = session.b.begin(
         "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
     )
-    port = echo.ready()["port"]
+    port = echo.port()
     capture = session.a.begin(
         "capture",
         device=session.lab.a.underlay.device,

@@ -27,6 +27,7 @@ from culvert.proof.check import Check, Evidence
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
 from culvert.vpns.base import Vpn
+from culvert.vpns.facts import log_tail
 
 LabFactory = Callable[[LabSpec], Lab]
 
@@ -117,11 +118,13 @@ class Execution:
         measuring = time.monotonic()
         finding.outcome = self._measurement.run(session, self._parameters)
         finding.measuring_s = time.monotonic() - measuring
+        # First, because all else that is wrong then follows from it.
+        if not self._proved(finding, survivors(vpn)):
+            finding.status = Status.FAILED
+            return
         if not self._proved(finding, judge_outcome(vpn, lab, self._spec.link, finding.outcome)):
             return
         if self._measurement.drives_tunnel and not self._proved(finding, before(session)):
-            return
-        if not self._proved(finding, survivors(vpn)):
             return
         finding.status = Status.OK
         finding.outcome.metrics += self._common_metrics(lab, finding)
@@ -167,8 +170,9 @@ def survivors(vpn: Vpn) -> list[Check]:
         Check(
             "the VPN's processes lived",
             passed=False,
-            detail=f"{process.name} on node {name} ended (exit code {process.returncode()})",
-            remedy="look at its log; run the trial again",
+            detail=f"{process.name} on node {name} ended (exit code {process.returncode()})"
+            + log_tail(process),
+            remedy="see what its log complains about; try it by hand with 'culvert up'",
         )
         for name, processes in vpn.processes.items()
         for process in processes

@@ -39,8 +39,9 @@ def wait_for_fact(
             return value
         raise VpnError(
             vpn,
-            f"{process.name} ended with code {process.returncode()} before {what}{_tail(process)}",
-            f"see what its log complains about: {process.log}",
+            f"{process.name} ended with code {process.returncode()} before {what}"
+            + log_tail(process),
+            "see what its log complains about",
         )
 
     try:
@@ -49,11 +50,12 @@ def wait_for_fact(
         seen = evidence()
         raise VpnError(
             vpn,
-            f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}{_tail(process)}",
+            f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}{log_tail(process)}",
             "look whether the underlay carries the VPN's packets, and at the log",
         ) from error
 
 
-def _tail(process: Process) -> str:
+def log_tail(process: Process) -> str:
+    """The end of its log, to be put behind a reason: the log itself goes with the lab."""
     lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
     return f"; its log ends: {' | '.join(lines[-_LOG_LINES:])}" if lines else "; its log is empty"
