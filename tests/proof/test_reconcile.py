@@ -88,24 +88,38 @@ def test_super_packets_are_bounded_only() -> None:
     assert not judge(flow, flow, headers_once * 2, super_packets=True)
 
 
-def test_a_stream_has_bounds() -> None:
-    flow = Flow(10_000, 10_000 * 1400)
+def judge_stream(flow: Flow, link: LinkCount) -> bool:
+    return reconcile(
+        "a to b",
+        sent=flow,
+        received=flow,
+        link=link,
+        outer_length=lambda _: None,
+        inner_mtu=1500,
+        ethernet_mtu=ETHERNET_MTU,
+        super_packets=False,
+    ).passed
 
-    def stream(count: int) -> bool:
-        return reconcile(
-            "a to b",
-            sent=flow,
-            received=flow,
-            link=LinkCount(count, count),
-            outer_length=lambda _: None,
-            inner_mtu=1500,
-            ethernet_mtu=ETHERNET_MTU,
-            super_packets=False,
-        ).passed
 
-    assert stream(int(flow.ip_bytes * 1.06))
-    assert not stream(int(flow.ip_bytes * 0.5))
-    assert not stream(flow.ip_bytes * 2)
+@given(st.integers(1000, 10**6), st.integers(64, 1400), st.integers(20, 96), st.floats(1, 10))
+def test_a_stream_reconciles_whatever_its_segments(
+    packets: int, length: int, record: int, records_per_segment: float
+) -> None:
+    flow = Flow(packets, packets * length, length)
+    segments = int(packets / records_per_segment) + 1
+    payload = packets * (length + record)
+    assert judge_stream(flow, LinkCount(segments, payload + 52 * segments))
+
+
+@given(st.integers(1000, 10**6), st.integers(64, 1460))
+def test_clear_text_beside_a_stream_does_not(packets: int, length: int) -> None:
+    flow = Flow(packets, packets * length, length)
+    assert not judge_stream(flow, LinkCount(packets, packets * length))
+
+
+@given(st.integers(0, 10**6))
+def test_a_stream_without_data_has_acknowledgements_only(segments: int) -> None:
+    assert judge_stream(Flow(0, 0), LinkCount(segments, 52 * segments))
 
 
 @given(st.integers(68, 9000), st.integers(576, 9000))

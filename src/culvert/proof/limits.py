@@ -1,0 +1,93 @@
+"""Whether a figure is the tunnel's, or that of the instrument that measured it.
+
+A generator that cannot send faster, or a receiver's socket that is full, makes every fast tunnel
+look the same. The ceiling is what the same generator and receiver reach on the bare link between
+the same nodes, right before the trial. The baseline is the ceiling: of it nothing is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.proof.check import Check
+from culvert.vpns.base import Vpn
+
+NEAR_CEILING = 0.9
+"""A rate of this share of the generator's ceiling may be the generator's own."""
+LITTLE_LOSS = 0.01
+"""A path that is the limit loses more than this of what it is offered, or holds the sender back."""
+SOCKET_DROPS = 0.01
+"""Share of what arrived at the receiver that its socket may drop."""
+ON_SCHEDULE = 0.98
+"""Share of its schedule that a paced generator must offer."""
+
+GENERATOR = "the generator is not the limit"
+RECEIVER = "the receiver's socket is not the limit"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What generator and receiver reach on the bare link: packets per second."""
+
+    sent_pps: float
+    received_pps: float
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A stream of packets, as far as the generator's limit is concerned.
+
+    ``scheduled`` is None for an unpaced stream. ``lost_in_path`` leaves out what the emulated link
+    was asked to lose.
+    """
+
+    packets: int
+    seconds: float
+    lost_in_path: int
+    scheduled: int | None = None
+
+    @property
+    def pps(self) -> float:
+        """Packets per second."""
+        return self.packets / max(self.seconds, 1e-9)
+
+
+def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> Check:
+    """Fails where the tunnel carried (almost) all that the generator can make, at the generator's
+    own speed, or where a paced generator fell behind its schedule at that speed."""
+    share = offered.pps / max(ceiling.sent_pps, 1e-9)
+    told = (
+        f"{offered.pps:,.0f} packets/s were offered, {100 * share:.0f} % of the "
+        f"{ceiling.sent_pps:,.0f} that the generator reaches on the bare link"
+    )
+    figures = {"offered_pps": offered.pps, "ceiling_pps": ceiling.sent_pps}
+    if vpn.outer_flow is None:
+        return Check(GENERATOR, passed=True, detail=f"the baseline: {told}", figures=figures)
+    lost = offered.lost_in_path / max(offered.packets, 1)
+    behind = offered.scheduled is not None and offered.packets < ON_SCHEDULE * offered.scheduled
+    unpaced = offered.scheduled is None
+    limited = share >= NEAR_CEILING and lost < LITTLE_LOSS and (unpaced or behind)
+    return Check(
+        GENERATOR,
+        not limited,
+        f"{told}; the tunnel lost {100 * lost:.1f} % of them",
+        "the tunnel is at least as fast as the generator: measure larger packets, on more cores, "
+        "or at a fixed rate",
+        figures,
+    )
+
+
+def receiver_is_not_the_limit(vpn: Vpn, arrived: int, socket_drops: int) -> Check:
+    """Fails where the receiver's socket dropped a share of what the tunnel delivered.
+
+    ``arrived`` counts packets that the socket's reader got.
+    """
+    share = socket_drops / max(arrived + socket_drops, 1)
+    return Check(
+        RECEIVER,
+        share <= SOCKET_DROPS or vpn.outer_flow is None,
+        f"{socket_drops} of {arrived + socket_drops} packets that came out of the tunnel were "
+        f"dropped by the full socket of the receiver ({100 * share:.1f} %)",
+        "the receiver was slower than the tunnel: give the nodes a core each, or lower the rate",
+        {"arrived": arrived, "socket_drops": socket_drops},
+    )
