@@ -1,7 +1,7 @@
 import pytest
 
 from culvert.probe.results import Captured
-from culvert.proof.capture import judge_capture
+from culvert.proof.capture import ENTROPY_BITS, judge_capture
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 
@@ -58,6 +58,13 @@ def test_no_packet_of_the_tunnel_fails(tunnel: Vpn) -> None:
 def test_structure_in_the_payload_fails(tunnel: Vpn) -> None:
     randomness = {"bytes": 100_000, "bits_per_byte": 5.0}
     assert failures(tunnel, randomness=randomness) == ["payload looks encrypted (canary)"]
+
+
+def test_headers_between_small_packets_are_no_structure(tunnel: Vpn) -> None:
+    randomness = {"bytes": 100_000, "bits_per_byte": 7.7}
+    assert failures(tunnel, randomness=randomness) == []
+    strict = judge_capture(tunnel, captured(randomness=randomness), "x", entropy_bits=ENTROPY_BITS)
+    assert [check.passed for check in strict] == [True, True, True, False]
 
 
 def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:

@@ -31,7 +31,7 @@ def vpn(name: str) -> Vpn:
     ],
 )
 def test_the_generator(offered: Offered, *, passed: bool) -> None:
-    assert generator_is_not_the_limit(vpn("vxlan"), offered, CEILING).passed is passed
+    assert generator_is_not_the_limit(vpn("vxlan/plain"), offered, CEILING).passed is passed
 
 
 def test_of_the_baseline_nothing_is_asked() -> None:
@@ -42,7 +42,7 @@ def test_of_the_baseline_nothing_is_asked() -> None:
 
 @pytest.mark.parametrize(("arrived", "drops", "passed"), [(995, 5, True), (900, 100, False)])
 def test_the_receivers_socket(arrived: int, drops: int, *, passed: bool) -> None:
-    check = receiver_is_not_the_limit(vpn("vxlan"), arrived, drops)
+    check = receiver_is_not_the_limit(vpn("vxlan/plain"), arrived, drops)
     assert check.passed is passed
     assert str(drops) in check.detail
     assert check.remedy

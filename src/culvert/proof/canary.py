@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.measurements.session import Session
 from culvert.measurements.watch import SNAPLEN, capture_parameters
 from culvert.probe.results import Captured, RttResult, parse
-from culvert.proof.capture import judge_capture
+from culvert.proof.capture import ENTROPY_BITS, judge_capture
 from culvert.proof.check import Check
 
 CANARY_PACKETS = 40
@@ -56,4 +56,4 @@ def send_canary(session: Session) -> list[Check]:
         f"{answered.received} of {answered.sent} marked packets came back",
         "the tunnel says that it is up but carries nothing: try it with 'culvert up'",
     )
-    return [crossed, *judge_capture(session.vpn, captured, "canary")]
+    return [crossed, *judge_capture(session.vpn, captured, "canary", entropy_bits=ENTROPY_BITS)]
