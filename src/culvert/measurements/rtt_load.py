@@ -1,0 +1,104 @@
+"""Echo requests beside a load: how long packets wait while others are on their way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.measurements.packet import UDP_HEADERS
+from culvert.measurements.session import Session
+from culvert.measurements.udp_trial import (
+    RECEIVE_BUFFER_BYTES,
+    SLACK_S,
+    UdpTrial,
+)
+from culvert.probe.client import Task
+from culvert.probe.results import EchoResult, RttResult, UdpSource, UdpSunk, parse
+
+TIMEOUT_MS = 1000
+LEAD_S = 0.1
+"""The load runs for so long before the first echo request and after the last."""
+
+
+class Echo:
+    """A reflector on node b, bound to ``address``."""
+
+    def __init__(self, session: Session, address: str, idle_s: float) -> None:
+        self._session = session
+        self._address = address
+        self._task = session.b.begin("echo", bind=address, token=session.token, idle_s=idle_s)
+        self._port = int(self._task.ready()["port"])
+
+    def begin_rtt(self, *, size: int, rate_pps: float, count: int, spin_us: int = 0) -> Task:
+        """Start ``count`` echo requests of ``size`` bytes each from node a."""
+        return self._session.a.begin(
+            "rtt",
+            protocol="udp",
+            to=self._address,
+            port=self._port,
+            rate_pps=rate_pps,
+            count=count,
+            payload_size=size - UDP_HEADERS,
+            timeout_ms=TIMEOUT_MS,
+            spin_us=spin_us,
+            **self._session.marks,
+        )
+
+    def close(self) -> EchoResult:
+        """End it; how many requests it answered."""
+        return parse(EchoResult, self._task.stop())
+
+
+def rtt_result(task: Task, seconds: float) -> RttResult:
+    """Wait for the last answers of a schedule that lasts ``seconds``."""
+    return parse(RttResult, task.result(seconds + TIMEOUT_MS / 1000 + SLACK_S))
+
+
+@dataclass(frozen=True)
+class RttUnderUdp:
+    """Round trips, the load beside them, and how many requests the far end reflected."""
+
+    rtt: RttResult
+    load: UdpTrial
+    reflected: int
+
+
+def rtt_under_udp(
+    session: Session,
+    *,
+    to: str,
+    size: int,
+    load_pps: float,
+    probe_pps: float,
+    duration_s: float,
+    quiet_ms: int,
+) -> RttUnderUdp:
+    """Echo requests at ``probe_pps`` while UDP packets of the same size go a to b."""
+    lasting_s = duration_s + 2 * LEAD_S
+    sink = session.b.begin(
+        "udp_sink",
+        bind=to,
+        receive_buffer=RECEIVE_BUFFER_BYTES,
+        interval_ms=1000,
+        duration_max_s=lasting_s + SLACK_S,
+        quiet_ms=quiet_ms,
+        **session.marks,
+    )
+    port = sink.ready()["port"]
+    echo = Echo(session, to, lasting_s + SLACK_S)
+    source = session.a.begin(
+        "udp_source",
+        to=to,
+        port=port,
+        payload_size=size - UDP_HEADERS,
+        rate_pps=load_pps,
+        duration_s=lasting_s,
+        **session.marks,
+    )
+    source.ready()
+    task = echo.begin_rtt(
+        size=size, rate_pps=probe_pps, count=max(round(probe_pps * duration_s), 10)
+    )
+    rtt = rtt_result(task, duration_s)
+    sent = parse(UdpSource, source.result(lasting_s + SLACK_S))
+    sunk = parse(UdpSunk, sink.stop())
+    return RttUnderUdp(rtt, UdpTrial(size, sent, sunk), echo.close().packets)

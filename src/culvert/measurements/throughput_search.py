@@ -1,0 +1,206 @@
+"""The search for the highest rate at which no more than a given share of packets is lost.
+
+MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch) searches for several loss ratios at once. A rate
+is decided by several short trials of which some may be bad: one trial that a rekey or the machine
+disturbed does not spoil the search. What it measures with is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+
+from culvert.errors import ProbeError
+from culvert.proof.limits import NEAR_CEILING
+
+EXCEED_RATIO = 0.5
+"""Share of the trials' time that may be bad at a rate that still counts as good."""
+PRECEDING_TARGETS = 2
+"""Coarser searches with shorter trials that come first."""
+SHORTEST_TRIAL_S = 0.1
+LEAST_PACKETS = 20
+"""Fewer packets in a trial tell no loss ratio."""
+RANGE = 10_000
+"""The lowest rate that is tried is the highest divided by this."""
+
+
+@dataclass(frozen=True)
+class SearchTrial:
+    """One trial at one rate. Counts are packets.
+
+    ``scheduled`` should have been offered, ``offered`` were; ``socket_drops`` arrived and found the
+    receiver's socket full.
+    """
+
+    rate_pps: float
+    duration_s: float
+    scheduled: int
+    offered: int
+    received: int
+    socket_drops: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Offered and not received."""
+        return max(self.offered - self.received, 0)
+
+    @property
+    def bad_ratio(self) -> float:
+        """Share of what should have been offered that was not, or did not arrive."""
+        whole = max(self.scheduled, self.offered)
+        return (self.lost + max(self.scheduled - self.offered, 0)) / whole if whole else 0.0
+
+
+Measure = Callable[[float, float], SearchTrial]
+"""Measure once: packets per second, seconds."""
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What to search for. ``relative_width`` is of the interval that is left at the end."""
+
+    loss_ratios: tuple[float, ...]
+    max_pps: float
+    trial_s: float
+    duration_sum_s: float
+    relative_width: float
+    search_max_s: float
+
+    @property
+    def min_pps(self) -> float:
+        """The lowest rate that is tried."""
+        least = LEAST_PACKETS / self.trial_s
+        return min(max(self.max_pps / RANGE, least), self.max_pps / 2)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The interval that is left for one loss ratio, in offered packets per second.
+
+    ``lower_pps`` None: even the lowest rate lost more. ``upper_pps`` None: even the highest did
+    not. ``forwarded_pps`` is what arrives at ``lower_pps`` (conditional throughput).
+    """
+
+    loss_ratio: float
+    lower_pps: float | None
+    upper_pps: float | None
+    forwarded_pps: float | None
+
+    @property
+    def width(self) -> float | None:
+        """Of the interval, relative to its upper end."""
+        if self.lower_pps is None or self.upper_pps is None:
+            return None
+        return 1 - self.lower_pps / self.upper_pps
+
+
+class Limit(StrEnum):
+    """What kept the rate from being higher."""
+
+    PATH = "the path"
+    GENERATOR = "the generator"
+    RECEIVER = "the receiver's socket"
+
+
+class _Measurer:
+    """What MLRsearch calls; keeps every trial."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self.trials: list[SearchTrial] = []
+
+    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+        trial = self._measure(intended_load, intended_duration)
+        self.trials.append(trial)
+        return MeasurementResult(
+            intended_duration=intended_duration,
+            intended_load=intended_load,
+            intended_count=max(trial.scheduled, trial.offered),
+            offered_count=trial.offered,
+            loss_count=trial.lost,
+        )
+
+
+def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[SearchTrial]]:
+    """Bounds in the order of ``plan.loss_ratios``, and every trial that was made.
+
+    Raises ProbeError if the search does not end within ``plan.search_max_s``.
+    """
+    goals = [
+        SearchGoal(
+            loss_ratio=ratio,
+            exceed_ratio=EXCEED_RATIO,
+            relative_width=plan.relative_width,
+            initial_trial_duration=min(SHORTEST_TRIAL_S, plan.trial_s),
+            final_trial_duration=plan.trial_s,
+            duration_sum=max(plan.duration_sum_s, plan.trial_s),
+            preceding_targets=PRECEDING_TARGETS,
+            fail_fast=False,
+        )
+        for ratio in plan.loss_ratios
+    ]
+    config = Config()
+    config.min_load = plan.min_pps
+    config.max_load = plan.max_pps
+    config.goals = goals
+    config.search_duration_max = plan.search_max_s
+    config.warmup_duration = None
+    measurer = _Measurer(measure)
+    try:
+        found = MultipleLossRatioSearch(config).search(measurer, debug=lambda _: None)
+    except RuntimeError as error:
+        raise ProbeError(
+            "search for throughput",
+            f"{error} ({len(measurer.trials)} trials, at most {plan.search_max_s:g} s)",
+            "raise search_max, or search with a larger width",
+        ) from error
+    return [_bounds(goal.loss_ratio, found[goal]) for goal in goals], measurer.trials
+
+
+def _bounds(ratio: float, result: object) -> Bounds:
+    def rate(name: str) -> float | None:
+        load = getattr(result, name)
+        return None if load is None else float(load)
+
+    return Bounds(
+        ratio,
+        rate("relevant_lower_bound"),
+        rate("relevant_upper_bound"),
+        rate("conditional_throughput"),
+    )
+
+
+def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling_pps: float) -> Limit:
+    """What the trials just above the interval failed of, by majority of their time.
+
+    ``ceiling_pps`` is what the generator reaches on the bare link: packets that were not offered
+    at a rate well below it were held back by the tunnel, not by the generator.
+    """
+    if bounds.upper_pps is None:
+        return Limit.GENERATOR  # all that the generator can do came through
+    causes: dict[Limit, float] = dict.fromkeys(Limit, 0.0)
+    for trial in trials:
+        near = abs(trial.rate_pps / bounds.upper_pps - 1) < 1e-6
+        if near and trial.bad_ratio > bounds.loss_ratio:
+            causes[_cause(trial, bounds.loss_ratio, ceiling_pps)] += trial.duration_s
+    whole = sum(causes.values())
+    return next(
+        (
+            limit
+            for limit in (Limit.GENERATOR, Limit.RECEIVER)
+            if whole and causes[limit] > whole / 2
+        ),
+        Limit.PATH,
+    )
+
+
+def _cause(trial: SearchTrial, ratio: float, ceiling_pps: float) -> Limit:
+    allowed = ratio * max(trial.scheduled, trial.offered)
+    if trial.lost <= allowed and trial.rate_pps >= NEAR_CEILING * ceiling_pps:
+        return Limit.GENERATOR
+    if trial.lost > allowed >= trial.lost - trial.socket_drops:
+        return Limit.RECEIVER
+    return Limit.PATH

@@ -1,0 +1,49 @@
+"""Searches on real paths; short, so that only what must hold of any search is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.throughput import Throughput, ThroughputParameters
+from culvert.run.execution import Execution, Finding
+from culvert.runid import new_run_id
+from tests.run.cells import value, vpn
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+SHORT = {"trial": "100ms", "duration_sum": "300ms", "width": "10%", "latency": "200ms"}
+
+
+def search_on(word: str, rate_bps: int | None, **more: object) -> Finding:
+    return Execution(
+        vpn(word),
+        LabSpec(link=LinkSpec(rate_bps=rate_bps)),
+        Throughput(),
+        ThroughputParameters.model_validate({**SHORT, **more}),
+        lambda asked: NetnsLab(new_run_id(), asked),
+        {},
+    ).execute()
+
+
+def test_the_baseline_counts_although_the_generator_is_its_limit() -> None:
+    finding = search_on("none", None, packet_size=64)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "ceiling_sent_pps") > 0
+    assert value(finding, "pdr_pps") > 0
+
+
+@pytest.mark.vpn
+def test_wireguard() -> None:
+    contestant = vpn("wireguard/go")
+    if contestant.missing():
+        pytest.skip(contestant.missing()[0].remedy)
+    finding = search_on("wireguard/go", None)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert finding.evidence.proved
+    assert value(finding, "packet_size_bytes") == 1420
+    assert 0 <= value(finding, "ndr_pps") < value(finding, "ceiling_sent_pps")
+    assert value(finding, "pdr_pps") < value(finding, "pdr_upper_pps")
+    for load in (10, 50, 90):
+        assert value(finding, f"rtt_p50_at_pdr_{load}_us") > 0
