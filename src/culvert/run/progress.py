@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Protocol
 
+from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -120,7 +121,13 @@ class Screen:
             (f"   about {clock(step.remaining_s)} to go", "cyan"),
             (f"   {clock(time.monotonic() - self._begun)} so far", "dim"),
         )
-        parts: list[RenderableType] = [Text(self._title, style="bold"), bar, now, self._table()]
+        parts: list[RenderableType] = [
+            Text(self._title, style="bold"),
+            Columns([bar]),  # a bar alone does not end its line
+            now,
+            self._table(),
+            self._status_line(),
+        ]
         if self._last_problem is not None:
             parts.append(self._last_problem)
         self._live.update(Group(*parts), refresh=True)
@@ -141,7 +148,7 @@ class Screen:
 
     def _table(self) -> Table:
         columns = sorted(self._units)
-        table = Table(box=None, padding=(0, 2, 0, 0), caption=self._status_line())
+        table = Table(box=None, padding=(0, 2, 0, 0))
         table.add_column("median so far", style="dim")
         for column in columns:
             table.add_column(column, justify="right")
