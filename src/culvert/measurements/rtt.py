@@ -106,7 +106,8 @@ def _metrics(found: RttResult) -> list[Metric]:
     ]
     for name in ("min", "mean", *PERCENTILES, "max"):
         value = getattr(found, f"{name}_ns")
-        enough = found.received * (1 - PERCENTILES.get(name, 0.0)) >= 1
+        # Rounded, because 10 * (1 - 0.9) is a little less than 1.
+        enough = round(found.received * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
         if value is not None and enough:
             metrics.append(Metric(f"rtt_{name}_us", "us", value / 1e3))
     if found.schedule_error_p99_ns is not None:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
 from culvert.measurements.integrity import intact
 from culvert.measurements.losses import locate_losses
 from culvert.measurements.max_size import find_max_size
@@ -19,6 +20,11 @@ from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.probe.results import UdpSource, UdpSunk, parse
 from culvert.proof.check import Check
+from culvert.proof.limits import (
+    Offered,
+    generator_is_not_the_limit,
+    receiver_is_not_the_limit,
+)
 from culvert.proof.traffic import Flow, InnerTraffic
 from culvert.units import DurationS, PerSecond
 
@@ -56,6 +62,7 @@ class Udp(Measurement[UdpParameters]):
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         """Send for the time asked."""
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
+        ceiling = udp_ceiling(session, size)
         sink = session.b.begin(
             "udp_sink",
             bind=session.inner(session.lab.b),
@@ -86,6 +93,7 @@ class Udp(Measurement[UdpParameters]):
             metrics=[
                 *_metrics(size, sent, sunk),
                 *losses.metrics(),
+                *ceiling_metrics(ceiling),
             ],
             watched=[watched],
             traffic=InnerTraffic(
@@ -96,13 +104,23 @@ class Udp(Measurement[UdpParameters]):
             ),
             goodput_bytes=sunk.bytes,
             series=[_series(sunk)],
-            doubts=[_conserved(sent, sunk), intact(sunk.corrupt)],
+            doubts=[
+                _conserved(sent, sunk),
+                intact(sunk.corrupt),
+                generator_is_not_the_limit(
+                    session.vpn,
+                    Offered(sent.offered, sent.seconds, losses.in_path, sent.scheduled),
+                    ceiling,
+                ),
+                receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
+            ],
         )
 
 
 def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
-    arriving_s = max((sunk.last_ns or 0) - (sunk.first_ns or 0), 1) / 1e9
     sending_s = max(sent.seconds, 1e-9)
+    # Not less than the sending took: a few packets at its begin, or one, would flatter.
+    arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
     lost = sent.offered - (sunk.packets - sunk.duplicates)
     payload_bits = 8 * (size - UDP_HEADERS)
     return [

@@ -1,0 +1,128 @@
+"""A session without a lab: probes that answer from a list, and remember what they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Interface
+from typing import Any, cast
+
+from culvert.labs.base import Attachment, Lab, LinkSpec, LinkState, Node
+from culvert.measurements.session import Session
+from culvert.probe.client import Probe
+from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
+from culvert.vpns.none import NoVpn
+
+Answer = Mapping[str, Any]
+Answers = Mapping[str, Answer | Callable[[dict[str, Any]], Answer]]
+
+NOTHING_CAPTURED = {"packets": 0, "bytes": 0, "matching": {}, "other": {"packets": 0, "bytes": 0}}
+ECHOED: Answers = {"echo_once": {"answered": True, "rtt_ns": 50_000}}
+NOTHING_USED: dict[str, Any] = {"seconds": 1.0, "cpus": []}
+
+
+class Tunnel(NoVpn):
+    """A VPN as far as a measurement looks at one."""
+
+    outer_flow = OuterFlow(17, frozenset({7}))
+
+    def interface(self, node: Node) -> str:
+        return "tun0"
+
+    def inner(self, node: Node) -> IPv4Interface:
+        return IPv4Interface("198.19.0.1/24" if node.name == "a" else "198.19.0.2/24")
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        return packet.payload[:1] == b"H"
+
+
+@dataclass
+class FakeTask:
+    """A task that is done at once."""
+
+    answer: Answer
+
+    def ready(self, timeout_s: float = 0) -> Answer:
+        return {"event": "ready"}
+
+    def port(self, timeout_s: float = 0) -> int:
+        return 40001
+
+    def result(self, timeout_s: float = 0) -> Answer:
+        return self.answer
+
+    def stop(self, timeout_s: float = 0) -> Answer:
+        return self.answer
+
+
+@dataclass
+class FakeProbe:
+    """Answers each task by its name; ``asked`` holds what it was asked, in order."""
+
+    answers: Answers
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def begin(self, task: str, **parameters: Any) -> FakeTask:
+        self.asked.append((task, parameters))
+        defaults: Answers = {
+            "capture": NOTHING_CAPTURED,
+            "accounting": NOTHING_USED,
+            "echo": {},
+        } | ECHOED
+        answer = {**defaults, **self.answers}[task]
+        return FakeTask(answer(parameters) if callable(answer) else answer)
+
+    def call(self, task: str, timeout_s: float, **parameters: Any) -> Answer:
+        return self.begin(task, **parameters).result()
+
+    def parameters(self, task: str) -> dict[str, Any]:
+        """What the last task of that name was given; a ceiling on the bare link comes first."""
+        return [given for name, given in self.asked if name == task][-1]
+
+
+@dataclass
+class FakeNode:
+    """A node with one device and a tunnel."""
+
+    name: str
+    mtu: int = 1500
+
+    @property
+    def underlay(self) -> Attachment:
+        last = 1 if self.name == "a" else 2
+        return Attachment("eth0", IPv4Interface(f"198.18.0.{last}/24"))
+
+    def link(self, device: str) -> LinkState | None:
+        return LinkState(device, "tun", self.mtu, True, ()) if self.mtu else None
+
+
+@dataclass
+class FakeLab:
+    """Two nodes."""
+
+    a: FakeNode
+    b: FakeNode
+
+
+def session(
+    a: Answers | None = None, b: Answers | None = None, *, vpn: Vpn | None = None, mtu: int = 1500
+) -> Session:
+    """A session whose probes give these answers; ``vpn`` is the baseline unless given."""
+    lab = FakeLab(FakeNode("a", mtu), FakeNode("b", mtu))
+    return Session(
+        cast("Lab", lab),
+        vpn or NoVpn(NoVpn.variants[0]),
+        cast("Probe", FakeProbe(a or {})),
+        cast("Probe", FakeProbe(b or {})),
+        LinkSpec(),
+    )
+
+
+def fake(probe: Probe) -> FakeProbe:
+    """The fake that it is."""
+    return cast("FakeProbe", probe)
+
+
+def asked(probe: Probe, task: str) -> dict[str, Any]:
+    """What a fake probe was asked."""
+    return fake(probe).parameters(task)

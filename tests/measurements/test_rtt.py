@@ -1,0 +1,77 @@
+"""Which percentiles so many probes can tell, and when the answers are too few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.measurements.base import Outcome
+from culvert.measurements.rtt import PERCENTILES, Rtt, RttParameters
+from tests.measurements.fakes import asked, fake, session
+
+TIMES = {
+    f"{name}_ns": 1000 * (n + 1) for n, name in enumerate(("min", "mean", *PERCENTILES, "max"))
+}
+
+
+def found(sent: int, received: int, **more: Any) -> dict[str, Any]:
+    lost = sent - received
+    return {"sent": sent, "received": received, "lost": lost, "histogram": "HIST", **TIMES, **more}
+
+
+def measure(answer: dict[str, Any], **parameters: Any) -> Outcome:
+    return Rtt().run(session({"rtt": answer}), RttParameters.model_validate(parameters))
+
+
+def values(outcome: Outcome) -> dict[str, float]:
+    return {metric.name: metric.value for metric in outcome.metrics}
+
+
+@pytest.mark.parametrize(
+    ("received", "last"),
+    [(9, "p50"), (10, "p90"), (99, "p90"), (100, "p99"), (1000, "p99_9"), (10_000, "p99_99")],
+)
+def test_a_percentile_needs_a_probe_beyond_it(received: int, last: str) -> None:
+    told = values(measure(found(received, received)))
+    names = list(PERCENTILES)
+    expected = {f"rtt_{name}_us" for name in names[: names.index(last) + 1]}
+    assert {name for name in told if name.startswith("rtt_p")} == expected
+    assert told["rtt_p50_us"] == 3  # microseconds of nanoseconds
+
+
+@given(st.integers(10, 10**7), st.integers(0, 10**7))
+def test_most_probes_must_be_answered(sent: int, lost: int) -> None:
+    received = max(sent - lost, 0)
+    doubts = measure(found(sent, received)).doubts
+    assert doubts[0].passed == (received >= sent / 2)
+    assert doubts[0].remedy
+
+
+def test_no_answer_has_no_time_no_histogram_and_is_doubted() -> None:
+    nothing = dict.fromkeys(TIMES)
+    outcome = measure(found(100, 0, **nothing) | {"histogram": None})
+    assert outcome.histograms == []
+    assert values(outcome)["loss_ratio"] == 1
+    assert not any(name.startswith("rtt_") for name in values(outcome))
+    assert not outcome.doubts[0].passed
+
+
+def test_udp_needs_an_echo_and_icmp_the_kernel_alone() -> None:
+    udp, icmp = session({"rtt": found(20, 20)}), session({"rtt": found(20, 20)})
+    Rtt().run(udp, RttParameters.model_validate({}))
+    Rtt().run(icmp, RttParameters.model_validate({"protocol": "icmp"}))
+    assert asked(udp.a, "rtt")["port"] == 40001
+    assert asked(udp.b, "echo")["bind"] == "198.18.0.2"
+    assert "port" not in asked(icmp.a, "rtt")
+    assert "echo" not in [task for task, _ in fake(icmp.b).asked]
+
+
+def test_a_packet_of_84_bytes_carries_56() -> None:
+    made = session({"rtt": found(20, 20)})
+    outcome = Rtt().run(made, RttParameters.model_validate({}))
+    assert asked(made.a, "rtt")["payload_size"] == 56
+    assert outcome.traffic is not None
+    assert outcome.traffic.a_to_b_sent.ip_bytes == 20 * 84

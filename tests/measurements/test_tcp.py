@@ -1,0 +1,141 @@
+"""Goodput over intervals, and what becomes of the kernel's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.measurements.base import Outcome
+from culvert.measurements.tcp import Tcp, TcpParameters, goodput_bps
+from culvert.probe.results import TcpSunk
+from tests.measurements.fakes import asked, session
+
+MS = 10**6
+WARMUP_S = 0.5
+
+
+def sunk(intervals: list[tuple[int, int]], first_ns: int = 0) -> TcpSunk:
+    """``intervals``: where each ends in ns, and its bytes."""
+    return TcpSunk.model_validate(
+        {
+            "bytes": sum(count for _, count in intervals),
+            "first_ns": first_ns,
+            "last_ns": intervals[-1][0],
+            "intervals": [{"t_ns": end, "bytes": count} for end, count in intervals],
+        }
+    )
+
+
+def test_what_arrived_in_the_warm_up_does_not_count() -> None:
+    slow = [(100 * MS * n, 1) for n in range(1, 6)]
+    fast = [(100 * MS * n, 1250) for n in range(6, 26)]
+    assert goodput_bps(sunk(slow + fast), WARMUP_S) == pytest.approx(1250 * 8 / 0.1)
+
+
+def test_intervals_of_different_lengths_count_by_their_time() -> None:
+    found = sunk([(100 * MS, 9), (200 * MS, 20), (500 * MS, 60)])
+    assert goodput_bps(found, 0.0) == pytest.approx(8 * 80 / 0.4)
+
+
+def test_with_hardly_an_interval_after_the_warm_up_all_of_it_counts() -> None:
+    assert goodput_bps(sunk([(100 * MS, 1000)]), WARMUP_S) == pytest.approx(80_000)
+
+
+def test_nothing_that_arrived_is_no_goodput() -> None:
+    assert goodput_bps(TcpSunk(bytes=0), WARMUP_S) == 0.0
+
+
+@given(
+    rate_bps=st.integers(8, 10**12),
+    start_ns=st.integers(0, 2**62),
+    count=st.integers(8, 60),
+)
+def test_a_steady_stream_has_its_rate_whenever_it_began(
+    rate_bps: int, start_ns: int, count: int
+) -> None:
+    each = rate_bps // 80
+    ends = [(start_ns + 100 * MS * n, each) for n in range(1, count + 1)]
+    found = goodput_bps(sunk(ends, first_ns=start_ns), WARMUP_S)
+    assert found == pytest.approx(each * 80)
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**10)), min_size=1, max_size=40))
+def test_goodput_is_between_the_slowest_and_the_fastest_interval(
+    lengths: list[tuple[int, int]],
+) -> None:
+    ends: list[tuple[int, int]] = []
+    for length, count in lengths:
+        ends.append(((ends[-1][0] if ends else 0) + length, count))
+    rates = [8e9 * count / length for length, count in lengths]
+    found = goodput_bps(sunk(ends), WARMUP_S)
+    assert min(rates) * 0.999 <= found <= max(rates) * 1.001
+
+
+SENT: dict[str, Any] = {
+    "bytes_written": 5000,
+    "seconds": 1.0,
+    "congestion_control": "cubic",
+    "mss": 1000,
+    "retransmits": 2,
+    "data_segs_out": 40,
+    "intervals": [
+        {"t_ns": n * 100 * MS, "bytes_acked": 0, "retransmits": 0, "cwnd": n, "rtt_us": 10 * n}
+        for n in range(1, 11)
+    ],
+    "final_tcp_info": {"segs_out": 50, "bytes_sent": 7000, "segs_in": 20},
+}
+SUNK = {
+    "bytes": 5000,
+    "first_ns": 0,
+    "last_ns": 10**9,
+    "intervals": [{"t_ns": n * 100 * MS, "bytes": 500} for n in range(1, 11)],
+    "tcp_info": {"segs_in": 3, "segs_out": 21},
+}
+
+
+def measure(sent: dict[str, Any], arrived: dict[str, Any], **parameters: Any) -> Outcome:
+    made = session({"tcp_source": sent}, {"tcp_sink": arrived})
+    outcome = Tcp().run(made, TcpParameters.model_validate(parameters))
+    assert asked(made.a, "tcp_source")["connect"] == "198.18.0.2"
+    assert asked(made.b, "tcp_sink")["token"] == asked(made.a, "tcp_source")["token"]
+    return outcome
+
+
+def test_figures_of_the_sender_leave_the_warm_up_out() -> None:
+    outcome = measure(SENT, SUNK, warmup="500ms", duration="500ms")
+    found = {metric.name: metric.value for metric in outcome.metrics}
+    assert found["retransmit_ratio"] == pytest.approx(2 / 40)
+    assert found["tcp_rtt_p50_us"] == 80  # of 60 to 100 us
+    assert found["cwnd_p50_segments"] == 8
+    assert found["goodput_bps"] == pytest.approx(40_000)
+    assert all(check.passed for check in outcome.doubts)
+
+
+def test_segments_that_were_merged_on_the_way_are_counted_by_their_bytes() -> None:
+    traffic = measure(SENT, SUNK).traffic
+    assert traffic is not None
+    assert traffic.a_to_b_received.packets == 5  # the kernel saw 3, of 5,000 bytes with MSS 1,000
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrived", "doubt"),
+    [
+        ({}, {"corrupt_samples": 1}, "payload is intact"),
+        ({}, {"bytes": 0}, "data arrived"),
+        ({"congestion_control": "bbr"}, {}, "congestion control"),
+    ],
+)
+def test_doubts(sent: dict[str, Any], arrived: dict[str, Any], doubt: str) -> None:
+    failed = [one for one in measure(SENT | sent, SUNK | arrived).doubts if not one.passed]
+    assert [one.name for one in failed] == [doubt]
+    assert failed[0].remedy
+
+
+def test_a_connection_that_carried_nothing_gives_zero_not_an_exception() -> None:
+    nothing: dict[str, Any] = dict.fromkeys(("first_ns", "last_ns", "tcp_info"))
+    nothing |= {"bytes": 0, "intervals": []}
+    outcome = measure(SENT | {"intervals": [], "data_segs_out": 0, "mss": 0}, nothing)
+    assert {m.name: m.value for m in outcome.metrics}["goodput_bps"] == 0
