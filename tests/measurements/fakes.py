@@ -16,7 +16,12 @@ from culvert.vpns.none import NoVpn
 Answer = Mapping[str, Any]
 Answers = Mapping[str, Answer | Callable[[dict[str, Any]], Answer]]
 
-NOTHING_CAPTURED = {"packets": 0, "bytes": 0, "matching": {}, "other": {"packets": 0, "bytes": 0}}
+NOTHING_CAPTURED: dict[str, Any] = {
+    "packets": 0,
+    "bytes": 0,
+    "matching": {},
+    "other": {"packets": 0, "bytes": 0},
+}
 ECHOED: Answers = {"echo_once": {"answered": True, "rtt_ns": 50_000}}
 NOTHING_USED: dict[str, Any] = {"seconds": 1.0, "cpus": []}
 

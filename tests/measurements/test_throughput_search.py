@@ -15,8 +15,13 @@ from culvert.measurements.throughput_search import (
     limit,
     search,
 )
+from culvert.proof.limits import Ceiling
 
 WIDTH = 0.02
+
+
+def ceiling(pps: float, *, by_link: bool = False) -> Ceiling:
+    return Ceiling(pps, pps, by_link)
 
 
 def plan(max_pps: float, pdr: float = 0.005, search_max_s: float = 60.0) -> SearchPlan:
@@ -91,7 +96,7 @@ def test_a_path_faster_than_the_generator_has_no_upper_bound() -> None:
     (ndr, pdr), trials = search(lambda rate, s: trial(rate, s, 1e9), plan(1e5))
     assert ndr.lower_pps == pytest.approx(1e5)
     assert ndr.upper_pps is None
-    assert limit(pdr, trials, 1e5) is Limit.GENERATOR
+    assert limit(pdr, trials, ceiling(1e5)) is Limit.GENERATOR
 
 
 def test_a_search_without_end_is_an_error_that_says_so() -> None:
@@ -109,24 +114,31 @@ def above(**counts: int) -> SearchTrial:
 
 def test_what_the_generator_did_not_send_near_its_ceiling_is_its_own_limit() -> None:
     late = above(scheduled=50_000, offered=40_000, received=40_000)
-    assert limit(BOUNDS, [late], 105_000) is Limit.GENERATOR
+    assert limit(BOUNDS, [late], ceiling(105_000)) is Limit.GENERATOR
+
+
+def test_a_path_that_takes_no_more_is_the_limit_itself() -> None:
+    no_upper = Bounds(0.0, 100_000, None, 100_000)
+    assert limit(no_upper, [], ceiling(400_000)) is Limit.PATH
+    assert limit(no_upper, [], ceiling(100_000)) is Limit.GENERATOR
+    assert limit(no_upper, [], ceiling(100_000, by_link=True)) is Limit.PATH
 
 
 def test_what_a_tunnel_held_back_well_below_the_ceiling_is_the_path() -> None:
     late = above(scheduled=50_000, offered=40_000, received=40_000)
-    assert limit(BOUNDS, [late], 400_000) is Limit.PATH
+    assert limit(BOUNDS, [late], ceiling(400_000)) is Limit.PATH
 
 
 def test_a_full_socket_is_the_receivers_limit() -> None:
     full = above(scheduled=50_000, offered=50_000, received=40_000, socket_drops=10_000)
-    assert limit(BOUNDS, [full], 400_000) is Limit.RECEIVER
+    assert limit(BOUNDS, [full], ceiling(400_000)) is Limit.RECEIVER
 
 
 def test_the_majority_of_time_decides() -> None:
     full = above(scheduled=50_000, offered=50_000, received=40_000, socket_drops=10_000)
     lost = above(scheduled=50_000, offered=50_000, received=40_000)
-    assert limit(BOUNDS, [full, lost, lost], 400_000) is Limit.PATH
-    assert limit(BOUNDS, [full, full, lost], 400_000) is Limit.RECEIVER
+    assert limit(BOUNDS, [full, lost, lost], ceiling(400_000)) is Limit.PATH
+    assert limit(BOUNDS, [full, full, lost], ceiling(400_000)) is Limit.RECEIVER
 
 
 @given(

@@ -95,11 +95,13 @@ class Runner:
 
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
-        finding = self._given_up(trial.cell.vpn) or self._execute(trial.cell)
-        if finding.status is Status.FAILED:
-            self._failures[trial.cell.vpn].append(finding.reason)
-        elif finding.status is Status.OK:
-            self._failures[trial.cell.vpn].clear()
+        finding = self._given_up(trial.cell.vpn)
+        if finding is None:
+            finding = self._execute(trial.cell)
+            if finding.status is Status.FAILED:
+                self._failures[trial.cell.vpn].append(finding.reason)
+            elif finding.status is Status.OK:
+                self._failures[trial.cell.vpn].clear()
         return TrialRecord(
             block=trial.block,
             position=trial.position,

@@ -1,0 +1,121 @@
+"""A measurement, drivers and a study for tests of the runner, without any lab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from culvert.errors import CulvertError
+from culvert.journal.journal import Journal
+from culvert.journal.record import Metric, RunHead, Status, TrialRecord
+from culvert.labs.base import Lab
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.session import Session
+from culvert.plan.plan import Plan
+from culvert.run.progress import Step
+from culvert.run.runner import Runner
+from culvert.study.catalogue import Catalogue
+from culvert.study.study import Study
+from culvert.vpns import registry
+from culvert.vpns.base import Missing, Variant
+from culvert.vpns.none import NoVpn
+
+KINDS = ("good", "absent", "refuses", "buggy", "stupid")
+
+
+class Fake(NoVpn):
+    """Each variant goes wrong in a way of its own, or not."""
+
+    name = "fake"
+    summary = "for tests"
+    variants: ClassVar[tuple[Variant, ...]] = tuple(Variant(kind, kind) for kind in KINDS)
+
+    def missing(self) -> list[Missing]:
+        if self.variant.name == "stupid":
+            raise LookupError("no such\nthing")
+        if self.variant.name == "absent":
+            return [Missing("program fake", "culvert install fake")]
+        return []
+
+
+class Count(Measurement[BaseParameters]):
+    """Gives 1, 2, 3 ..."""
+
+    kind: ClassVar[str] = "count"
+    summary: ClassVar[str] = "for tests"
+    headline: ClassVar[str] = "count"
+    Parameters = BaseParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: BaseParameters) -> float:
+        return 2.0
+
+    def run(self, session: Session, parameters: BaseParameters) -> Outcome:
+        raise NotImplementedError
+
+
+class Recorder:
+    """Progress that remembers; ``before`` is called with each step before its trial."""
+
+    def __init__(self, before: Callable[[Step], None] = lambda step: None) -> None:
+        self.steps: list[Step] = []
+        self.records: list[TrialRecord] = []
+        self.headlines: list[Metric | None] = []
+        self._before = before
+
+    def begin(self, step: Step) -> None:
+        self.steps.append(step)
+        self._before(step)
+
+    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+        self.records.append(record)
+        self.headlines.append(headline)
+
+
+REGISTRY = registry.Registry({"none": NoVpn, "fake": Fake}, {})
+CATALOGUE = Catalogue({"count": Count()}, lambda word: str(REGISTRY.parse(word)))
+
+
+def study(*vpns: str, plan: str = "blocks = 2") -> Study:
+    """A study of these VPNs beside the baseline."""
+    words = ", ".join(f'"{vpn}"' for vpn in ("none", *vpns))
+    text = f'name = "s"\nvpns = [{words}]\n[[measurement]]\nkind = "count"\n[plan]\n{plan}\n'
+    return Study.parse(text, CATALOGUE)
+
+
+def head(of: Study) -> RunHead:
+    return RunHead.of(of, lab="netns", culvert_version="0", environment={})
+
+
+def runner(
+    of: Study,
+    journal: Journal,
+    progress: Recorder,
+    *,
+    plan: Plan | None = None,
+    make_lab: Callable[..., Lab] | None = None,
+) -> Runner:
+    """A runner whose labs cannot be made, unless ``make_lab`` makes them."""
+
+    def no_lab(_spec: object) -> Lab:
+        raise CulvertError("the lab", "is not made in this test", "make it")
+
+    return Runner(
+        of,
+        plan or Plan.of(of),
+        journal,
+        CATALOGUE,
+        cast("dict[str, type[Measurement[Any]]]", {"count": Count}),
+        make_lab=make_lab or no_lab,
+        cores=[(0,), (1,)],
+        progress=progress,
+    )
+
+
+def made(directory: Path, of: Study) -> Journal:
+    return Journal.create(directory, head(of))
+
+
+def statuses(journal: Journal) -> list[str]:
+    return [str(Status(status)) for status in journal.trials()["status"]]

@@ -1,0 +1,207 @@
+"""The runner goes on whatever a trial does, and loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from culvert.errors import DeadlineExceeded, JournalError, NotPossible
+from culvert.journal.journal import Journal
+from culvert.journal.record import Metric, Status
+from culvert.measurements.base import Outcome
+from culvert.plan.plan import Plan
+from culvert.run.execution import Execution, Finding
+from culvert.run.progress import Step
+from culvert.run.runner import GIVE_UP_AFTER
+from culvert.run.tally import Tally
+from tests.run.fakes import REGISTRY, Recorder, head, made, runner, statuses, study
+
+
+@pytest.fixture(autouse=True)
+def _fake_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("culvert.vpns.registry.installed", lambda: REGISTRY)
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every trial of none and fake/good counts; the others do as they do. The order of trials."""
+    order: list[str] = []
+    execute = Execution.execute
+
+    def counted(self: Execution) -> Finding:
+        vpn = self._vpn
+        order.append(vpn.id)
+        if vpn.id not in ("none", "fake/good"):
+            return execute(self)
+        metric = Metric("count", "1", float(len(order)))
+        return Finding(Status.OK, measuring_s=0.5, outcome=Outcome([metric], []))
+
+    monkeypatch.setattr(Execution, "execute", counted)
+    return order
+
+
+def test_every_cell_is_measured_in_every_block(tmp_path: Path, counting: list[str]) -> None:
+    of, progress = study("fake/good"), Recorder()
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, progress).run()
+        assert statuses(journal) == ["ok"] * 4
+        assert journal.done() == {(n, c.key) for n in (1, 2) for c in Plan.of(of).cells}
+    assert [step.number for step in progress.steps] == [1, 2, 3, 4]
+    assert {step.total for step in progress.steps} == {4}
+    assert [headline.value for headline in progress.headlines if headline] == [1, 2, 3, 4]
+    assert (tally.statuses[Status.OK], tally.measuring_s, tally.exit_code) == (4, 2.0, 0)
+    assert tally.stopped == "all blocks are measured"
+
+
+def test_time_to_go_shrinks_with_each_trial(tmp_path: Path, counting: list[str]) -> None:
+    of, progress = study("fake/good"), Recorder()
+    with made(tmp_path, of) as journal:
+        runner(of, journal, progress).run()
+    assert [step.remaining_s for step in progress.steps] == pytest.approx([11.2, 8.4, 5.6, 2.8])
+
+
+def test_what_is_done_is_not_repeated(tmp_path: Path, counting: list[str]) -> None:
+    of = study("fake/good")
+
+    def stop_at_the_third(step: Step) -> None:
+        if step.number == 3:
+            raise KeyboardInterrupt
+
+    with made(tmp_path, of) as journal, pytest.raises(KeyboardInterrupt):
+        runner(of, journal, Recorder(stop_at_the_third)).run()
+    with Journal.resume(tmp_path, head(of)) as journal:
+        assert len(journal.done()) == 2
+        progress = Recorder()
+        tally = runner(of, journal, progress).run()
+        assert len(journal.done()) == 4
+    assert [(step.number, step.total) for step in progress.steps] == [(3, 4), (4, 4)]
+    assert tally.statuses[Status.OK] == 2
+    assert len(counting) == 4
+
+
+def test_resuming_what_is_finished_does_nothing(tmp_path: Path, counting: list[str]) -> None:
+    of = study()
+    with made(tmp_path, of) as journal:
+        runner(of, journal, Recorder()).run()
+        progress = Recorder()
+        assert runner(of, journal, progress).run().exit_code == 0
+    assert progress.steps == []
+
+
+def test_one_vpn_in_trouble_leaves_the_others_alone(tmp_path: Path, counting: list[str]) -> None:
+    of = study("fake/good", "fake/absent", "fake/refuses", "fake/stupid", plan="blocks = 1")
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, Recorder()).run()
+        trials = {row["vpn"]: row for row in journal.trials().iter_rows(named=True)}
+    assert {vpn: row["status"] for vpn, row in trials.items()} == {
+        "none": "ok",
+        "fake/good": "ok",
+        "fake/absent": "unsupported",
+        "fake/refuses": "failed",
+        "fake/stupid": "failed",
+    }
+    assert trials["fake/absent"]["remedy"] == "culvert install fake"
+    assert "the lab: is not made" in trials["fake/refuses"]["reason"]
+    stupid = trials["fake/stupid"]["reason"]
+    assert "a defect: LookupError: no such thing at execution.py:" in stupid
+    assert "fakes.py:" in stupid  # where the driver is wrong
+    assert "\n" not in stupid
+    assert tally.exit_code == 1
+    assert sum(tally.problems.values()) == 3
+
+
+def test_a_lab_that_this_machine_cannot_build_is_unsupported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise NotPossible("CPU 9", "is not there", "choose another")
+
+    monkeypatch.setattr("culvert.study.study.Study.lab_spec", refuse)
+    of = study(plan="blocks = 1")
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, Recorder()).run()
+        assert statuses(journal) == ["unsupported"]
+    assert tally.exit_code == 3
+
+
+def test_after_some_failures_in_a_row_a_vpn_is_not_tried_again(tmp_path: Path) -> None:
+    tried: list[object] = []
+
+    def slow(spec: object) -> Any:
+        tried.append(spec)
+        raise DeadlineExceeded("tunnel", "not up", "look")
+
+    of = study(plan=f"blocks = {GIVE_UP_AFTER + 2}")
+    with made(tmp_path, of) as journal:
+        runner(of, journal, Recorder(), make_lab=slow).run()
+        reasons = journal.trials()["reason"].to_list()
+        assert all(journal.trials()["remedy"])
+    assert len(tried) == GIVE_UP_AFTER
+    assert len(reasons) == GIVE_UP_AFTER + 2
+    told = "not tried: none failed 3 times in a row, last: tunnel: not up"
+    assert reasons[GIVE_UP_AFTER:] == [told] * 2
+
+
+def test_a_success_in_between_forgives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = [Status.FAILED, Status.FAILED, Status.OK] * 3
+    monkeypatch.setattr(Execution, "execute", lambda self: Finding(findings.pop(0), reason="x"))
+    of = study(plan="blocks = 9")
+    with made(tmp_path, of) as journal:
+        runner(of, journal, Recorder()).run()
+        assert statuses(journal) == ["failed", "failed", "ok"] * 3
+
+
+def test_a_journal_that_takes_no_more_ends_the_run_and_keeps_what_it_has(
+    tmp_path: Path, counting: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = study()
+    record = Journal.record
+
+    def full(self: Journal, trial: Any) -> int:
+        if trial.block == 2:
+            raise JournalError(str(tmp_path), "the disk is full", "free some space")
+        return record(self, trial)
+
+    monkeypatch.setattr(Journal, "record", full)
+    with made(tmp_path, of) as journal:
+        with pytest.raises(JournalError, match="disk is full"):
+            runner(of, journal, Recorder()).run()
+        assert statuses(journal) == ["ok"]
+
+
+def test_time_ends_a_run_without_a_number_of_blocks(
+    tmp_path: Path, counting: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter(range(10_000))
+    monkeypatch.setattr("culvert.run.runner.time.monotonic", lambda: float(next(now)))
+    of, progress = study(plan='blocks = {budget = "60s"}'), Recorder()
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, progress).run()
+    assert tally.stopped == "the time is used up"
+    assert {step.total for step in progress.steps} == {None}
+    remaining = [step.remaining_s for step in progress.steps]
+    assert remaining == sorted(remaining, reverse=True)
+    assert 0 <= remaining[-1] < remaining[0] <= 60
+
+
+def test_warm_up_blocks_are_counted_in_the_total(tmp_path: Path, counting: list[str]) -> None:
+    of, progress = study(plan="blocks = 2\nwarmup = 1"), Recorder()
+    with made(tmp_path, of) as journal:
+        runner(of, journal, progress).run()
+    assert [(step.number, step.total) for step in progress.steps] == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "code"),
+    [
+        ({}, 0),
+        ({Status.OK: 5}, 0),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 3),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1, Status.FAILED: 1}, 1),
+        ({Status.INVALID: 1}, 1),
+    ],
+)
+def test_exit_codes(counts: dict[Status, int], code: int) -> None:
+    assert Tally(statuses={**dict.fromkeys(Status, 0), **counts}).exit_code == code
