@@ -1,15 +1,19 @@
 //! A cable: two devices, two directions, two threads.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crate::chance::Chance;
 use crate::counters::{Counters, Counts};
-use crate::direction::{Direction, Stop};
+use crate::direction::{Direction, Mailbox, Setup, Stop};
+use crate::egress::Egress;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::schedule::{Conditions, Schedule};
-use crate::tap::Tap;
+use crate::record::{self, Limits, Saved, Tape};
+use crate::schedule::Conditions;
+use crate::tap::{Offloads, Tap};
 
 /// What a cable is to be.
 #[derive(Debug, Clone)]
@@ -18,17 +22,25 @@ pub struct Plan {
     pub b: Endpoint,
     /// Bytes of the longest IP packet, at both ends.
     pub mtu: u32,
-    pub a_to_b: Conditions,
-    pub b_to_a: Conditions,
+    pub offloads: Offloads,
+    /// From a to b, and from b to a.
+    pub conditions: [Conditions; 2],
     pub seed: u64,
 }
 
 /// A cable in use. Its devices are gone when it is dropped.
 pub struct Cable {
     ends: [Tap; 2],
-    counters: [Arc<Counters>; 2],
+    lines: [Line; 2],
     threads: Vec<JoinHandle<Result<(), Failure>>>,
     stop: Arc<Stop>,
+}
+
+/// What a direction shares with whoever looks after the cable.
+struct Line {
+    counters: Arc<Counters>,
+    mailbox: Arc<Mailbox>,
+    tape: Arc<Tape>,
 }
 
 /// What was seen, by direction.
@@ -40,37 +52,54 @@ pub struct Statistics {
 
 impl Cable {
     /// Make both devices (down: whoever owns the nodes brings them up) and move packets.
-    pub fn connect(plan: &Plan) -> Result<Self, Failure> {
-        let ends = [Tap::make(&plan.a, plan.mtu)?, Tap::make(&plan.b, plan.mtu)?];
-        let stop = Stop::new()
-            .map(Arc::new)
-            .map_err(|errno| Failure::refused("a cable", errno, "raise ulimit -n"))?;
+    pub fn connect(plan: Plan) -> Result<Self, Failure> {
+        let ends = [
+            Tap::make(&plan.a, plan.mtu, plan.offloads)?,
+            Tap::make(&plan.b, plan.mtu, plan.offloads)?,
+        ];
+        let refused = |errno| Failure::refused("a cable", errno, "raise ulimit -n");
+        let line = || -> Result<Line, Failure> {
+            Ok(Line {
+                counters: Arc::default(),
+                mailbox: Arc::new(Mailbox::new().map_err(refused)?),
+                tape: Arc::default(),
+            })
+        };
         let mut cable = Self {
             ends,
-            counters: Default::default(),
+            lines: [line()?, line()?],
             threads: Vec::new(),
-            stop,
+            stop: Arc::new(Stop::new().map_err(refused)?),
         };
-        cable.start(0, plan.a_to_b, plan)?;
-        cable.start(1, plan.b_to_a, plan)?;
+        for (from, conditions) in plan.conditions.into_iter().enumerate() {
+            let Line {
+                counters,
+                mailbox,
+                tape,
+            } = &cable.lines[from];
+            let to = cable.ends[1 - from].handle()?;
+            let joins = plan.offloads == Offloads::SuperPackets;
+            let setup = Setup {
+                from: cable.ends[from].handle()?,
+                egress: Egress::new(to, Arc::clone(counters), Arc::clone(tape), joins),
+                mtu: plan.mtu,
+                conditions,
+                chance: Chance::new(plan.seed, from as u64),
+                counters: Arc::clone(counters),
+                mailbox: Arc::clone(mailbox),
+                stop: Arc::clone(&cable.stop),
+            };
+            cable.start(["a to b", "b to a"][from], setup)?;
+        }
         Ok(cable)
     }
 
-    /// Start the direction away from the end `from` (0: a, 1: b).
-    fn start(&mut self, from: usize, conditions: Conditions, plan: &Plan) -> Result<(), Failure> {
-        let direction = Direction {
-            from: self.ends[from].handle()?,
-            to: self.ends[1 - from].handle()?,
-            mtu: plan.mtu,
-            schedule: Schedule::new(conditions, Chance::new(plan.seed, from as u64)),
-            counters: Arc::clone(&self.counters[from]),
-            stop: Arc::clone(&self.stop),
-        };
+    fn start(&mut self, name: &str, setup: Setup) -> Result<(), Failure> {
         let stop = Arc::clone(&self.stop);
         let thread = std::thread::Builder::new()
-            .name(["a to b", "b to a"][from].to_string())
+            .name(name.to_string())
             .spawn(move || {
-                let result = direction.run();
+                let result = Direction::new(setup).run();
                 // one direction alone is no cable
                 stop.ask();
                 result
@@ -78,6 +107,25 @@ impl Cable {
             .map_err(|error| Failure::new(Kind::Failed, "a thread", error, "raise ulimit -u"))?;
         self.threads.push(thread);
         Ok(())
+    }
+
+    /// New conditions for the direction away from the end `from` (0: a, 1: b).
+    pub fn change(&self, from: usize, conditions: Conditions) {
+        self.lines[from].mailbox.put(conditions);
+    }
+
+    /// Record what arrives from now on, in a ring for each direction.
+    pub fn record(&self, limits: Limits) {
+        self.lines.iter().for_each(|line| line.tape.start(limits));
+    }
+
+    pub fn stop_recording(&self) {
+        self.lines.iter().for_each(|line| line.tape.stop());
+    }
+
+    /// Save what was recorded as pcapng.
+    pub fn save(&self, path: &Path) -> io::Result<Saved> {
+        record::save([&self.lines[0].tape, &self.lines[1].tape], path)
     }
 
     /// Becomes ready to read when the cable has ended by itself.
@@ -88,7 +136,7 @@ impl Cable {
     pub fn statistics(&mut self) -> Statistics {
         let mut read = |from: usize| Counts {
             ring_full_packets: self.ends[from].ring_full_packets().unwrap_or(0),
-            ..self.counters[from].read()
+            ..self.lines[from].counters.read()
         };
         Statistics {
             a_to_b: read(0),
@@ -96,10 +144,9 @@ impl Cable {
         }
     }
 
-    /// Stop moving packets and remove the devices; tells why it ended by itself, if it did.
-    pub fn disconnect(mut self) -> (Statistics, Result<(), Failure>) {
-        let result = self.stop_threads();
-        (self.statistics(), result)
+    /// Stop moving packets; tells why it ended by itself, if it did.
+    pub fn stop(&mut self) -> Result<(), Failure> {
+        self.stop_threads()
     }
 
     fn stop_threads(&mut self) -> Result<(), Failure> {

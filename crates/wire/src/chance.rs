@@ -36,6 +36,18 @@ impl FromStr for Probability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Loss = 1,
+    LossState = 2,
+    CopyLoss = 3,
+    Jitter = 4,
+    CopyJitter = 5,
+    JitterAngle = 6,
+    Reorder = 7,
+    Duplicate = 8,
+    Corrupt = 9,
+    CorruptBit = 10,
+    CopyCorrupt = 11,
+    CopyCorruptBit = 12,
+    CopyReorder = 13,
 }
 
 /// Draws for the packets of one direction.
@@ -54,12 +66,17 @@ impl Chance {
 
     /// Whether an event of this probability happens to the packet of this number.
     pub fn happens(&self, purpose: Purpose, number: u64, probability: Probability) -> bool {
-        // 53 bits are what an f64 holds exactly, so that 0 is never and 1 is always.
-        let draw = (self.draw(purpose, number) >> 11) as f64 / (1u64 << 53) as f64;
-        draw < probability.0
+        // most impairments are off: no draw is needed to know that nothing happens
+        probability.0 > 0.0 && self.uniform(purpose, number) < probability.0
     }
 
-    fn draw(&self, purpose: Purpose, number: u64) -> u64 {
+    /// From 0 (included) to 1 (excluded).
+    pub fn uniform(&self, purpose: Purpose, number: u64) -> f64 {
+        // 53 bits are what an f64 holds exactly, so that 0 is never and 1 is always.
+        (self.draw(purpose, number) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn draw(&self, purpose: Purpose, number: u64) -> u64 {
         mix(mix(self.seed ^ purpose as u64).wrapping_add(number.wrapping_mul(GOLDEN)))
     }
 }

@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
+use nix::errno::Errno;
+
 use crate::schedule::Drop;
 
-/// Counts since the start, in packets, and bytes of frames (Ethernet header included).
+/// Counts since the start, in packets of the wire, and bytes of frames (Ethernet header included).
 ///
-/// `received` = `delivered` + all drops but `ring_full` + `in_flight`, once the cable has ended.
+/// `received` + `duplicated` = `delivered` + all drops but `ring_full` + `in_flight`, once the cable
+/// has ended.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub received_packets: u64,
@@ -17,19 +20,34 @@ pub struct Counts {
     pub delivered_bytes: u64,
     /// The loss that was asked for.
     pub lost_packets: u64,
-    /// The queue in front of the rate was full.
+    /// The queue in front of the link was full.
     pub queue_full_packets: u64,
+    /// Dropped by CoDel.
+    pub codel_packets: u64,
+    pub blackout_packets: u64,
+    pub filtered_packets: u64,
+    /// Copies that were made.
+    pub duplicated_packets: u64,
+    /// Delivered, with a bit flipped.
+    pub corrupted_packets: u64,
+    /// Packets that skipped their delay.
+    pub overtaken_packets: u64,
     /// More was on its way than fits into memory: the link is not what was asked for.
     pub overrun_packets: u64,
     /// Longer than the MTU of the cable.
     pub too_long_packets: u64,
+    /// A super-packet that could not be cut.
+    pub malformed_packets: u64,
     /// The device at the far end did not take it (it is down).
     pub refused_packets: u64,
     /// Still on their way.
     pub in_flight_packets: u64,
     /// Dropped by the kernel before the wire saw them, as it did not read fast enough: the link is
-    /// not what was asked for.
+    /// not what was asked for. Here a super-packet counts as one.
     pub ring_full_packets: u64,
+    /// What was read and written at a time: super-packets, and packets that are none.
+    pub reads: u64,
+    pub writes: u64,
 }
 
 macro_rules! counters {
@@ -53,45 +71,80 @@ counters!(
     delivered_bytes,
     lost_packets,
     queue_full_packets,
+    codel_packets,
+    blackout_packets,
+    filtered_packets,
+    duplicated_packets,
+    corrupted_packets,
+    overtaken_packets,
     overrun_packets,
     too_long_packets,
+    malformed_packets,
     refused_packets,
     in_flight_packets,
     ring_full_packets,
+    reads,
+    writes,
 );
 
 impl Counters {
-    pub fn received(&self, bytes: u64) {
-        add(&self.received_packets, 1);
+    /// One read from the device.
+    pub fn received(&self, packets: u64, bytes: u64) {
+        add(&self.received_packets, packets);
         add(&self.received_bytes, bytes);
+        add(&self.reads, 1);
     }
 
-    pub fn delivered(&self, bytes: u64) {
-        add(&self.delivered_packets, 1);
-        add(&self.delivered_bytes, bytes);
+    /// One write to the device; what it can refuse is counted, the rest is the caller's.
+    pub fn sent(&self, result: Result<(), Errno>, packets: u64, bytes: u64) -> Result<(), Errno> {
+        match result {
+            Ok(()) => {
+                add(&self.delivered_packets, packets);
+                add(&self.delivered_bytes, bytes);
+                add(&self.writes, 1);
+            }
+            // down, out of buffers, or a frame that the kernel holds for malformed
+            Err(Errno::EIO | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINVAL) => {
+                add(&self.refused_packets, packets);
+            }
+            Err(errno) => return Err(errno),
+        }
+        Ok(())
     }
 
-    pub fn dropped(&self, reason: Drop) {
+    pub fn dropped(&self, reason: Drop, packets: u64) {
         add(
             match reason {
                 Drop::Lost => &self.lost_packets,
                 Drop::QueueFull => &self.queue_full_packets,
+                Drop::Codel => &self.codel_packets,
+                Drop::Blackout => &self.blackout_packets,
+                Drop::Filtered => &self.filtered_packets,
                 Drop::Overrun => &self.overrun_packets,
             },
-            1,
+            packets,
         );
+    }
+
+    pub fn duplicated(&self, packets: u64) {
+        add(&self.duplicated_packets, packets);
+    }
+
+    pub fn corrupted(&self) {
+        add(&self.corrupted_packets, 1);
     }
 
     pub fn too_long(&self) {
         add(&self.too_long_packets, 1);
     }
 
-    pub fn refused(&self) {
-        add(&self.refused_packets, 1);
+    pub fn malformed(&self) {
+        add(&self.malformed_packets, 1);
     }
 
-    pub fn in_flight(&self, packets: u64) {
+    pub fn in_flight(&self, packets: u64, overtaken: u64) {
         self.in_flight_packets.store(packets, Ordering::Relaxed);
+        self.overtaken_packets.store(overtaken, Ordering::Relaxed);
     }
 }
 

@@ -1,21 +1,27 @@
 //! One direction of a cable: a thread that reads at one end and writes at the other.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::eventfd::EventFd;
+use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 
+use crate::arena::{Arena, FrameId};
+use crate::chance::Chance;
 use crate::counters::Counters;
+use crate::egress::{Egress, Parcel};
 use crate::failure::{Failure, Kind};
-use crate::schedule::{Outcome, Schedule};
-use crate::tap::{LINK_HEADER_BYTES, LONGEST_FRAME_BYTES, Tap};
+use crate::packet::cut::Cut;
+use crate::packet::layout::{is_udp, link_header_bytes};
+use crate::packet::vnet::{self, Vnet};
+use crate::schedule::{Conditions, Facts, Fate, Outcome, Schedule, Unit};
+use crate::tap::{LINK_HEADER_BYTES, Tap};
 
-/// Frames that are read before the clock and what is due are looked at again.
+/// Frames that are read before what is due and what waits to be written is looked at again.
 const BATCH: usize = 64;
 
 /// Tells threads to stop, whether they are busy or waiting.
@@ -49,13 +55,65 @@ impl AsFd for Stop {
     }
 }
 
-pub struct Direction {
+/// Where new conditions are put for a direction to find.
+pub struct Mailbox {
+    conditions: Mutex<Option<Conditions>>,
+    full: AtomicBool,
+    wake: EventFd,
+}
+
+impl Mailbox {
+    pub fn new() -> Result<Self, Errno> {
+        Ok(Self {
+            conditions: Mutex::new(None),
+            full: AtomicBool::new(false),
+            wake: EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?,
+        })
+    }
+
+    pub fn put(&self, conditions: Conditions) {
+        *self.slot() = Some(conditions);
+        self.full.store(true, Ordering::Release);
+        let _ = self.wake.write(1);
+    }
+
+    fn take(&self) -> Option<Conditions> {
+        if !self.full.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        let _ = self.wake.read();
+        self.slot().take()
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Conditions>> {
+        self.conditions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a direction starts with.
+pub struct Setup {
     pub from: Tap,
-    pub to: Tap,
+    pub egress: Egress,
     pub mtu: u32,
-    pub schedule: Schedule<Box<[u8]>>,
+    pub conditions: Conditions,
+    pub chance: Chance,
     pub counters: Arc<Counters>,
+    pub mailbox: Arc<Mailbox>,
     pub stop: Arc<Stop>,
+}
+
+pub struct Direction {
+    from: Tap,
+    egress: Egress,
+    longest_frame_bytes: usize,
+    schedule: Schedule<Parcel>,
+    arena: Arena,
+    counters: Arc<Counters>,
+    mailbox: Arc<Mailbox>,
+    stop: Arc<Stop>,
+    start: Instant,
 }
 
 /// Whether there may be more to read.
@@ -66,76 +124,220 @@ enum Reading {
 }
 
 impl Direction {
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            from: setup.from,
+            egress: setup.egress,
+            longest_frame_bytes: setup.mtu as usize + LINK_HEADER_BYTES,
+            arena: Arena::new(setup.conditions.in_flight_limit_bytes),
+            schedule: Schedule::new(setup.conditions, setup.chance),
+            counters: setup.counters,
+            mailbox: setup.mailbox,
+            stop: setup.stop,
+            start: Instant::now(),
+        }
+    }
+
     /// Move packets until it is told to stop or a device vanishes.
     pub fn run(mut self) -> Result<(), Failure> {
         // The default slack of 50 us would be added to every delay.
         let _ = nix::sys::prctl::set_timerslack(1);
-        let start = Instant::now();
-        let mut buffer = vec![0u8; LONGEST_FRAME_BYTES].into_boxed_slice();
         while !self.stop.asked() {
-            let now_ns = elapsed_ns(start);
-            self.send_due(now_ns)?;
-            let reading = self.read_batch(now_ns, &mut buffer)?;
-            self.counters.in_flight(self.schedule.in_flight() as u64);
+            if let Some(conditions) = self.mailbox.take() {
+                self.arena.limit(conditions.in_flight_limit_bytes);
+                self.schedule.change(self.now_ns(), conditions);
+            }
+            let written = self.send_due();
+            let reading = match written {
+                Ok(()) => self.read_batch()?,
+                Err(errno) => return Err(vanished(self.egress.tap(), errno)),
+            };
+            let overtaken = self.schedule.overtaken();
+            self.counters
+                .in_flight(self.schedule.in_flight() as u64, overtaken);
             if reading == Reading::Drained {
-                self.wait(start)?;
+                self.wait()?;
             }
         }
         Ok(())
     }
 
-    fn send_due(&mut self, now_ns: u64) -> Result<(), Failure> {
-        while let Some((_, frame)) = self.schedule.take_due(now_ns) {
-            self.write(&frame)?;
-        }
-        Ok(())
+    fn now_ns(&self) -> u64 {
+        // 2^64 ns are 584 years
+        self.start.elapsed().as_nanos() as u64
     }
 
-    fn read_batch(&mut self, now_ns: u64, buffer: &mut [u8]) -> Result<Reading, Failure> {
+    fn send_due(&mut self) -> Result<(), Errno> {
+        let now_ns = self.now_ns();
+        while let Some((fate, parcel)) = self.schedule.take(now_ns) {
+            match fate {
+                Fate::Departs { corrupt, .. } => self.send(parcel, corrupt)?,
+                Fate::Dropped(reason) => {
+                    self.counters.dropped(reason, parcel.packets());
+                    self.arena.release(parcel.frame);
+                }
+            }
+        }
+        self.egress.flush(&mut self.arena)
+    }
+
+    /// The parcel's hold on its frame goes with it.
+    fn send(&mut self, parcel: Parcel, corrupt: Option<u64>) -> Result<(), Errno> {
+        match corrupt {
+            None => self.egress.send(&mut self.arena, parcel),
+            Some(draw) => self.egress.send_corrupted(&mut self.arena, parcel, draw),
+        }
+    }
+
+    fn read_batch(&mut self) -> Result<Reading, Failure> {
+        let mut reading = Reading::More;
         for _ in 0..BATCH {
-            let length = match self.from.read(buffer) {
-                Ok(length) => length,
-                Err(Errno::EAGAIN) => return Ok(Reading::Drained),
+            let mut surplus = [0; vnet::BYTES];
+            let (room, kept) = match self.arena.room() {
+                Some(room) => (room, true),
+                None => (&mut surplus[..], false),
+            };
+            let bytes = match self.from.read(room) {
+                Ok(bytes) => bytes,
+                Err(Errno::EAGAIN) => {
+                    reading = Reading::Drained;
+                    break;
+                }
                 Err(Errno::EINTR) => continue,
                 Err(errno) => return Err(vanished(&self.from, errno)),
             };
-            let frame = &buffer[..length];
-            self.counters.received(length as u64);
-            if length > self.mtu as usize + LINK_HEADER_BYTES {
+            let written = if kept {
+                self.take_in(bytes)
+            } else {
+                self.counters.received(1, 0);
+                self.counters.dropped(crate::schedule::Drop::Overrun, 1);
+                Ok(())
+            };
+            written.map_err(|errno| vanished(self.egress.tap(), errno))?;
+        }
+        self.egress
+            .flush(&mut self.arena)
+            .map_err(|errno| vanished(self.egress.tap(), errno))?;
+        Ok(reading)
+    }
+
+    /// What was read into the arena's room: look at it, and let the schedule decide.
+    fn take_in(&mut self, bytes: usize) -> Result<(), Errno> {
+        let Some((header, frame)) = self
+            .arena
+            .room()
+            .and_then(|room| room[..bytes].split_first_chunk::<{ vnet::BYTES }>())
+        else {
+            return Ok(());
+        };
+        let vnet = Vnet::read(header);
+        let (cut, whole) = match vnet.as_ref().map(|vnet| (vnet, vnet.super_packet)) {
+            Some((_, Some(packet))) => {
+                let cut = Cut::of(frame, packet);
+                (cut, cut.is_some())
+            }
+            Some((vnet, None)) => (Cut::of_datagram(frame, vnet), true),
+            None => (None, false),
+        };
+        let frame_bytes = frame.len();
+        let (Some(vnet), true) = (vnet, whole) else {
+            self.counters.received(1, frame_bytes as u64);
+            self.counters.malformed();
+            return Ok(());
+        };
+        let udp = match cut {
+            Some(cut) => cut.layout().transport == crate::packet::layout::Transport::Udp,
+            None => self.schedule.conditions().filter.udp && is_udp(frame),
+        };
+        let link_bytes = link_header_bytes(frame);
+        let id = self.arena.keep(bytes, vnet, cut);
+        let result = self.decide(id, cut, frame_bytes, link_bytes, udp);
+        self.arena.release(id);
+        result
+    }
+
+    fn decide(
+        &mut self,
+        id: FrameId,
+        cut: Option<Cut>,
+        frame_bytes: usize,
+        link_bytes: usize,
+        udp: bool,
+    ) -> Result<(), Errno> {
+        let packets = cut.map_or(1, |cut| cut.packets());
+        let of_wire =
+            |packet: u16| cut.map_or(frame_bytes, |cut| cut.frame_bytes(frame_bytes, packet));
+        let wire_bytes = cut.map_or(frame_bytes, |cut| {
+            frame_bytes + usize::from(packets - 1) * cut.layout().payload_at
+        });
+        self.counters
+            .received(u64::from(packets), wire_bytes as u64);
+        let now_ns = self.now_ns();
+        let facts = |bytes: usize| Facts {
+            bytes: bytes as u32,
+            packet_bytes: bytes.saturating_sub(link_bytes) as u32,
+            udp,
+        };
+        if self.schedule.conditions().unit == Unit::SuperPacket {
+            let whole = Parcel {
+                frame: id,
+                first: 0,
+                end: packets,
+            };
+            return self.offer(now_ns, facts(frame_bytes), whole);
+        }
+        for packet in 0..packets {
+            let bytes = of_wire(packet);
+            if bytes > self.longest_frame_bytes {
                 self.counters.too_long();
                 continue;
             }
-            match self.schedule.offer(now_ns, length as u64, || frame.into()) {
-                Outcome::Departs => self.write(frame)?,
-                Outcome::Held(_) => {}
-                Outcome::Dropped(reason) => self.counters.dropped(reason),
-            }
-        }
-        Ok(Reading::More)
-    }
-
-    fn write(&self, frame: &[u8]) -> Result<(), Failure> {
-        match self.to.write(frame) {
-            Ok(_) => self.counters.delivered(frame.len() as u64),
-            // down, out of buffers, or a frame that the kernel holds for malformed
-            Err(Errno::EIO | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINVAL) => {
-                self.counters.refused();
-            }
-            Err(errno) => return Err(vanished(&self.to, errno)),
+            let parcel = Parcel {
+                frame: id,
+                first: packet,
+                end: packet + 1,
+            };
+            self.offer(now_ns, facts(bytes), parcel)?;
         }
         Ok(())
     }
 
-    /// Wait for a frame, for the next departure, or to be told to stop.
-    fn wait(&self, start: Instant) -> Result<(), Failure> {
-        let timeout = self.schedule.next_departure_ns().map(|due_ns| {
-            TimeSpec::from(Duration::from_nanos(
-                due_ns.saturating_sub(elapsed_ns(start)),
-            ))
+    fn offer(&mut self, now_ns: u64, facts: Facts, parcel: Parcel) -> Result<(), Errno> {
+        let offered = self.schedule.offer(now_ns, facts, parcel);
+        self.settle(offered.first, parcel)?;
+        if let Some(copy) = offered.copy {
+            self.counters.duplicated(parcel.packets());
+            self.settle(copy, parcel)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, outcome: Outcome, parcel: Parcel) -> Result<(), Errno> {
+        match outcome {
+            Outcome::Departs(corrupt) => {
+                self.arena.hold(parcel.frame);
+                self.send(parcel, corrupt)
+            }
+            Outcome::Held => {
+                self.arena.hold(parcel.frame);
+                Ok(())
+            }
+            Outcome::Dropped(reason) => {
+                self.counters.dropped(reason, parcel.packets());
+                Ok(())
+            }
+        }
+    }
+
+    /// Wait for a frame, for the next departure, for new conditions, or to be told to stop.
+    fn wait(&self) -> Result<(), Failure> {
+        let timeout = self.schedule.next_event_ns().map(|due_ns| {
+            TimeSpec::from(Duration::from_nanos(due_ns.saturating_sub(self.now_ns())))
         });
         let mut watched = [
             PollFd::new(self.from.as_fd(), PollFlags::POLLIN),
             PollFd::new((*self.stop).as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.mailbox.wake.as_fd(), PollFlags::POLLIN),
         ];
         match ppoll(&mut watched, timeout, None) {
             Ok(_) | Err(Errno::EINTR) => {}
@@ -162,9 +364,4 @@ fn vanished(tap: &Tap, errno: Errno) -> Failure {
         why,
         "start the cable again",
     )
-}
-
-fn elapsed_ns(start: Instant) -> u64 {
-    // 2^64 ns are 584 years
-    start.elapsed().as_nanos() as u64
 }

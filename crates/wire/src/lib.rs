@@ -2,21 +2,30 @@
 //!
 //! ```text
 //!   node a                       culvert-wire                       node b
-//!   ┌─────────┐   read   ┌──────────────────────────┐   write   ┌─────────┐
-//!   │ TAP dev ├─────────>│ Schedule: which, and when ├──────────>│ TAP dev │
-//!   │         │<─────────┤ (one a direction)         │<──────────┤         │
-//!   └─────────┘   write  └──────────────────────────┘   read    └─────────┘
+//!   ┌─────────┐  read   ┌───────────────────────────────────────┐  write  ┌─────────┐
+//!   │ TAP dev ├────────>│ Cut -> Schedule: which, when -> Egress ├────────>│ TAP dev │
+//!   │         │<────────┤ (one a direction)              joins   │<────────┤         │
+//!   └─────────┘  write  └───────────────────────────────────────┘  read   └─────────┘
 //! ```
 //!
 //! The schedule is pure: it is told the time and knows no device. The cable around it moves bytes
-//! and decides nothing.
+//! and decides nothing. A frame stays where it was read (`Arena`) until the last of the packets that
+//! it stands for has left.
 
+pub mod arena;
+pub mod asked;
 pub mod cable;
 pub mod chance;
 pub mod command;
+pub mod control;
 pub mod counters;
 pub mod direction;
+pub mod egress;
 pub mod endpoint;
 pub mod failure;
+pub mod live;
+pub mod packet;
+pub mod quantity;
+pub mod record;
 pub mod schedule;
 pub mod tap;

@@ -1,12 +1,12 @@
 //! A TAP device in another network namespace: it carries Ethernet frames, each a packet of the wire.
 //!
-//! It offers no offloads (IFF_VNET_HDR is off), so the kernel cuts super-packets and fills in
-//! checksums before a frame gets here: what is read is what a wire would carry. The device is the
+//! Each frame is preceded by a header (IFF_VNET_HDR) that says what the kernel left to the device:
+//! the checksum always; cutting a super-packet only if offloads are offered. The device is the
 //! descriptor's: when that is closed, by whatever end of the process, the device is gone. While it
 //! is open it keeps its namespace alive.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{IoSlice, Read, Seek};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
@@ -17,20 +17,31 @@ use nix::sys::stat::Mode;
 
 use crate::endpoint::{DeviceName, Endpoint};
 use crate::failure::{Failure, Kind};
+use crate::packet::vnet;
 
 const TUN: &str = "/dev/net/tun";
 
 /// Ethernet header and a VLAN tag: what a frame has beyond the MTU.
 pub const LINK_HEADER_BYTES: usize = 14 + 4;
 
-/// The longest that any frame can be, so that no read is cut off.
-pub const LONGEST_FRAME_BYTES: usize = 65_535 + LINK_HEADER_BYTES;
+/// The longest that a read can be, so that none is cut off.
+pub const LONGEST_READ_BYTES: usize = vnet::BYTES + 65_535 + LINK_HEADER_BYTES;
 
 /// IPv4 needs 68 (RFC 791); the device takes up to 65535 less the header.
 pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
 
 /// Frames that the kernel keeps for us before it drops: about 4 ms of 64-byte packets at 1 Mpps.
 const RING_PACKETS: libc::c_int = 4096;
+
+/// What the kernel may leave to the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offloads {
+    /// Checksums alone: each frame is a packet of the wire. (UDP senders that let the kernel cut
+    /// their data need this offload, or are refused.)
+    Checksums,
+    /// Super-packets too: of TCP, and of UDP where the kernel can (Linux 6.2).
+    SuperPackets,
+}
 
 pub struct Tap {
     descriptor: OwnedFd,
@@ -41,10 +52,10 @@ pub struct Tap {
 
 impl Tap {
     /// Make the device, down, with the MTU.
-    pub fn make(end: &Endpoint, mtu: u32) -> Result<Self, Failure> {
+    pub fn make(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Self, Failure> {
         let end = end.clone();
         // A thread of its own enters the namespace, and leaves it by ending.
-        std::thread::spawn(move || make_here(&end, mtu))
+        std::thread::spawn(move || make_here(&end, mtu, offloads))
             .join()
             .unwrap_or_else(|_| {
                 Err(Failure::new(
@@ -56,14 +67,19 @@ impl Tap {
             })
     }
 
-    /// Read one frame; EAGAIN when there is none.
+    /// Read a header and one frame; EAGAIN when there is none.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         nix::unistd::read(&self.descriptor, buffer)
     }
 
-    /// Write one frame. EIO: the device is down.
-    pub fn write(&self, frame: &[u8]) -> Result<usize, Errno> {
-        nix::unistd::write(&self.descriptor, frame)
+    /// Write a header and one frame. EIO: the device is down.
+    pub fn write(&self, frame: &[u8]) -> Result<(), Errno> {
+        nix::unistd::write(&self.descriptor, frame).map(drop)
+    }
+
+    /// The same, from several places.
+    pub fn write_parts(&self, parts: &[IoSlice<'_>]) -> Result<(), Errno> {
+        nix::sys::uio::writev(&self.descriptor, parts).map(drop)
     }
 
     /// Frames that the kernel dropped because the wire did not read them in time.
@@ -104,7 +120,7 @@ impl AsFd for Tap {
     }
 }
 
-fn make_here(end: &Endpoint, mtu: u32) -> Result<Tap, Failure> {
+fn make_here(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Tap, Failure> {
     enter(&end.netns)?;
     let what = format!("device {} in {}", end.device.as_str(), end.netns.display());
     let descriptor = open(
@@ -121,7 +137,7 @@ fn make_here(end: &Endpoint, mtu: u32) -> Result<Tap, Failure> {
         ),
         _ => Failure::refused(TUN, errno, "see who may open it"),
     })?;
-    let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
+    let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL;
     let mut request = Request::new(&end.device);
     request.set_flags(flags as libc::c_short);
     request
@@ -135,6 +151,8 @@ fn make_here(end: &Endpoint, mtu: u32) -> Result<Tap, Failure> {
             ),
             _ => Failure::refused(&what, errno, "see dmesg"),
         })?;
+    offer(&descriptor, offloads)
+        .map_err(|errno| Failure::refused(&what, errno, "use Linux 4.11 or newer"))?;
     let socket = control_socket().map_err(|errno| Failure::refused(&what, errno, "see dmesg"))?;
     let mut set = |value: libc::c_int, call: libc::Ioctl, name: &str| {
         request.set_number(value);
@@ -165,6 +183,53 @@ fn make_here(end: &Endpoint, mtu: u32) -> Result<Tap, Failure> {
         statistics,
         device: end.device.clone(),
     })
+}
+
+/// Settle the header's format and what the kernel may leave to the device.
+fn offer(descriptor: &OwnedFd, offloads: Offloads) -> Result<(), Errno> {
+    let little_endian: libc::c_int = 1;
+    let header_bytes = vnet::BYTES as libc::c_int;
+    // SAFETY: both calls read one int.
+    unsafe {
+        let descriptor = descriptor.as_raw_fd();
+        let size = &raw const header_bytes;
+        Errno::result(libc::ioctl(
+            descriptor,
+            libc::TUNSETVNETHDRSZ as libc::Ioctl,
+            size,
+        ))?;
+        let order = &raw const little_endian;
+        Errno::result(libc::ioctl(
+            descriptor,
+            libc::TUNSETVNETLE as libc::Ioctl,
+            order,
+        ))?;
+    }
+    let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+    let sets: &[libc::c_uint] = match offloads {
+        Offloads::Checksums => &[libc::TUN_F_CSUM],
+        Offloads::SuperPackets => &[tcp | libc::TUN_F_USO4 | libc::TUN_F_USO6, tcp],
+    };
+    let offer = |set: libc::c_uint| {
+        // SAFETY: the argument is the number itself.
+        let result = unsafe {
+            libc::ioctl(
+                descriptor.as_raw_fd(),
+                libc::TUNSETOFFLOAD as libc::Ioctl,
+                libc::c_ulong::from(set),
+            )
+        };
+        Errno::result(result).map(drop)
+    };
+    // an older kernel refuses what it does not know
+    let mut done = Err(Errno::EINVAL);
+    for set in sets {
+        done = offer(*set);
+        if done.is_ok() {
+            break;
+        }
+    }
+    done
 }
 
 fn enter(netns: &Path) -> Result<(), Failure> {

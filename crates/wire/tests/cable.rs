@@ -176,7 +176,7 @@ fn the_same_seed_loses_the_same_packets() {
     let (a, b) = nodes!();
     let mut runs = Vec::new();
     for seed in ["7", "7", "8"] {
-        let wire = Wire::connect(&a, &b, &["--loss", "0.3", "--seed", seed]);
+        let wire = Wire::connect(&a, &b, &["--loss", "30%", "--seed", seed]);
         let arrived = pass(&a, &b, 500, 64);
         let (end, _) = wire.end();
         assert_eq!(end["a_to_b"]["lost_packets"], 500 - arrived.len());
@@ -190,7 +190,7 @@ fn the_same_seed_loses_the_same_packets() {
 #[test]
 fn a_delay_is_never_undercut() {
     let (a, b) = nodes!();
-    let wire = Wire::connect(&a, &b, &["--delay-ns", "50000000"]);
+    let wire = Wire::connect(&a, &b, &["--delay", "50ms"]);
     let (sender, receiver) = (a.tap("u0"), b.tap("u0"));
     for number in 0..20 {
         let start = Instant::now();
@@ -205,7 +205,7 @@ fn a_delay_is_never_undercut() {
 fn a_full_queue_drops_the_last() {
     let (a, b) = nodes!();
     // 1000 bytes a second: the second packet takes a tenth of a second
-    let options = ["--rate-bps", "8000", "--queue-packets", "2"];
+    let options = ["--rate", "8000bit/s", "--queue-packets", "2"];
     let wire = Wire::connect(&a, &b, &options);
     let (sender, receiver) = (a.tap("u0"), b.tap("u0"));
     for number in 0..10 {
@@ -235,7 +235,7 @@ fn a_device_that_is_down_refuses_and_the_cable_goes_on() {
 #[test]
 fn statistics_come_at_each_interval_and_add_up() {
     let (a, b) = nodes!();
-    let mut wire = Wire::connect(&a, &b, &["--interval-ms", "20", "--delay-ns", "5000000000"]);
+    let mut wire = Wire::connect(&a, &b, &["--interval-ms", "20", "--delay", "5s"]);
     a.tap("u0").send(1, 64);
     let line = loop {
         let line = wire.line();
@@ -279,15 +279,15 @@ fn mistakes_get_one_line_and_a_code() {
         (&regular, &end_b, &[], 2, "no absolute path"),
         ("u0", &end_b, &[], 2, "NETNS_PATH:DEVICE"),
         (&end_a, &end_b, &["--mtu", "67"], 2, "67"),
-        (&end_a, &end_b, &["--loss", "1.5"], 2, "from 0 to 1"),
+        (&end_a, &end_b, &["--loss", "150%"], 2, "from 0% to 100%"),
         (
             &end_a,
             &end_b,
-            &["--delay-ns", "99999999999999"],
+            &["--delay", "61s"],
             2,
-            "delay-ns",
+            "delay_ns: 61000000000 is not from",
         ),
-        (&end_a, &end_b, &["--rate-bps", "0"], 2, "rate-bps"),
+        (&end_a, &end_b, &["--rate", "1bit/s"], 2, "rate_bps"),
     ] {
         let output = Wire::command(first, second, options)
             .output()

@@ -269,6 +269,20 @@ impl Frames {
     }
 }
 
+/// Cargo tells tests where the program is; beside an example it is one folder up.
+fn program() -> std::path::PathBuf {
+    option_env!("CARGO_BIN_EXE_culvert-wire").map_or_else(
+        || {
+            let own = std::env::current_exe().expect("a path");
+            own.ancestors()
+                .nth(2)
+                .expect("a folder")
+                .join("culvert-wire")
+        },
+        std::path::PathBuf::from,
+    )
+}
+
 /// A running culvert-wire.
 pub struct Wire {
     pub child: Child,
@@ -277,7 +291,7 @@ pub struct Wire {
 
 impl Wire {
     pub fn command(a: &str, b: &str, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_culvert-wire"));
+        let mut command = Command::new(program());
         command.args(["cable", "--a", a, "--b", b]).args(options);
         command
             .stdin(Stdio::piped())

@@ -1,0 +1,478 @@
+//! Conditions as they are asked for, in JSON: each direction's, with units in the names.
+//!
+//! `{"rate_bps": 100000000, "delay_ns": 25000000, "loss": {"probability": 0.01}}`
+
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::chance::Probability;
+use crate::failure::{Failure, Kind};
+use crate::schedule::codel::Codel;
+use crate::schedule::conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
+use crate::schedule::jitter::Jitter;
+use crate::schedule::loss::{GilbertElliott, Loss};
+use crate::schedule::trace::Trace;
+
+/// A delay beyond this is a mistake in the unit: light needs 1.3 s to the moon.
+pub const LONGEST_DELAY_NS: u64 = 60_000_000_000;
+/// A day.
+const LONGEST_BLACKOUT_NS: u64 = 86_400_000_000_000;
+pub const RATES_BPS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
+/// A file of this size is no trace and no list of delays.
+const LONGEST_FILE_BYTES: u64 = 512 << 20;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Asked {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
+    /// A file in mahimahi's format, instead of a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    pub overhead_bytes: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codel: Option<AskedCodel>,
+    pub delay_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<AskedJitter>,
+    /// Jitter may change the order of packets.
+    pub jitter_reorders: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<AskedLoss>,
+    pub reorder: f64,
+    pub duplicate: f64,
+    pub corrupt: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blackout: Option<AskedBlackout>,
+    pub drop_udp: bool,
+    /// Bytes of the IP packet: this size and above never passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop_size_and_above: Option<u32>,
+    /// Decide about super-packets as a whole, as netem does: only to show what that is worth.
+    pub per_super_packet: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight_limit_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    Packets(u64),
+    Bytes(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AskedCodel {
+    pub target_ns: u64,
+    pub interval_ns: u64,
+}
+
+impl Default for AskedCodel {
+    fn default() -> Self {
+        let Codel {
+            target_ns,
+            interval_ns,
+        } = Codel::default();
+        Self {
+            target_ns,
+            interval_ns,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AskedJitter {
+    Uniform {
+        spread_ns: u64,
+    },
+    Normal {
+        spread_ns: u64,
+    },
+    Pareto {
+        spread_ns: u64,
+    },
+    /// A file with a number of milliseconds on each line, such as ping prints.
+    Empirical {
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedLoss {
+    Probability(f64),
+    GilbertElliott(AskedGilbertElliott),
+    /// Exactly these; packets of a direction are numbered from 0.
+    Packets(Vec<u64>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedGilbertElliott {
+    pub to_bad: f64,
+    pub to_good: f64,
+    #[serde(default)]
+    pub loss_in_good: f64,
+    #[serde(default = "certain")]
+    pub loss_in_bad: f64,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedBlackout {
+    /// From when the conditions take effect.
+    #[serde(default)]
+    pub after_ns: u64,
+    pub for_ns: u64,
+}
+
+impl Asked {
+    /// Read and check it, with the files that it names.
+    pub fn conditions(&self) -> Result<Conditions, Failure> {
+        let default = Conditions::default();
+        if self.reorder > 0.0 && self.delay_ns == 0 {
+            return Err(wrong(
+                "reorder",
+                "there is no delay that a packet could skip",
+                "add a delay",
+            ));
+        }
+        if self.codel.is_some() && self.rate_bps.is_none() && self.trace.is_none() {
+            return Err(wrong(
+                "codel",
+                "a link without a rate has no queue",
+                "add a rate or a trace",
+            ));
+        }
+        Ok(Conditions {
+            capacity: self.capacity()?,
+            overhead_bytes: self.overhead_bytes,
+            queue: self.queue()?.unwrap_or(default.queue),
+            codel: self.codel()?,
+            delay_ns: within("delay_ns", self.delay_ns, 0..=LONGEST_DELAY_NS)?,
+            jitter: self.jitter()?,
+            keep_order: !self.jitter_reorders,
+            loss: self.loss()?,
+            reorder: probability("reorder", self.reorder)?,
+            duplicate: probability("duplicate", self.duplicate)?,
+            corrupt: probability("corrupt", self.corrupt)?,
+            blackout: self.blackout()?,
+            filter: Filter {
+                udp: self.drop_udp,
+                size_and_above: self.drop_size_and_above,
+            },
+            unit: if self.per_super_packet {
+                Unit::SuperPacket
+            } else {
+                Unit::WirePacket
+            },
+            in_flight_limit_bytes: match self.in_flight_limit_bytes {
+                None => default.in_flight_limit_bytes,
+                Some(bytes) => within("in_flight_limit_bytes", bytes, 1 << 16..=1 << 40)?,
+            },
+        })
+    }
+
+    fn capacity(&self) -> Result<Capacity, Failure> {
+        match (self.rate_bps, &self.trace) {
+            (Some(_), Some(_)) => Err(wrong(
+                "rate_bps",
+                "there is a trace as well",
+                "use one of them",
+            )),
+            (None, None) => Ok(Capacity::Unlimited),
+            (Some(rate), None) => {
+                let rate = within("rate_bps", rate, RATES_BPS)?;
+                Ok(NonZeroU64::new(rate).map_or(Capacity::Unlimited, Capacity::Rate))
+            }
+            (None, Some(path)) => {
+                let what = || format!("trace {}", path.display());
+                let trace = Trace::parse(&read(path, &what())?).map_err(|why| {
+                    wrong(
+                        what(),
+                        why,
+                        "each line is a whole number of milliseconds, see mm-link(1)",
+                    )
+                })?;
+                Ok(Capacity::Trace(Arc::new(trace)))
+            }
+        }
+    }
+
+    fn queue(&self) -> Result<Option<QueueLimit>, Failure> {
+        Ok(match self.queue {
+            None => None,
+            Some(Queue::Packets(packets)) => Some(QueueLimit::Packets(within(
+                "queue.packets",
+                packets,
+                1..=1 << 32,
+            )?)),
+            Some(Queue::Bytes(bytes)) => Some(QueueLimit::Bytes(within(
+                "queue.bytes",
+                bytes,
+                1..=1 << 40,
+            )?)),
+        })
+    }
+
+    fn codel(&self) -> Result<Option<Codel>, Failure> {
+        let Some(AskedCodel {
+            target_ns,
+            interval_ns,
+        }) = self.codel
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Codel {
+            target_ns: within("codel.target_ns", target_ns, 1..=LONGEST_DELAY_NS)?,
+            interval_ns: within("codel.interval_ns", interval_ns, 1..=LONGEST_DELAY_NS)?,
+        }))
+    }
+
+    fn jitter(&self) -> Result<Option<Jitter>, Failure> {
+        let spread = |ns: u64| within("jitter.spread_ns", ns, 0..=LONGEST_DELAY_NS);
+        Ok(Some(match &self.jitter {
+            None => return Ok(None),
+            Some(AskedJitter::Uniform { spread_ns }) => Jitter::Uniform {
+                spread_ns: spread(*spread_ns)?,
+            },
+            Some(AskedJitter::Normal { spread_ns }) => Jitter::Normal {
+                spread_ns: spread(*spread_ns)?,
+            },
+            Some(AskedJitter::Pareto { spread_ns }) => Jitter::Pareto {
+                spread_ns: spread(*spread_ns)?,
+            },
+            Some(AskedJitter::Empirical { file }) => {
+                let what = format!("delays {}", file.display());
+                let values = delays(&read(file, &what)?).map_err(|why| {
+                    wrong(
+                        &what,
+                        why,
+                        "each line is a number of milliseconds from 0 to 60000",
+                    )
+                })?;
+                Jitter::Empirical(values)
+            }
+        }))
+    }
+
+    fn loss(&self) -> Result<Loss, Failure> {
+        Ok(match &self.loss {
+            None => Loss::Never,
+            Some(AskedLoss::Probability(value)) => match probability("loss", *value)? {
+                Probability::NEVER => Loss::Never,
+                probability => Loss::Independent(probability),
+            },
+            Some(AskedLoss::GilbertElliott(model)) => Loss::GilbertElliott(GilbertElliott {
+                to_bad: probability("loss.to_bad", model.to_bad)?,
+                to_good: probability("loss.to_good", model.to_good)?,
+                loss_in_good: probability("loss.loss_in_good", model.loss_in_good)?,
+                loss_in_bad: probability("loss.loss_in_bad", model.loss_in_bad)?,
+            }),
+            Some(AskedLoss::Packets(numbers)) => {
+                let mut numbers = numbers.clone();
+                numbers.sort_unstable();
+                numbers.dedup();
+                Loss::Listed(numbers.into())
+            }
+        })
+    }
+
+    fn blackout(&self) -> Result<Option<Blackout>, Failure> {
+        let Some(AskedBlackout { after_ns, for_ns }) = self.blackout else {
+            return Ok(None);
+        };
+        Ok(Some(Blackout {
+            after_ns: within("blackout.after_ns", after_ns, 0..=LONGEST_BLACKOUT_NS)?,
+            for_ns: within("blackout.for_ns", for_ns, 1..=LONGEST_BLACKOUT_NS)?,
+        }))
+    }
+}
+
+/// Nanoseconds from lines of milliseconds; the error is a reason.
+pub fn delays(text: &str) -> Result<Arc<[u64]>, String> {
+    let mut values = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let value = line
+            .parse::<f64>()
+            .ok()
+            .map(|ms| ms * 1e6)
+            .filter(|ns| (0.0..=LONGEST_DELAY_NS as f64).contains(ns))
+            .ok_or_else(|| format!("line {} is no delay", index + 1))?;
+        values.push(value.round() as u64);
+    }
+    if values.is_empty() {
+        return Err("it has no delay".to_string());
+    }
+    Ok(values.into())
+}
+
+fn read(path: &Path, what: &str) -> Result<String, Failure> {
+    let unreadable = |why: &dyn std::fmt::Display| wrong(what, why, "check the path and its mode");
+    let size = std::fs::metadata(path)
+        .map_err(|error| unreadable(&error))?
+        .len();
+    if size > LONGEST_FILE_BYTES {
+        return Err(unreadable(&"it is longer than 512 MiB"));
+    }
+    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
+}
+
+fn probability(name: &str, value: f64) -> Result<Probability, Failure> {
+    Probability::new(value).ok_or_else(|| {
+        wrong(
+            name,
+            format!("{value} is no probability"),
+            "it is a number from 0 to 1",
+        )
+    })
+}
+
+fn within(name: &str, value: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Failure> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    let why = format!("{value} is not from {} to {}", range.start(), range.end());
+    Err(wrong(name, why, "check its unit"))
+}
+
+fn wrong(
+    what: impl std::fmt::Display,
+    why: impl std::fmt::Display,
+    remedy: &'static str,
+) -> Failure {
+    Failure::new(Kind::Usage, what, why, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn asked(text: &str) -> Result<Conditions, String> {
+        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        asked.conditions().map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn nothing_asked_is_a_plain_cable() {
+        assert!(asked("{}").expect("conditions").is_plain_cable());
+    }
+
+    #[test]
+    fn everything_at_once() {
+        let conditions = asked(
+            r#"{"rate_bps": 1000000, "queue": {"bytes": 30000}, "codel": {}, "delay_ns": 1000000,
+                "jitter": {"distribution": "normal", "spread_ns": 5}, "jitter_reorders": true,
+                "loss": {"gilbert_elliott": {"to_bad": 0.1, "to_good": 0.5}}, "reorder": 0.1,
+                "duplicate": 0.2, "corrupt": 0.3, "blackout": {"for_ns": 5}, "drop_udp": true,
+                "drop_size_and_above": 1400, "per_super_packet": true, "overhead_bytes": 24}"#,
+        )
+        .expect("conditions");
+        assert_eq!(conditions.queue, QueueLimit::Bytes(30_000));
+        assert_eq!(conditions.codel, Some(Codel::default()));
+        assert_eq!(conditions.jitter, Some(Jitter::Normal { spread_ns: 5 }));
+        assert!(!conditions.keep_order);
+        assert_eq!(
+            conditions.blackout,
+            Some(Blackout {
+                after_ns: 0,
+                for_ns: 5
+            })
+        );
+        assert_eq!(conditions.filter.size_and_above, Some(1400));
+        assert_eq!(conditions.unit, Unit::SuperPacket);
+        let Loss::GilbertElliott(model) = conditions.loss else {
+            panic!("{conditions:?}")
+        };
+        assert_eq!(model.loss_in_bad.value(), 1.0);
+    }
+
+    #[test]
+    fn listed_numbers_are_sorted_and_single() {
+        let conditions = asked(r#"{"loss": {"packets": [5, 1, 5]}}"#).expect("conditions");
+        assert_eq!(conditions.loss, Loss::Listed([1, 5].as_slice().into()));
+    }
+
+    #[test]
+    fn what_is_refused_names_the_thing() {
+        for (text, words) in [
+            (r#"{"rate_bps": 0}"#, "rate_bps: 0 is not from"),
+            (r#"{"rate_bps": 10000000000000}"#, "rate_bps"),
+            (
+                r#"{"delay_ns": 60000000001}"#,
+                "delay_ns: 60000000001 is not from",
+            ),
+            (
+                r#"{"loss": {"probability": 1.5}}"#,
+                "loss: 1.5 is no probability",
+            ),
+            (
+                r#"{"loss": {"gilbert_elliott": {"to_bad": -1, "to_good": 0}}}"#,
+                "loss.to_bad",
+            ),
+            (r#"{"corrupt": -0.1}"#, "corrupt"),
+            (r#"{"reorder": 0.1}"#, "no delay that a packet could skip"),
+            (r#"{"codel": {}}"#, "has no queue"),
+            (r#"{"blackout": {"for_ns": 0}}"#, "blackout.for_ns"),
+            (r#"{"queue": {"packets": 0}}"#, "queue.packets"),
+            (r#"{"trace": "/none/x"}"#, "trace /none/x: No such file"),
+            (
+                r#"{"rate_bps": 5000, "trace": "/x"}"#,
+                "there is a trace as well",
+            ),
+            (
+                r#"{"jitter": {"distribution": "empirical", "file": "/none/x"}}"#,
+                "delays /none/x",
+            ),
+            (
+                r#"{"jitter": {"distribution": "weibull", "spread_ns": 1}}"#,
+                "unknown variant",
+            ),
+            (r#"{"los": 1}"#, "unknown field"),
+            ("5", "invalid"),
+        ] {
+            let why = asked(text).map(|_| ()).expect_err(text);
+            assert!(why.contains(words), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn delays_of_a_file() {
+        assert_eq!(
+            *delays("# ping\n0.5\n\n12\n").expect("delays"),
+            [500_000, 12_000_000]
+        );
+        for (text, words) in [
+            ("", "no delay"),
+            ("1\nx\n", "line 2"),
+            ("-1", "line 1"),
+            ("nan", "line 1"),
+        ] {
+            assert!(delays(text).expect_err(text).contains(words), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            let _ = asked(&text);
+            let _ = delays(&text);
+        }
+    }
+}

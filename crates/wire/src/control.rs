@@ -1,0 +1,186 @@
+//! What can be said to a running cable: one JSON object a line on standard input.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::asked::Asked;
+use crate::record::Limits;
+
+/// A line is no longer than this: a list of lost packets may be long, garbage may be longer.
+pub const LONGEST_LINE_BYTES: usize = 16 << 20;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// New conditions, whole: what is left out is none.
+    Set {
+        #[serde(default)]
+        direction: Which,
+        conditions: Box<Asked>,
+    },
+    /// Statistics now, and not only at the next interval.
+    Statistics {},
+    /// Record from now on what arrives; anew if it was recording.
+    Record {
+        #[serde(default = "default_ring_bytes")]
+        ring_bytes: usize,
+        #[serde(default = "default_packet_bytes")]
+        packet_bytes: usize,
+    },
+    StopRecording {},
+    /// Save what was recorded as pcapng.
+    Save {
+        path: PathBuf,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    #[default]
+    Both,
+    AToB,
+    BToA,
+}
+
+impl Which {
+    /// The ends that packets come from: 0 is a, 1 is b.
+    pub fn from_ends(self) -> &'static [usize] {
+        match self {
+            Self::Both => &[0, 1],
+            Self::AToB => &[0],
+            Self::BToA => &[1],
+        }
+    }
+}
+
+fn default_ring_bytes() -> usize {
+    64 << 20
+}
+
+fn default_packet_bytes() -> usize {
+    65_535
+}
+
+/// The most that a ring may take, for each direction.
+pub const LARGEST_RING_BYTES: usize = 4 << 30;
+
+/// The limits of a recording; the error is a reason.
+pub fn limits(ring_bytes: usize, packet_bytes: usize) -> Result<Limits, String> {
+    if !(1 << 16..=LARGEST_RING_BYTES).contains(&ring_bytes) {
+        return Err(format!(
+            "ring_bytes {ring_bytes} is not from 65536 to {LARGEST_RING_BYTES}"
+        ));
+    }
+    if packet_bytes == 0 {
+        return Err("packet_bytes 0 keeps nothing".to_string());
+    }
+    Ok(Limits {
+        ring_bytes,
+        packet_bytes,
+    })
+}
+
+/// Lines from pieces of input.
+#[derive(Debug, Default)]
+pub struct Lines {
+    pending: Vec<u8>,
+    /// What is left of a line that was too long.
+    skipping: bool,
+}
+
+impl Lines {
+    /// Take a piece; the whole lines that are now there, each a command or the reason why not.
+    pub fn feed(&mut self, piece: &[u8]) -> Vec<Result<Command, String>> {
+        let mut commands = Vec::new();
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            let (text, ends) = match part.split_last() {
+                Some((b'\n', text)) => (text, true),
+                _ => (part, false),
+            };
+            if self.pending.len() + text.len() > LONGEST_LINE_BYTES {
+                self.pending.clear();
+                self.skipping = true;
+            }
+            if !self.skipping {
+                self.pending.extend_from_slice(text);
+            }
+            if !ends {
+                continue;
+            }
+            let line = std::mem::take(&mut self.pending);
+            if std::mem::take(&mut self.skipping) {
+                commands.push(Err("the line is longer than 16 MiB".to_string()));
+            } else if !line.trim_ascii().is_empty() {
+                commands.push(serde_json::from_slice(&line).map_err(|error| error.to_string()));
+            }
+        }
+        commands
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn commands() {
+        let mut lines = Lines::default();
+        let commands = lines.feed(
+            b"{\"command\": \"set\", \"direction\": \"a_to_b\", \"conditions\": {\"delay_ns\": 5}}\n\
+              \n{\"command\": \"statistics\"}\n{\"command\":\"save\",\"path\":\"/x\"}\nnonsense\n\
+              {\"command\": \"dance\"}\n{\"command\": \"record\"}\n",
+        );
+        assert_eq!(commands.len(), 6);
+        let asked = Asked {
+            delay_ns: 5,
+            ..Asked::default()
+        };
+        let set = Command::Set {
+            direction: Which::AToB,
+            conditions: Box::new(asked),
+        };
+        assert_eq!(commands[0], Ok(set));
+        assert_eq!(commands[1], Ok(Command::Statistics {}));
+        assert_eq!(commands[2], Ok(Command::Save { path: "/x".into() }));
+        assert!(commands[3].is_err());
+        let why = commands[4].clone().expect_err("no such command");
+        assert!(why.contains("unknown variant `dance`"), "{why}");
+        assert_eq!(
+            commands[5],
+            Ok(Command::Record {
+                ring_bytes: 64 << 20,
+                packet_bytes: 65_535
+            })
+        );
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_kept() {
+        let mut lines = Lines::default();
+        for _ in 0..40 {
+            assert!(lines.feed(&vec![b'x'; 1 << 20]).is_empty());
+            assert!(lines.pending.len() <= LONGEST_LINE_BYTES);
+        }
+        let commands = lines.feed(b"\n{\"command\": \"statistics\"}\n");
+        assert!(commands[0].is_err());
+        assert_eq!(commands[1], Ok(Command::Statistics {}));
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter_and_no_bytes_panic(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n')], 0..200),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let at = at.index(bytes.len() + 1);
+            let whole = Lines::default().feed(&bytes);
+            let mut lines = Lines::default();
+            let mut parts = lines.feed(&bytes[..at]);
+            parts.extend(lines.feed(&bytes[at..]));
+            prop_assert_eq!(whole, parts);
+        }
+    }
+}

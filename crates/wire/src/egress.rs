@@ -1,0 +1,279 @@
+//! The way out: packets that leave at the same time and belong together are written together.
+//!
+//! ```text
+//!   held:     [ 1 2 3 4 5 6 7 8 ]   one super-packet, packet 4 was lost
+//!   written:  [ 1 2 3 ] [ 5 6 7 8 ]
+//! ```
+//!
+//! Packets are joined where the node's kernel would have taken them so from a network card: neighbours
+//! of one super-packet, and datagrams of one flow and size. Nothing waits to be joined.
+
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+
+use crate::arena::{Arena, FrameId};
+use crate::counters::Counters;
+use crate::packet::checksum;
+use crate::packet::cut::{Cut, LONGEST_HEADER_BYTES};
+use crate::packet::layout::link_header_bytes;
+use crate::packet::vnet::{self, Vnet};
+use crate::record::Tape;
+use crate::tap::Tap;
+
+/// What older kernels take at most (UDP_MAX_SEGMENTS).
+const MOST_JOINED: u16 = 64;
+const MOST_JOINED_BYTES: usize = 60_000;
+
+/// Packets of one frame, from `first` up to `end`; of a frame that is not cut, packet 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parcel {
+    pub frame: FrameId,
+    pub first: u16,
+    pub end: u16,
+}
+
+impl Parcel {
+    pub fn packets(&self) -> u64 {
+        u64::from(self.end - self.first)
+    }
+}
+
+pub struct Egress {
+    tap: Tap,
+    counters: Arc<Counters>,
+    tape: Arc<Tape>,
+    joins: bool,
+    /// What is to be written as one; each parcel is held.
+    parcels: Vec<Parcel>,
+    packets: u16,
+    payload_bytes: usize,
+    /// Nothing can follow a datagram that is shorter than those before it.
+    closed: bool,
+    scratch: Vec<u8>,
+}
+
+impl Egress {
+    /// `joins`: whether the device takes super-packets.
+    pub fn new(tap: Tap, counters: Arc<Counters>, tape: Arc<Tape>, joins: bool) -> Self {
+        Self {
+            tap,
+            counters,
+            tape,
+            joins,
+            parcels: Vec::new(),
+            packets: 0,
+            payload_bytes: 0,
+            closed: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// Send the parcel, maybe with those that follow until `flush`. The caller's hold on its frame
+    /// is taken over.
+    pub fn send(&mut self, arena: &mut Arena, parcel: Parcel) -> Result<(), Errno> {
+        let alone = self.parcels.len() == 1;
+        if let Some(last) = self.parcels.last_mut()
+            && last.frame == parcel.frame
+            && last.end == parcel.first
+            && (alone || self.packets < MOST_JOINED)
+        {
+            last.end = parcel.end;
+            // one hold of the parcel is enough
+            arena.release(parcel.frame);
+            self.count(arena, parcel);
+            return Ok(());
+        }
+        if !self.continues(arena, parcel) {
+            self.flush(arena)?;
+        }
+        self.parcels.push(parcel);
+        self.count(arena, parcel);
+        if !self.joins {
+            self.flush(arena)?;
+        }
+        Ok(())
+    }
+
+    /// Send the parcel with one bit of its first packet flipped; what belonged together is over.
+    pub fn send_corrupted(
+        &mut self,
+        arena: &mut Arena,
+        parcel: Parcel,
+        draw: u64,
+    ) -> Result<(), Errno> {
+        self.flush(arena)?;
+        let mut packet = std::mem::take(&mut self.scratch);
+        wire_packet(arena, parcel.frame, parcel.first, &mut packet);
+        flip_bit(&mut packet, draw);
+        self.counters.corrupted();
+        if self.tape.is_running() {
+            self.tape.record(&packet);
+        }
+        let header = Vnet::default().write();
+        let result = self
+            .tap
+            .write_parts(&[IoSlice::new(&header), IoSlice::new(&packet)]);
+        let bytes = packet.len() as u64;
+        self.scratch = packet;
+        self.counters.sent(result, 1, bytes)?;
+        let rest = Parcel {
+            first: parcel.first + 1,
+            ..parcel
+        };
+        if rest.first < rest.end {
+            return self.send(arena, rest);
+        }
+        arena.release(parcel.frame);
+        Ok(())
+    }
+
+    /// Write what has been sent and not yet written.
+    pub fn flush(&mut self, arena: &mut Arena) -> Result<(), Errno> {
+        let Some(&first) = self.parcels.first() else {
+            return Ok(());
+        };
+        if self.tape.is_running() {
+            self.record(arena);
+        }
+        let bytes = self.wire_bytes(arena);
+        let frame = arena.frame(first.frame);
+        let result = match frame.cut {
+            Some(cut) if self.parcels.len() > 1 => self.write_joined(arena, &cut, first),
+            Some(cut) if (first.first, first.end) != (0, cut.packets()) => {
+                self.write_run(arena, &cut, first)
+            }
+            _ => self.tap.write(arena.read(first.frame)),
+        };
+        for parcel in self.parcels.drain(..) {
+            arena.release(parcel.frame);
+        }
+        let packets = u64::from(std::mem::take(&mut self.packets));
+        self.payload_bytes = 0;
+        self.closed = false;
+        self.counters.sent(result, packets, bytes)
+    }
+
+    fn count(&mut self, arena: &Arena, parcel: Parcel) {
+        self.packets = self.packets.saturating_add(parcel.end - parcel.first);
+        if let Some(cut) = &arena.frame(parcel.frame).cut {
+            let payload = cut.payload(arena.bytes(parcel.frame).len(), parcel.first, parcel.end);
+            self.payload_bytes += payload.len();
+            let unit = self.unit(arena).unwrap_or(cut.segment_bytes());
+            self.closed = payload.len() % unit != 0;
+        }
+    }
+
+    /// Payload bytes of each packet that is written together with the first.
+    fn unit(&self, arena: &Arena) -> Option<usize> {
+        let first = self.parcels.first()?;
+        arena.frame(first.frame).cut.map(|cut| cut.segment_bytes())
+    }
+
+    /// Whether the parcel can be written together with what waits.
+    fn continues(&self, arena: &Arena, parcel: Parcel) -> bool {
+        let Some(first) = self.parcels.first() else {
+            return true;
+        };
+        let (Some(cut), Some(other)) =
+            (arena.frame(first.frame).cut, arena.frame(parcel.frame).cut)
+        else {
+            return false;
+        };
+        let other_frame = arena.bytes(parcel.frame);
+        let payload_bytes = other
+            .payload(other_frame.len(), parcel.first, parcel.end)
+            .len();
+        let one_short = parcel.end - parcel.first == 1 && payload_bytes <= cut.segment_bytes();
+        !self.closed
+            && (one_short || other.segment_bytes() == cut.segment_bytes())
+            && self.packets + (parcel.end - parcel.first) <= MOST_JOINED
+            && self.payload_bytes + payload_bytes <= MOST_JOINED_BYTES
+            && cut.continues(
+                arena.bytes(first.frame),
+                first.first,
+                self.packets,
+                (&other, other_frame, parcel.first),
+            )
+    }
+
+    fn write_run(&self, arena: &Arena, cut: &Cut, parcel: Parcel) -> Result<(), Errno> {
+        let frame = arena.bytes(parcel.frame);
+        let mut header = [0; LONGEST_HEADER_BYTES];
+        let (bytes, vnet) = cut.header(frame, parcel.first, parcel.end, &mut header);
+        self.tap.write_parts(&[
+            IoSlice::new(&vnet.write()),
+            IoSlice::new(&header[..bytes]),
+            IoSlice::new(&frame[cut.payload(frame.len(), parcel.first, parcel.end)]),
+        ])
+    }
+
+    fn write_joined(&mut self, arena: &Arena, cut: &Cut, first: Parcel) -> Result<(), Errno> {
+        let mut header = [0; LONGEST_HEADER_BYTES];
+        let frame = arena.bytes(first.frame);
+        let (bytes, vnet) = cut.joined_header(frame, first.first, self.payload_bytes, &mut header);
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&vnet.write());
+        self.scratch.extend_from_slice(&header[..bytes]);
+        for parcel in &self.parcels {
+            let frame = arena.bytes(parcel.frame);
+            if let Some(cut) = &arena.frame(parcel.frame).cut {
+                let payload = cut.payload(frame.len(), parcel.first, parcel.end);
+                self.scratch.extend_from_slice(&frame[payload]);
+            }
+        }
+        self.tap.write(&self.scratch)
+    }
+
+    fn wire_bytes(&self, arena: &Arena) -> u64 {
+        let of = |parcel: &Parcel| {
+            let frame_bytes = arena.bytes(parcel.frame).len();
+            arena.frame(parcel.frame).cut.map_or(frame_bytes, |cut| {
+                let packets = usize::from(parcel.end - parcel.first);
+                let payload = cut.payload(frame_bytes, parcel.first, parcel.end);
+                packets * cut.layout().payload_at + payload.len()
+            }) as u64
+        };
+        self.parcels.iter().map(of).sum()
+    }
+
+    fn record(&mut self, arena: &Arena) {
+        for parcel in &self.parcels {
+            for packet in parcel.first..parcel.end {
+                wire_packet(arena, parcel.frame, packet, &mut self.scratch);
+                self.tape.record(&self.scratch);
+            }
+        }
+    }
+}
+
+/// One packet as it is on a wire, its checksum complete.
+fn wire_packet(arena: &Arena, id: FrameId, packet: u16, out: &mut Vec<u8>) {
+    let (frame, bytes) = (arena.frame(id), arena.bytes(id));
+    match (&frame.cut, frame.vnet.checksum) {
+        (Some(cut), _) => cut.packet(bytes, packet, out),
+        (None, unfinished) => {
+            out.clear();
+            out.extend_from_slice(bytes);
+            if let Some(vnet::Unfinished { start, offset }) = unfinished {
+                checksum::complete(out, usize::from(start), usize::from(offset));
+            }
+        }
+    }
+}
+
+/// Flip the bit that the draw falls on, anywhere behind the link header: a switch drops a frame
+/// whose header is broken, and so does the node.
+fn flip_bit(packet: &mut [u8], draw: u64) {
+    let from = link_header_bytes(packet);
+    let bits = packet.len().saturating_sub(from) as u64 * 8;
+    if bits > 0 {
+        let bit = draw % bits;
+        packet[from + (bit / 8) as usize] ^= 1 << (bit % 8);
+    }
+}

@@ -1,0 +1,114 @@
+//! What one direction of a link does to packets.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use crate::chance::Probability;
+use crate::schedule::codel::Codel;
+use crate::schedule::jitter::Jitter;
+use crate::schedule::loss::Loss;
+use crate::schedule::trace::Trace;
+
+/// How fast the link takes packets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Capacity {
+    Unlimited,
+    /// Bits a second of frames (Ethernet header included, as tbf counts).
+    Rate(NonZeroU64),
+    /// As fast as a real link was when it was recorded.
+    Trace(Arc<Trace>),
+}
+
+/// How much may wait for the link; the packet that is being serialised counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueLimit {
+    Packets(u64),
+    Bytes(u64),
+}
+
+/// A time in which nothing passes, counted from when the conditions take effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blackout {
+    pub after_ns: u64,
+    pub for_ns: u64,
+}
+
+/// Packets that never pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub udp: bool,
+    /// Bytes of the IP packet, this size and above: an MTU black hole.
+    pub size_and_above: Option<u32>,
+}
+
+/// What a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A packet that a wire would carry.
+    WirePacket,
+    /// Whatever the node handed over, as netem decides: up to 64 kB live or die together. It exists
+    /// to show what that does to results.
+    SuperPacket,
+}
+
+/// What the link does to packets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conditions {
+    pub capacity: Capacity,
+    /// Bytes that each frame takes on the link beyond its own (preamble, checksum, gap: 24).
+    pub overhead_bytes: u32,
+    /// Only a link with a capacity has a queue.
+    pub queue: QueueLimit,
+    /// Queue management beside the limit.
+    pub codel: Option<Codel>,
+    pub delay_ns: u64,
+    pub jitter: Option<Jitter>,
+    /// Whether a packet waits for those before it that jitter made late.
+    pub keep_order: bool,
+    pub loss: Loss,
+    /// Probability that a packet skips the delay, and so overtakes those before it.
+    pub reorder: Probability,
+    pub duplicate: Probability,
+    /// Probability that one bit behind the Ethernet header is flipped.
+    pub corrupt: Probability,
+    pub blackout: Option<Blackout>,
+    pub filter: Filter,
+    pub unit: Unit,
+    /// Memory for packets that are on their way; beyond it they are dropped as overrun.
+    pub in_flight_limit_bytes: u64,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            capacity: Capacity::Unlimited,
+            overhead_bytes: 0,
+            queue: QueueLimit::Packets(1000),
+            codel: None,
+            delay_ns: 0,
+            jitter: None,
+            keep_order: true,
+            loss: Loss::Never,
+            reorder: Probability::NEVER,
+            duplicate: Probability::NEVER,
+            corrupt: Probability::NEVER,
+            blackout: None,
+            filter: Filter::default(),
+            unit: Unit::WirePacket,
+            in_flight_limit_bytes: 512 << 20,
+        }
+    }
+}
+
+impl Conditions {
+    /// Whether every packet departs at once and unharmed.
+    pub fn is_plain_cable(&self) -> bool {
+        self.capacity == Capacity::Unlimited
+            && self.delay_ns == 0
+            && self.jitter.is_none()
+            && self.loss == Loss::Never
+            && [self.reorder, self.duplicate, self.corrupt] == [Probability::NEVER; 3]
+            && self.blackout.is_none()
+            && self.filter == Filter::default()
+    }
+}

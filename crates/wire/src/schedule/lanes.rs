@@ -1,0 +1,143 @@
+//! Packets on their way, by time of departure.
+//!
+//! Most depart in the order in which they came, so they stand in a plain queue; only those that
+//! overtake go through a heap.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A packet on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct OnItsWay<T> {
+    pub due_ns: u64,
+    /// Keeps apart packets that are due at the same time, in the order in which they came.
+    order: u64,
+    pub bytes: u32,
+    /// A draw for the bit to be flipped.
+    pub corrupt: Option<u64>,
+    pub packet: T,
+}
+
+impl<T> OnItsWay<T> {
+    fn key(&self) -> (u64, u64) {
+        (self.due_ns, self.order)
+    }
+}
+
+impl<T> PartialEq for OnItsWay<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+impl<T> Eq for OnItsWay<T> {}
+impl<T> PartialOrd for OnItsWay<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for OnItsWay<T> {
+    /// Reversed: the heap's greatest is the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+#[derive(Debug)]
+pub struct Lanes<T> {
+    in_order: VecDeque<OnItsWay<T>>,
+    overtaking: BinaryHeap<OnItsWay<T>>,
+    order: u64,
+    bytes: u64,
+}
+
+impl<T> Lanes<T> {
+    pub fn new() -> Self {
+        Self {
+            in_order: VecDeque::new(),
+            overtaking: BinaryHeap::new(),
+            order: 0,
+            bytes: 0,
+        }
+    }
+
+    pub fn push(&mut self, due_ns: u64, bytes: u32, corrupt: Option<u64>, packet: T) {
+        let entry = OnItsWay {
+            due_ns,
+            order: self.order,
+            bytes,
+            corrupt,
+            packet,
+        };
+        self.order += 1;
+        self.bytes += u64::from(bytes);
+        if self
+            .in_order
+            .back()
+            .is_none_or(|last| last.due_ns <= due_ns)
+        {
+            self.in_order.push_back(entry);
+        } else {
+            self.overtaking.push(entry);
+        }
+    }
+
+    pub fn pop_due(&mut self, now_ns: u64) -> Option<OnItsWay<T>> {
+        if self.next_due_ns()? > now_ns {
+            return None;
+        }
+        let overtakes = match (self.in_order.front(), self.overtaking.peek()) {
+            (Some(front), Some(top)) => top.key() < front.key(),
+            (front, _) => front.is_none(),
+        };
+        let entry = if overtakes {
+            self.overtaking.pop()
+        } else {
+            self.in_order.pop_front()
+        }?;
+        self.bytes -= u64::from(entry.bytes);
+        Some(entry)
+    }
+
+    pub fn next_due_ns(&self) -> Option<u64> {
+        let front = self.in_order.front().map(|entry| entry.due_ns);
+        let top = self.overtaking.peek().map(|entry| entry.due_ns);
+        front.into_iter().chain(top).min()
+    }
+
+    pub fn len(&self) -> usize {
+        self.in_order.len() + self.overtaking.len()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn they_leave_by_time_and_then_by_arrival(dues in prop::collection::vec(0u64..20, 0..100)) {
+            let mut lanes = Lanes::new();
+            for (number, due_ns) in dues.iter().enumerate() {
+                lanes.push(*due_ns, 1, None, number);
+            }
+            let mut expected: Vec<(u64, usize)> =
+                dues.iter().enumerate().map(|(number, due_ns)| (*due_ns, number)).collect();
+            expected.sort_unstable();
+            let mut left = Vec::new();
+            for now_ns in 0..20 {
+                while let Some(entry) = lanes.pop_due(now_ns) {
+                    prop_assert!(entry.due_ns <= now_ns);
+                    left.push((entry.due_ns, entry.packet));
+                }
+                prop_assert!(lanes.next_due_ns().is_none_or(|due_ns| due_ns > now_ns));
+            }
+            prop_assert_eq!(left, expected);
+            prop_assert_eq!((lanes.len(), lanes.bytes()), (0, 0));
+        }
+    }
+}

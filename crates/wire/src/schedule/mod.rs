@@ -1,0 +1,431 @@
+//! What happens to packets on one direction of a link: pure, told the time, owning no clock.
+//!
+//! ```text
+//!   offered ──> filter ──> copied? ──> queue ──> link ──> lost? ──> delay, jitter ──> departs
+//!                 └─ dropped             └─ full, or CoDel: dropped    └─ dropped
+//! ```
+//!
+//! Loss comes behind the rate, as on a real link: a packet that is lost has taken its time on it.
+//! Whether a packet is lost, copied, corrupted, and how much jitter it gets, depends on the seed,
+//! the direction and its number alone; only the queue looks at what else is on the link.
+//! Times are nanoseconds of any clock that does not go backwards. What happened between two calls is
+//! worked out as if each event had been dealt with on time, so that being called late changes
+//! nothing but when packets are handed out.
+
+pub mod codel;
+pub mod conditions;
+mod dice;
+pub mod jitter;
+mod lanes;
+pub mod loss;
+mod serialiser;
+pub mod trace;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use crate::chance::Chance;
+use codel::{Controller, Head};
+pub use conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
+use dice::{Dice, Verdict};
+use lanes::Lanes;
+use serialiser::Serialiser;
+use trace::{Cursor, OPPORTUNITY_BYTES};
+
+/// Why a packet does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drop {
+    /// By the loss that was asked for.
+    Lost,
+    /// The queue before the link was full.
+    QueueFull,
+    /// By the queue's management.
+    Codel,
+    Blackout,
+    Filtered,
+    /// More was on its way than fits into memory: not a condition but a limit of ours.
+    Overrun,
+}
+
+/// What became of an offered packet so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It departs at once; nothing was kept. With a draw for the bit that is to be flipped, if any.
+    Departs(Option<u64>),
+    /// It was kept: `take` will hand it out, once.
+    Held,
+    Dropped(Drop),
+}
+
+/// What became of a packet and of its copy, if it was duplicated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offered {
+    pub first: Outcome,
+    pub copy: Option<Outcome>,
+}
+
+/// What the conditions look at in a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Of the frame, Ethernet header included.
+    pub bytes: u32,
+    /// Of the IP packet (or of whatever the frame carries).
+    pub packet_bytes: u32,
+    pub udp: bool,
+}
+
+/// How a packet that was held ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Departs { due_ns: u64, corrupt: Option<u64> },
+    Dropped(Drop),
+}
+
+/// A packet in front of the link.
+#[derive(Debug)]
+struct Waiting<T> {
+    arrival_ns: u64,
+    bytes: u32,
+    verdict: Verdict,
+    packet: T,
+}
+
+/// One direction of a link. `T` is whatever stands for a packet.
+#[derive(Debug)]
+pub struct Schedule<T> {
+    conditions: Conditions,
+    plain_cable: bool,
+    dice: Dice,
+    /// The number of the next packet that is offered, dropped ones included.
+    number: u64,
+    now_ns: u64,
+    /// When the conditions took effect.
+    since_ns: u64,
+    queue: VecDeque<Waiting<T>>,
+    queue_bytes: u64,
+    controller: Controller,
+    serialiser: Serialiser,
+    /// Bytes that the serialiser is at, until it is free.
+    serialising_bytes: u32,
+    cursor: Cursor,
+    /// A packet that opportunities of a trace have delivered in part, and the bytes left.
+    partly: Option<(Waiting<T>, u64)>,
+    /// What departs later may not depart before this, where order is kept.
+    last_due_ns: u64,
+    /// No packet in the queue has a delay below this.
+    delay_floor_ns: u64,
+    lanes: Lanes<T>,
+    dropped: VecDeque<(Drop, T)>,
+    overtaken: u64,
+}
+
+impl<T: Copy> Schedule<T> {
+    pub fn new(conditions: Conditions, chance: Chance) -> Self {
+        Self {
+            plain_cable: conditions.is_plain_cable(),
+            dice: Dice::new(chance, &conditions),
+            delay_floor_ns: delay_floor_ns(&conditions),
+            conditions,
+            number: 0,
+            now_ns: 0,
+            since_ns: 0,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            controller: Controller::default(),
+            serialiser: Serialiser::default(),
+            serialising_bytes: 0,
+            cursor: Cursor::default(),
+            partly: None,
+            last_due_ns: 0,
+            lanes: Lanes::new(),
+            dropped: VecDeque::new(),
+            overtaken: 0,
+        }
+    }
+
+    /// New conditions from now on. Numbers go on; what was decided about packets stays decided, and
+    /// what waits in the queue sees the new capacity.
+    pub fn change(&mut self, now_ns: u64, conditions: Conditions) {
+        self.advance(now_ns);
+        self.dice.change(&self.conditions, &conditions, self.number);
+        if self.conditions.codel != conditions.codel {
+            self.controller = Controller::default();
+        }
+        if self.conditions.capacity != conditions.capacity {
+            self.serialiser.change_rate();
+            self.cursor = Cursor::new(self.now_ns);
+            if let Some((packet, _)) = self.partly.take() {
+                self.leave(self.now_ns, packet);
+            }
+        }
+        self.delay_floor_ns = self.delay_floor_ns.min(delay_floor_ns(&conditions));
+        self.plain_cable = conditions.is_plain_cable();
+        self.since_ns = self.now_ns;
+        self.conditions = conditions;
+        self.advance(now_ns);
+    }
+
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Offer a packet. A `now_ns` before that of an earlier call counts as the earlier one.
+    pub fn offer(&mut self, now_ns: u64, facts: Facts, packet: T) -> Offered {
+        self.advance(now_ns);
+        let number = self.number;
+        self.number += 1;
+        if self.plain_cable && self.is_empty() {
+            return Offered {
+                first: Outcome::Departs(None),
+                copy: None,
+            };
+        }
+        let verdict = self.dice.verdict(&self.conditions, number);
+        let first = self.enter(facts, verdict, packet);
+        let copy = self.dice.duplicates(&self.conditions, number).then(|| {
+            let verdict = self.dice.verdict_of_copy(&self.conditions, number);
+            self.enter(facts, verdict, packet)
+        });
+        Offered { first, copy }
+    }
+
+    /// The next packet that was held and is due, or was dropped.
+    pub fn take(&mut self, now_ns: u64) -> Option<(Fate, T)> {
+        self.advance(now_ns);
+        if let Some((reason, packet)) = self.dropped.pop_front() {
+            return Some((Fate::Dropped(reason), packet));
+        }
+        let entry = self.lanes.pop_due(self.now_ns)?;
+        let fate = Fate::Departs {
+            due_ns: entry.due_ns,
+            corrupt: entry.corrupt,
+        };
+        Some((fate, entry.packet))
+    }
+
+    /// When `take` is to be called next; None if nothing is held. Maybe too early, never too late.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        if !self.dropped.is_empty() {
+            return Some(self.now_ns);
+        }
+        let link = self
+            .next_service_ns()
+            .map(|at_ns| at_ns.saturating_add(self.delay_floor_ns));
+        link.into_iter().chain(self.lanes.next_due_ns()).min()
+    }
+
+    /// Packets that are held.
+    pub fn in_flight(&self) -> usize {
+        self.waiting() + self.lanes.len() + self.dropped.len()
+    }
+
+    /// Packets that skipped their delay.
+    pub fn overtaken(&self) -> u64 {
+        self.overtaken
+    }
+
+    fn is_empty(&self) -> bool {
+        self.in_flight() == 0
+    }
+
+    fn waiting(&self) -> usize {
+        self.queue.len() + usize::from(self.partly.is_some())
+    }
+
+    fn enter(&mut self, facts: Facts, verdict: Verdict, packet: T) -> Outcome {
+        let conditions = &self.conditions;
+        let filter = conditions.filter;
+        let too_long = filter
+            .size_and_above
+            .is_some_and(|size| facts.packet_bytes >= size);
+        if too_long || (filter.udp && facts.udp) {
+            return Outcome::Dropped(Drop::Filtered);
+        }
+        if conditions.blackout.is_some_and(|blackout| {
+            let since_ns = self.now_ns - self.since_ns;
+            since_ns >= blackout.after_ns && since_ns - blackout.after_ns < blackout.for_ns
+        }) {
+            return Outcome::Dropped(Drop::Blackout);
+        }
+        let held_bytes = self.queue_bytes + self.lanes.bytes();
+        if held_bytes.saturating_add(u64::from(facts.bytes)) > conditions.in_flight_limit_bytes {
+            return Outcome::Dropped(Drop::Overrun);
+        }
+        let waiting = Waiting {
+            arrival_ns: self.now_ns,
+            bytes: facts.bytes,
+            verdict,
+            packet,
+        };
+        if conditions.capacity == Capacity::Unlimited {
+            return self.pass(waiting);
+        }
+        if self.is_full(facts.bytes) {
+            return Outcome::Dropped(Drop::QueueFull);
+        }
+        if let Capacity::Trace(trace) = &self.conditions.capacity
+            && self.waiting() == 0
+        {
+            self.cursor.skip_to(trace, self.now_ns);
+        }
+        self.queue_bytes += u64::from(facts.bytes);
+        self.queue.push_back(waiting);
+        self.advance(self.now_ns);
+        Outcome::Held
+    }
+
+    /// A link without a limit has no queue.
+    fn pass(&mut self, waiting: Waiting<T>) -> Outcome {
+        if waiting.verdict.lost {
+            return Outcome::Dropped(Drop::Lost);
+        }
+        let due_ns = self.due_ns(self.now_ns, &waiting.verdict);
+        if due_ns <= self.now_ns && self.lanes.next_due_ns().is_none_or(|next| next > due_ns) {
+            return Outcome::Departs(waiting.verdict.corrupt);
+        }
+        let corrupt = waiting.verdict.corrupt;
+        self.lanes
+            .push(due_ns, waiting.bytes, corrupt, waiting.packet);
+        Outcome::Held
+    }
+
+    /// An idle link takes any packet: the limit is on waiting, not on size.
+    fn is_full(&self, bytes: u32) -> bool {
+        let serialising = self.serialiser.free_ns() > self.now_ns;
+        let packets = self.waiting() as u64 + u64::from(serialising);
+        let on_link = if serialising {
+            self.serialising_bytes
+        } else {
+            0
+        };
+        let waiting_bytes = self.queue_bytes + u64::from(on_link);
+        packets > 0
+            && match self.conditions.queue {
+                QueueLimit::Packets(limit) => packets >= limit,
+                QueueLimit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
+            }
+    }
+
+    /// When the link deals with the next packet that waits.
+    fn next_service_ns(&self) -> Option<u64> {
+        match &self.conditions.capacity {
+            Capacity::Trace(trace) if self.waiting() > 0 => Some(self.cursor.moment_ns(trace)),
+            Capacity::Trace(_) => None,
+            Capacity::Rate(_) | Capacity::Unlimited => self
+                .queue
+                .front()
+                .map(|head| self.serialiser.free_ns().max(head.arrival_ns)),
+        }
+    }
+
+    /// Let the link do all that it does until now.
+    fn advance(&mut self, now_ns: u64) {
+        self.now_ns = self.now_ns.max(now_ns);
+        while let Some(at_ns) = self.next_service_ns().filter(|at_ns| *at_ns <= self.now_ns) {
+            match self.conditions.capacity {
+                Capacity::Trace(_) => self.use_opportunity(at_ns),
+                Capacity::Rate(_) | Capacity::Unlimited => self.serialise(at_ns),
+            }
+        }
+        if self.queue.is_empty() {
+            self.delay_floor_ns = delay_floor_ns(&self.conditions);
+        }
+    }
+
+    fn serialise(&mut self, at_ns: u64) {
+        let Some(waiting) = self.dequeue(at_ns) else {
+            return;
+        };
+        let done_ns = match self.conditions.capacity {
+            Capacity::Rate(rate_bps) => {
+                let on_link = u64::from(waiting.bytes) + u64::from(self.conditions.overhead_bytes);
+                self.serialising_bytes = waiting.bytes;
+                self.serialiser.send(at_ns, on_link, rate_bps)
+            }
+            // what waited when the limit was lifted
+            Capacity::Unlimited | Capacity::Trace(_) => self.now_ns,
+        };
+        self.leave(done_ns, waiting);
+    }
+
+    /// Deliver as many of the packets that wait as one opportunity of the trace allows.
+    fn use_opportunity(&mut self, at_ns: u64) {
+        let mut budget = OPPORTUNITY_BYTES;
+        while budget > 0 {
+            let next = self.partly.take().or_else(|| {
+                let overhead = u64::from(self.conditions.overhead_bytes);
+                self.dequeue(at_ns)
+                    .map(|waiting| (u64::from(waiting.bytes) + overhead, waiting))
+                    .map(|(bytes, waiting)| (waiting, bytes))
+            });
+            let Some((waiting, left)) = next else { break };
+            if left > budget {
+                self.partly = Some((waiting, left - budget));
+                break;
+            }
+            budget -= left;
+            self.leave(at_ns, waiting);
+        }
+        if let Capacity::Trace(trace) = &self.conditions.capacity {
+            self.cursor.step(trace);
+        }
+    }
+
+    /// The packet that is sent next; CoDel may drop some before it.
+    fn dequeue(&mut self, at_ns: u64) -> Option<Waiting<T>> {
+        let Self {
+            queue, queue_bytes, ..
+        } = self;
+        let mut pop = || {
+            let waiting = queue.pop_front()?;
+            *queue_bytes -= u64::from(waiting.bytes);
+            let head = Head {
+                sojourn_ns: at_ns.saturating_sub(waiting.arrival_ns),
+                backlog_bytes: *queue_bytes,
+            };
+            Some((head, waiting))
+        };
+        match &self.conditions.codel {
+            None => pop().map(|(_, waiting)| waiting),
+            Some(codel) => {
+                let dropped = &mut self.dropped;
+                self.controller.dequeue(codel, at_ns, pop, |waiting| {
+                    dropped.push_back((Drop::Codel, waiting.packet));
+                })
+            }
+        }
+    }
+
+    /// The packet is at the end of the link.
+    fn leave(&mut self, done_ns: u64, waiting: Waiting<T>) {
+        if waiting.verdict.lost {
+            self.dropped.push_back((Drop::Lost, waiting.packet));
+            return;
+        }
+        let due_ns = self.due_ns(done_ns, &waiting.verdict);
+        let corrupt = waiting.verdict.corrupt;
+        self.lanes
+            .push(due_ns, waiting.bytes, corrupt, waiting.packet);
+    }
+
+    fn due_ns(&mut self, done_ns: u64, verdict: &Verdict) -> u64 {
+        if verdict.overtakes {
+            self.overtaken += 1;
+            return done_ns;
+        }
+        let mut due_ns = done_ns.saturating_add(verdict.delay_ns);
+        if self.conditions.keep_order {
+            due_ns = due_ns.max(self.last_due_ns);
+            self.last_due_ns = due_ns;
+        }
+        due_ns
+    }
+}
+
+/// The least delay that these conditions give a packet.
+fn delay_floor_ns(conditions: &Conditions) -> u64 {
+    let fixed = conditions.jitter.is_none() && conditions.reorder.value() == 0.0;
+    if fixed { conditions.delay_ns } else { 0 }
+}
