@@ -22,7 +22,7 @@ NOTHING_CAPTURED: dict[str, Any] = {
     "matching": {},
     "other": {"packets": 0, "bytes": 0},
 }
-ECHOED: Answers = {"echo_once": {"answered": True, "rtt_ns": 50_000}}
+ECHOED: Answer = {"answered": True, "rtt_ns": 50_000}
 NOTHING_USED: dict[str, Any] = {"seconds": 1.0, "cpus": []}
 
 
@@ -73,7 +73,8 @@ class FakeProbe:
             "capture": NOTHING_CAPTURED,
             "accounting": NOTHING_USED,
             "echo": {},
-        } | ECHOED
+            "echo_once": ECHOED,
+        }
         answer = {**defaults, **self.answers}[task]
         return FakeTask(answer(parameters) if callable(answer) else answer)
 

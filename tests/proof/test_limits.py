@@ -5,6 +5,7 @@ import pytest
 from culvert.proof.limits import (
     Ceiling,
     Offered,
+    connection_is_not_the_limit,
     generator_is_not_the_limit,
     receiver_is_not_the_limit,
 )
@@ -46,3 +47,9 @@ def test_the_receivers_socket(arrived: int, drops: int, *, passed: bool) -> None
     assert check.passed is passed
     assert str(drops) in check.detail
     assert check.remedy
+
+
+def test_a_connection_as_fast_as_the_bare_link() -> None:
+    assert connection_is_not_the_limit(5e9, None) == []
+    assert [check.passed for check in connection_is_not_the_limit(1e9, 5e9)] == [True]
+    assert [check.passed for check in connection_is_not_the_limit(4.9e9, 5e9)] == [False]

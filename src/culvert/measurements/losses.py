@@ -26,6 +26,11 @@ class Losses:
     link: int
     unattributed: int
 
+    @property
+    def in_path(self) -> int:
+        """Lost before the receiver, without what the link itself lost."""
+        return self.qdisc + self.tunnel + self.unattributed
+
     def metrics(self) -> list[Metric]:
         """One metric a place."""
         return [

@@ -26,7 +26,7 @@ class Echo:
         self._session = session
         self._address = address
         self._task = session.b.begin("echo", bind=address, token=session.token, idle_s=idle_s)
-        self._port = int(self._task.ready()["port"])
+        self._port = self._task.port()
 
     def begin_rtt(self, *, size: int, rate_pps: float, count: int, spin_us: int = 0) -> Task:
         """Start ``count`` echo requests of ``size`` bytes each from node a."""
@@ -83,7 +83,7 @@ def rtt_under_udp(
         quiet_ms=quiet_ms,
         **session.marks,
     )
-    port = sink.ready()["port"]
+    port = sink.port()
     echo = Echo(session, to, lasting_s + SLACK_S)
     source = session.a.begin(
         "udp_source",

@@ -13,11 +13,13 @@ from pydantic import Field
 
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.integrity import intact
 from culvert.measurements.session import Session
 from culvert.measurements.tcp_flows import inner_traffic
 from culvert.probe.results import TcpSource, TcpSunk, parse
 from culvert.proof.check import Check
+from culvert.proof.limits import connection_is_not_the_limit
 from culvert.units import DurationS
 
 INTERVAL_MS = 100
@@ -50,6 +52,7 @@ class Tcp(Measurement[TcpParameters]):
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
         """Fill the tunnel for the time asked."""
         seconds = parameters.warmup_s + parameters.duration_s
+        ceiling_bps = tcp_ceiling_bps(session, parameters.congestion_control)
         sink = session.b.begin(
             "tcp_sink",
             bind=session.inner(session.lab.b),
@@ -74,7 +77,10 @@ class Tcp(Measurement[TcpParameters]):
             sunk = parse(TcpSunk, sink.result(15))
         series = _series(sent, sunk)
         return Outcome(
-            metrics=_metrics(sent, sunk, parameters.warmup_s),
+            metrics=[
+                *_metrics(sent, sunk, parameters.warmup_s),
+                *tcp_ceiling_metrics(ceiling_bps),
+            ],
             watched=[watched],
             traffic=inner_traffic(sent, sunk),
             goodput_bytes=sunk.bytes,
@@ -93,6 +99,7 @@ class Tcp(Measurement[TcpParameters]):
                     f"the kernel used {sent.congestion_control}",
                     "load the module of the congestion control that the study asks for",
                 ),
+                *connection_is_not_the_limit(goodput_bps(sunk, parameters.warmup_s), ceiling_bps),
             ],
         )
 

@@ -251,7 +251,7 @@ def _doubts(
         *[
             check
             for name, bounds in (("NDR", ndr), ("PDR", pdr))
-            for check in _limits(session, name, limit(bounds, trials, ceiling.sent_pps), ceiling)
+            for check in _limits(session, name, limit(bounds, trials, ceiling), ceiling)
         ],
         intact(sum(trial.sunk.corrupt for trial in streams.all_trials)),
     ]

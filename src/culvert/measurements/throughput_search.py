@@ -14,7 +14,7 @@ from enum import StrEnum
 from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
 from culvert.errors import ProbeError
-from culvert.proof.limits import NEAR_CEILING
+from culvert.proof.limits import Ceiling
 
 EXCEED_RATIO = 0.5
 """Share of the trials' time that may be bad at a rate that still counts as good."""
@@ -173,19 +173,19 @@ def _bounds(ratio: float, result: object) -> Bounds:
     )
 
 
-def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling_pps: float) -> Limit:
+def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling: Ceiling) -> Limit:
     """What the trials just above the interval failed of, by majority of their time.
 
-    ``ceiling_pps`` is what the generator reaches on the bare link: packets that were not offered
-    at a rate well below it were held back by the tunnel, not by the generator.
+    Packets that were not offered at a rate well below the generator's ceiling on the bare link
+    were held back by the tunnel, not by the generator.
     """
-    if bounds.upper_pps is None:
-        return Limit.GENERATOR  # all that the generator can do came through
+    if bounds.upper_pps is None:  # all that was offered came through, or the tunnel held it back
+        return Limit.GENERATOR if ceiling.near(bounds.lower_pps or 0.0) else Limit.PATH
     causes: dict[Limit, float] = dict.fromkeys(Limit, 0.0)
     for trial in trials:
         near = abs(trial.rate_pps / bounds.upper_pps - 1) < 1e-6
         if near and trial.bad_ratio > bounds.loss_ratio:
-            causes[_cause(trial, bounds.loss_ratio, ceiling_pps)] += trial.duration_s
+            causes[_cause(trial, bounds.loss_ratio, ceiling)] += trial.duration_s
     whole = sum(causes.values())
     return next(
         (
@@ -197,9 +197,9 @@ def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling_pps: float) -> 
     )
 
 
-def _cause(trial: SearchTrial, ratio: float, ceiling_pps: float) -> Limit:
+def _cause(trial: SearchTrial, ratio: float, ceiling: Ceiling) -> Limit:
     allowed = ratio * max(trial.scheduled, trial.offered)
-    if trial.lost <= allowed and trial.rate_pps >= NEAR_CEILING * ceiling_pps:
+    if trial.lost <= allowed and ceiling.near(trial.rate_pps):
         return Limit.GENERATOR
     if trial.lost > allowed >= trial.lost - trial.socket_drops:
         return Limit.RECEIVER

@@ -30,7 +30,8 @@ from culvert.units import DurationS, PerSecond
 
 INTERVAL_MS = 100
 SAMPLE_ONE_IN = 64
-RECEIVE_BUFFER_BYTES = 8 << 20
+RECEIVE_BUFFER_BYTES = 32 << 20
+"""Enough for a receiver that does not run for a tenth of a second."""
 QUIET_MS = 30
 NOTHING = Flow(0, 0)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.probe.results import EchoOnce, UdpSource, UdpSunk, parse
 from culvert.proof.traffic import Flow
 
-RECEIVE_BUFFER_BYTES = 8 << 20
+RECEIVE_BUFFER_BYTES = 32 << 20
+"""Enough for a receiver that does not run for a tenth of a second."""
 QUIET_MS = 30
 """Without a packet for so long, and two round trips more, the last one has come."""
 SLACK_S = 15
@@ -58,7 +59,7 @@ def udp_trial(
         quiet_ms=quiet_ms,
         **session.marks,
     )
-    port = sink.ready()["port"]
+    port = sink.port()
     sent = parse(
         UdpSource,
         session.a.call(
@@ -78,16 +79,19 @@ def udp_trial(
 def quiet_ms(session: Session, to: str) -> int:
     """How long silence must last before a stream to ``to`` has ended: by the path's round trip."""
     echo = session.b.begin("echo", bind=to, token=session.token, idle_s=SLACK_S)
-    answer = session.a.call(
-        "echo_once",
-        SLACK_S,
-        to=to,
-        port=echo.ready()["port"],
-        payload_size=SMALLEST - UDP_HEADERS,
-        df=False,
-        attempts=3,
-        timeout_ms=2000,
-        **session.marks,
+    answer = parse(
+        EchoOnce,
+        session.a.call(
+            "echo_once",
+            SLACK_S,
+            to=to,
+            port=echo.port(),
+            payload_size=SMALLEST - UDP_HEADERS,
+            df=False,
+            attempts=3,
+            timeout_ms=2000,
+            **session.marks,
+        ),
     )
     echo.stop()
-    return QUIET_MS + 2 * round(float(answer.get("rtt_ns") or 0) / 1e6)
+    return QUIET_MS + 2 * round((answer.rtt_ns or 0) / 1e6)

@@ -318,6 +318,7 @@ class EchoOnce(Result):
     """Result of ``echo_once``."""
 
     answered: bool
+    rtt_ns: int | None = None
 
 
 class EchoResult(Result):

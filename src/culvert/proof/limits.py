@@ -16,7 +16,7 @@ NEAR_CEILING = 0.9
 """A rate of this share of the generator's ceiling may be the generator's own."""
 LITTLE_LOSS = 0.01
 """A path that is the limit loses more than this of what it is offered, or holds the sender back."""
-SOCKET_DROPS = 0.01
+SOCKET_DROPS = 0.02
 """Share of what arrived at the receiver that its socket may drop."""
 ON_SCHEDULE = 0.98
 """Share of its schedule that a paced generator must offer."""
@@ -31,6 +31,12 @@ class Ceiling:
 
     sent_pps: float
     received_pps: float
+    by_link: bool = False
+    """True where the link's rate held the generator back: then nothing is known of its own."""
+
+    def near(self, pps: float) -> bool:
+        """Whether a rate may be the generator's own."""
+        return not self.by_link and pps >= NEAR_CEILING * self.sent_pps
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> 
     lost = offered.lost_in_path / max(offered.packets, 1)
     behind = offered.scheduled is not None and offered.packets < ON_SCHEDULE * offered.scheduled
     unpaced = offered.scheduled is None
-    limited = share >= NEAR_CEILING and lost < LITTLE_LOSS and (unpaced or behind)
+    limited = ceiling.near(offered.pps) and lost < LITTLE_LOSS and (unpaced or behind)
     return Check(
         GENERATOR,
         not limited,
@@ -75,6 +81,26 @@ def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> 
         "or at a fixed rate",
         figures,
     )
+
+
+def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -> list[Check]:
+    """Fails where a connection through the tunnel is as fast as one beside it.
+
+    Bits per second. Nothing is asked where there is no ceiling to compare with.
+    """
+    if not ceiling_bps:
+        return []
+    share = goodput_bps / ceiling_bps
+    return [
+        Check(
+            GENERATOR,
+            share < NEAR_CEILING,
+            f"{goodput_bps / 1e6:,.0f} Mbit/s, {100 * share:.0f} % of the "
+            f"{ceiling_bps / 1e6:,.0f} that one connection reaches on the bare link",
+            "the tunnel is at least as fast as the nodes' own TCP: use more streams or cores",
+            {"goodput_bps": goodput_bps, "ceiling_bps": ceiling_bps},
+        )
+    ]
 
 
 def receiver_is_not_the_limit(vpn: Vpn, arrived: int, socket_drops: int) -> Check:
