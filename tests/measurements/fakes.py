@@ -69,13 +69,13 @@ class FakeProbe:
 
     def begin(self, task: str, **parameters: Any) -> FakeTask:
         self.asked.append((task, parameters))
-        defaults: Answers = {
+        answers = {
             "capture": NOTHING_CAPTURED,
             "accounting": NOTHING_USED,
             "echo": {},
-            "echo_once": ECHOED,
+            **self.answers,
         }
-        answer = {**defaults, **self.answers}[task]
+        answer = answers[task]
         return FakeTask(answer(parameters) if callable(answer) else answer)
 
     def call(self, task: str, timeout_s: float, **parameters: Any) -> Answer:
