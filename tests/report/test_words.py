@@ -45,7 +45,9 @@ def test_one_unit_for_a_column() -> None:
     assert scale_for("bit/s", [9.6e9, 1.3e9]).name == "Gbit/s"
     assert scale_for("bit/s", [9.6e9, 20e6]).name == "Mbit/s"
     assert scale_for("us", [21.0, 96.0]).name == "µs"
-    assert scale_for("ms", [0.4]).name == "µs"
+    assert scale_for("bit/s", [6.46e9, 0.277e9]).name == "Mbit/s"
+    assert scale_for("ms", [0.0773, 27.4]).name == "ms"
+    assert scale_for("ms", [0.4]).name == scale_for("ms", [4000.0]).name == "ms"
     assert scale_for("furlongs", [3.0]).name == "furlongs"
     assert scale_for("bit/s", []).name == "bit/s"
 
@@ -62,10 +64,10 @@ def test_any_number_can_be_told(value: float, unit: str) -> None:
 
 
 def test_shares_times_and_durations() -> None:
-    assert share(0.41, 0.40, 0.43) == "41 % [40, 43]"
-    assert share(0.097, 0.094, 0.1004) == "9.7 % [9.4, 10.0]"
-    assert times(8.1, None, None) == "8.10 times"
-    assert times(8.1, 8.0, 8.6) == "8.10 times [8.00, 8.60]"
+    assert str(share(0.41, 0.40, 0.43)) == "41 % [40, 43]"
+    assert str(share(0.097, 0.094, 0.1004)) == "9.7 % [9.4, 10.0]"
+    assert str(times(8.1, None, None)) == "8.10\u00d7"
+    assert str(times(8.1, 8.0, 8.6)) == "8.10\u00d7 [8.00, 8.60]"
     assert percent(0.5) == "50 %"
     assert duration(252) == "4 min 12 s"
     assert duration(7300) == "2 h 1 min"
@@ -89,11 +91,17 @@ def test_labels_tell_only_what_differs() -> None:
     assert labels.cell("clean", "tcp", '{"duration":2.5}') == "TCP"
     told = labels.cell("clean", "udp", '{"packet_size":64,"rate":null}')
     assert told == "UDP, 64 byte packets"
-    assert everything('{"duration":2.0,"rate":null}') == "duration 2 s, rate unlimited"
+    assert everything('{"duration":2.0,"rate":null}') == "unlimited rate, for 2 s"
     assert (
-        everything('{"duration":"2s","write_size":131072}')
-        == "duration 2s, write size 131072 bytes"
+        everything('{"warmup":"500ms","duration":"2s","nodelay":false,"write_size":131072}')
+        == "TCP_NODELAY off, writes of 131072 bytes, for 2 s, after 500 ms of warm-up"
     )
+    assert (
+        everything('{"packet_size":84,"probes":2000,"protocol":"udp","rate":"1000/s"}')
+        == "over UDP, 84 byte packets, rate 1000/s, 2000 probes"
+    )
+    assert everything('{"cycles":5}') == "5 cold starts"
+    assert everything('{"x_{y":true,"z":[1],"spin":"100us"}') == "spin 100 µs, x y on, z [1]"
     assert parsed("not json") == {}
     assert parsed("[1]") == {}
     assert order('{"packet_size":64}') < order('{"packet_size":"max"}')

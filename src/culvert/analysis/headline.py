@@ -88,12 +88,16 @@ _ASKED = (
 )
 
 
-def headlines(rows: pl.DataFrame, vpns: list[str], *, seed: int = 0) -> list[Headline]:
+def headlines(
+    rows: pl.DataFrame, vpns: list[str], *, summary: pl.DataFrame | None = None, seed: int = 0
+) -> list[Headline]:
     """One headline per condition, in the order in which the rows first name it.
 
     ``vpns`` are all of the study, so that one without a number is shown without a number.
+    ``summary`` is what ``summarise`` gives for the same rows and seed, where it is at hand.
     """
-    summary = summarise(rows, seed=seed)
+    if summary is None:
+        summary = summarise(rows, seed=seed)
     observed = observations(rows)
     conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
     return [

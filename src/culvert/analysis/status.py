@@ -36,13 +36,26 @@ def counts_by_vpn(trials: pl.DataFrame) -> dict[str, StatusCounts]:
     return {vpn: status_counts(trials.filter(pl.col("vpn") == vpn)) for vpn in vpns}
 
 
+_NUMBER = r"\d+(?:[.,]\d+)*"
+
+
 def reasons(trials: pl.DataFrame) -> pl.DataFrame:
-    """Why trials do not count: vpn, status, reason, remedy, trials; the most frequent first."""
+    """Why trials do not count: vpn, status, reason, remedy, trials, wordings; most frequent first.
+
+    Reasons that differ in their numbers alone (ports, bytes) count as one: ``reason`` is the first
+    of them, ``wordings`` how many there are.
+    """
     keys = ["vpn", "status", "reason", "remedy"]
+    alike = pl.col("reason").str.replace_all(_NUMBER, "#").alias("alike")
     return (
         trials.select(pl.col(key).cast(pl.String) for key in keys)
         .filter(pl.col("status") != "ok")
-        .group_by(keys)
-        .agg(trials=pl.len().cast(pl.Int64))
+        .group_by(["vpn", "status", "remedy", alike], maintain_order=True)
+        .agg(
+            pl.col("reason").first(),
+            trials=pl.len().cast(pl.Int64),
+            wordings=pl.col("reason").n_unique().cast(pl.Int64),
+        )
+        .select(*keys, "trials", "wordings")
         .sort(["trials", *keys], descending=[True, False, False, False, False])
     )

@@ -8,7 +8,9 @@ from rich.console import Console
 
 from culvert.journal.journal import Journal
 from culvert.report import terminal
-from culvert.report.write import write_report
+from culvert.report.model import gather
+from culvert.report.run_info import RunInfo
+from culvert.report.write import write_data
 
 
 def report_on(directory: Path, out: Console, *, show: bool) -> Path:
@@ -16,8 +18,9 @@ def report_on(directory: Path, out: Console, *, show: bool) -> Path:
     with Journal.open(directory) as journal:
         run, rows, trials = journal.run(), journal.rows(), journal.trials()
         histograms, series = journal.histograms(), journal.series()
-    page = write_report(run, rows, trials, histograms, series, directory)
+    data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    page = write_data(data, directory)
     if show:
-        out.print(terminal.summary(run, rows, trials, histograms, series))
+        out.print(terminal.summary_of(data))
         out.print(f"report: {page.absolute()}", markup=False)
     return page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,53 @@ MEASUREMENTS = {
     "initiation": "Initiation",
 }
 
-_UNITS = {"duration": " s", "warmup": " s", "write_size": " bytes", "rate_pps": "/s"}
+_ORDER = (
+    "protocol",
+    "packet_size",
+    "rate",
+    "streams",
+    "congestion_control",
+    "nodelay",
+    "write_size",
+    "probes",
+    "cycles",
+    "duration",
+    "warmup",
+)
+"""What is told first; the rest follows by name."""
+
+_WORDS: dict[str, str] = {
+    "protocol": "over {}",
+    "packet_size": "{} byte packets",
+    "rate": "rate {}",
+    "rate_pps": "rate {}/s",
+    "congestion_control": "congestion control {}",
+    "nodelay": "TCP_NODELAY {}",
+    "write_size": "writes of {} bytes",
+    "probes": "{} probes",
+    "cycles": "{} cold starts",
+    "streams": "{} streams",
+    "duration": "for {}",
+    "warmup": "after {} of warm-up",
+}
+"""How a parameter reads; one that is not here is told as name and value."""
+
+_SPECIAL: dict[tuple[str, object], str] = {
+    ("packet_size", "max"): "largest packets",
+    ("rate", None): "unlimited rate",
+    ("rate", "max"): "unlimited rate",
+    ("protocol", "udp"): "over UDP",
+    ("protocol", "icmp"): "over ICMP",
+    ("protocol", "tcp"): "over TCP",
+    ("cycles", 1): "one cold start",
+    ("streams", 1): "one stream",
+}
+
+_SECONDS = frozenset({"duration", "warmup"})
+"""Bare numbers of these are seconds."""
+
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Zµ%]+(?:/s)?)")
+
 _ALWAYS = {"udp": ("packet_size",)}
 
 
@@ -61,9 +108,11 @@ def parsed(parameters: str | None) -> dict[str, Any]:
 
 
 def everything(parameters: str) -> str:
-    """All parameters in one line."""
-    told = [_one(key, value) for key, value in parsed(parameters).items()]
-    return ", ".join(told)
+    """All parameters in one line: ``over UDP, 84 byte packets, 2000 probes``."""
+    values = parsed(parameters)
+    rank = {key: index for index, key in enumerate(_ORDER)}
+    keys = sorted(values, key=lambda key: (rank.get(key, len(rank)), key))
+    return ", ".join(_one(key, values[key]) for key in keys)
 
 
 def order(parameters: str) -> tuple[float, str]:
@@ -86,17 +135,20 @@ def _telling(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str,
 
 
 def _one(key: str, value: object) -> str:
-    if key == "packet_size":
-        return "largest packets" if value == "max" else f"{value} byte packets"
-    name = key.replace("_", " ")
+    if not isinstance(value, list | dict) and (key, value) in _SPECIAL:
+        return _SPECIAL[key, value]
+    words = _WORDS.get(key, f"{key.replace('_', ' ').replace('{', '').replace('}', '')} {{}}")
+    return words.format(_value(key, value))
+
+
+def _value(key: str, value: object) -> str:
     if value is None:
-        return f"{name} unlimited" if key == "rate" else f"{name} not set"
+        return "not set"
     if isinstance(value, bool):
-        return name if value else f"no {name}"
+        return "on" if value else "off"
     if isinstance(value, int | float):
-        return (
-            f"{name} {value:g}{_UNITS.get(key, '')}"
-            if abs(value) < 1e5
-            else (f"{name} {value:.0f}{_UNITS.get(key, '')}")
-        )
-    return f"{name} {value}"  # a text has its unit within
+        number = f"{value:g}" if abs(value) < 1e5 else f"{value:.0f}"
+        return f"{number} s" if key in _SECONDS else number
+    # A text has its unit within: a space between, as in all other places.
+    found = _QUANTITY.fullmatch(str(value))
+    return f"{found[1]} {found[2].replace('us', 'µs')}" if found else str(value)

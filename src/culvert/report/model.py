@@ -103,7 +103,8 @@ def gather(
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     seed = run.seed or 0
-    found = headlines(rows, vpns, seed=seed)
+    summary = summarise(rows, seed=seed)
+    found = headlines(rows, vpns, summary=summary, seed=seed)
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -113,7 +114,7 @@ def gather(
         histograms=typed(histograms, HISTOGRAMS_SCHEMA),
         series=series,
         observed=observations(rows),
-        summary=summarise(rows, seed=seed),
+        summary=summary,
         headlines=found,
         counts=status_counts(trials),
         counts_by_vpn=counts_by_vpn(trials),

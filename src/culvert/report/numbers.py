@@ -13,7 +13,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
-    "ms": ((1e3, "s"), (1.0, "ms"), (1e-3, "µs")),
+    "ms": ((1.0, "ms"),),  # initiation: 0.08 beside 27 reads better than two units
     "s": ((1.0, "s"), (1e-3, "ms")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "1": ((0.01, "%"),),
@@ -29,31 +29,45 @@ class Scale:
     digits: int = 3
 
     def number(self, value: float, low: float | None = None, high: float | None = None) -> str:
-        """The value without its unit."""
-        value, decimals = value / self.factor, self._decimals(value, low, high)
-        return grouped(value, decimals)
+        """The value without its unit, with no more digits than its interval bears."""
+        places = self._places(value, low, high)
+        return rounded(value / self.factor, places, significant=2)
+
+    def ends(self, value: float, low: float | None, high: float | None) -> str:
+        """``[405, 420]``; empty where there is no interval."""
+        if low is None or high is None:
+            return ""
+        places = self._places(value, low, high)
+        told = [rounded(end / self.factor, places, significant=1) for end in (low, high)]
+        return f"[{told[0]}, {told[1]}]"
 
     def with_interval(self, value: float, low: float | None, high: float | None) -> str:
         """``412 [405, 420]``, or ``412`` where there is no interval."""
-        number = self.number(value, low, high)
-        if low is None or high is None:
-            return number
-        decimals = self._decimals(value, low, high)
-        ends = [grouped(end / self.factor, decimals) for end in (low, high)]
-        return f"{number} [{ends[0]}, {ends[1]}]"
+        return f"{self.number(value, low, high)} {self.ends(value, low, high)}".rstrip()
 
     def text(self, value: float, low: float | None = None, high: float | None = None) -> str:
         """The value and its unit."""
         return f"{self.number(value, low, high)} {self.name}"
 
-    def _decimals(self, value: float, low: float | None, high: float | None) -> int:
-        """``digits`` significant digits; one more where the interval is narrow."""
-        narrow = low is not None and high is not None and 0 < high - low < 0.02 * abs(value)
-        return decimals_for(value / self.factor, self.digits + narrow)
+    def told(self, value: float, low: float | None, high: float | None) -> str:
+        """Value, unit and interval: ``412 Mbit/s [405, 420]``."""
+        return f"{self.text(value, low, high)} {self.ends(value, low, high)}".rstrip()
+
+    def _places(self, value: float, low: float | None, high: float | None) -> int:
+        """Decimal places: ``digits`` significant ones of the value (one more where the interval is
+        narrow), but never more than two significant ones of the interval's width. Negative: tens.
+        """
+        value /= self.factor
+        if low is None or high is None or not math.isfinite(high - low) or high <= low:
+            return decimals_for(value, self.digits)
+        width = (high - low) / self.factor
+        narrow = width < 0.02 * abs(value)
+        return min(decimals_for(value, self.digits + narrow), 1 - _magnitude(width))
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
-    """One unit for all values of a column: that of the greatest, unless the least would vanish."""
+    """One unit for all values of a column: that of the greatest, but the next smaller one where
+    the least would be below one and the greatest keeps to five figures."""
     known = _SCALES.get(unit)
     if known is None:
         return Scale(1.0, unit)
@@ -61,8 +75,10 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     if not sizes:
         return Scale(*known[-1])
     fitting = [step for step in known if step[0] <= max(sizes)] or [known[-1]]
-    if len(fitting) > 1 and min(sizes) < fitting[0][0] / 10:
-        return Scale(*fitting[1])
+    if len(fitting) > 1:
+        vanishes, readable = min(sizes) < fitting[0][0] / 10, max(sizes) < 1e5 * fitting[1][0]
+        if vanishes or (min(sizes) < fitting[0][0] and readable):
+            return Scale(*fitting[1])
     return Scale(*fitting[0])
 
 
@@ -70,7 +86,14 @@ def decimals_for(value: float, significant: int) -> int:
     """Decimal places that show so many significant digits; none for numbers that need none."""
     if value == 0 or not math.isfinite(value):
         return 0
-    return min(6, max(0, significant - 1 - math.floor(math.log10(abs(value)))))
+    return min(6, max(0, significant - 1 - _magnitude(value)))
+
+
+def rounded(value: float, places: int, *, significant: int) -> str:
+    """Rounded to ``places`` (negative: to tens), but to no fewer significant digits than asked."""
+    if value and math.isfinite(value):
+        places = min(6, max(places, significant - 1 - _magnitude(value)))
+    return grouped(round(value, places), max(0, places))
 
 
 def grouped(value: float, decimals: int) -> str:
@@ -78,6 +101,11 @@ def grouped(value: float, decimals: int) -> str:
     text = f"{abs(value):,.{decimals}f}".replace(",", THIN)
     zero = not any(digit in text for digit in "123456789")
     return f"\u2212{text}" if value < 0 and not zero else text
+
+
+def _magnitude(value: float) -> int:
+    """The power of ten of the first significant digit."""
+    return math.floor(math.log10(abs(value)))
 
 
 PERCENT = Scale(0.01, "%", digits=2)

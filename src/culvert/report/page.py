@@ -21,15 +21,13 @@ from markupsafe import Markup
 
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
+from culvert.report.headline_view import headline_views
+from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
-from culvert.report.view import (
-    facts,
-    headline_views,
-    leaf,
-    reproduce,
-    trial_views,
-    trust,
-)
+from culvert.report.trial_views import trial_list
+from culvert.report.trust import limits, trust
+from culvert.report.underlay import underlay_views, vpn_views
+from culvert.report.view import facts, reproduce
 
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The version that Altair writes specifications for."""
@@ -74,7 +72,10 @@ def render(data: Data, sections: Sequence[Section]) -> str:
                 for place, panel in zip(_panels(figure), figure.panels, strict=True)
             },
         },
-        trials=trial_views(data),
+        listed=trial_list(data),
+        limits=limits(data),
+        underlay=underlay_views(data),
+        vpns=vpn_views(data),
         style=Markup(_template("report.css")),  # noqa: S704  our own file
         vega=vega,
         script=script,

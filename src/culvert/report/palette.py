@@ -44,6 +44,14 @@ COST = {
     "probe": "#d0a24c",
 }
 
+MODES = {
+    "user": "#8f9be8",
+    "system": "#b0602f",
+    "softirq": "#2a9d9a",
+    "hard interrupts": "#7a7f88",
+}
+"""CPU time by mode."""
+
 
 def colours(vpns: Sequence[str]) -> dict[str, str]:
     """A colour for each VPN: the family's hue; further variants of a family darker or lighter."""

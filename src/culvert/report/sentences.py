@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from culvert.analysis.headline import Answer, Headline, Question, Winner
+from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
 from culvert.report.numbers import PERCENT, Scale, scale_for
 
 SUPERLATIVES = {
@@ -15,6 +17,9 @@ SUPERLATIVES = {
     "up": "Quickest to connect",
 }
 """The questions that name a winner, in the order in which they are told."""
+
+NO_DIFFERENCE = "no difference shown"
+_PLAIN = Scale(1.0, "")
 
 
 def verdict(headline: Headline, vpn: str) -> str:
@@ -42,16 +47,54 @@ def standing(winner: Winner) -> str:
     return "; ".join(parts)
 
 
-def share(ratio: float, low: float | None, high: float | None) -> str:
+@dataclass(frozen=True)
+class Told:
+    """A figure in words: the number with its unit, and the interval (empty where there is none)."""
+
+    main: str
+    interval: str
+
+    def __str__(self) -> str:
+        return f"{self.main} {self.interval}".rstrip()
+
+
+_UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[mµn]?s|s/GB|%)(?:\W|$))")
+
+
+def kept_together(text: str) -> str:
+    """No line breaks between a number and its unit."""
+    return _UNIT.sub("\u00a0", text)
+
+
+def share(ratio: float, low: float | None, high: float | None) -> Told:
     """``41 % [40, 43]``."""
-    number, bracket, ends = PERCENT.with_interval(ratio, low, high).partition(" [")
-    return f"{number} %{bracket}{ends}"
+    return Told(PERCENT.text(ratio, low, high), PERCENT.ends(ratio, low, high))
 
 
-def times(ratio: float, low: float | None, high: float | None) -> str:
-    """``8.1 times [8.0, 8.6]``."""
-    number, bracket, ends = Scale(1.0, "").with_interval(ratio, low, high).partition(" [")
-    return f"{number} times{bracket}{ends}"
+def times(ratio: float, low: float | None, high: float | None) -> Told:
+    """Eight point one times, as ``8.1 [8.0, 8.6]`` with the sign of multiplication."""
+    return Told(f"{_PLAIN.number(ratio, low, high)}\u00d7", _PLAIN.ends(ratio, low, high))
+
+
+def difference(unit: str, effect: Estimate) -> Told:
+    """``+75 µs [73, 78]``; where the interval holds 0, that no difference is shown, and its ends.
+
+    Such a difference is smaller than what the trials scatter by: its digits, and even its sign,
+    would be taken for a result.
+    """
+    value, low, high = effect.value, effect.low, effect.high
+    if shows_none(effect) and low is not None and high is not None:
+        scale = scale_for(unit, [max(abs(low), abs(high))])
+        ends = scale.ends(value, low, high)
+        return Told(NO_DIFFERENCE, f"{ends} {scale.name}")
+    scale = scale_for(unit, [value])
+    sign = "+" if value > 0 else ""
+    return Told(sign + scale.text(value, low, high), scale.ends(value, low, high))
+
+
+def shows_none(effect: Estimate) -> bool:
+    """True if there is an interval and it holds "no effect"."""
+    return effect.low is not None and not effect.distinguishable
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -59,12 +102,6 @@ def joined(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def signed(scale: Scale, value: float, low: float | None, high: float | None) -> str:
-    """A difference with its sign: ``+75 [73, 78] µs``."""
-    sign = "+" if value > 0 else ""
-    return f"{sign}{scale.with_interval(value, low, high)} {scale.name}"
 
 
 def question_scale(headline: Headline, question: Question) -> Scale:
@@ -81,20 +118,19 @@ def _part(question: Question, answer: Answer) -> str | None:
     absolute, relative = answer.absolute, answer.relative
     scale = scale_for(question.unit, [absolute.value])
     if question.key == "tcp":
-        text = f"carries {scale.text(absolute.value, absolute.low, absolute.high)} of TCP"
+        text = f"carries {scale.told(absolute.value, absolute.low, absolute.high)} of TCP"
         if relative:
             told = share(relative.value, relative.low, relative.high)
             text += f", {told} of what the same link carries without a VPN"
         return text
     if question.key == "rtt" and relative:
-        micro = scale_for(question.unit, [relative.value])
-        told = signed(micro, relative.value, relative.low, relative.high)
-        if not relative.distinguishable and relative.low is not None:
-            return f"adds no latency that can be told ({told})"
+        told = difference(question.unit, relative)
+        if shows_none(relative):
+            return f"shows no difference in the median round trip {told.interval}"
         return f"changes the median round trip by {told}"
     if question.key == "cpu" and relative:
         told = times(relative.value, relative.low, relative.high)
         return f"takes {told} the CPU per gigabyte"
     if question.key == "up":
-        return f"is up in {scale.text(absolute.value, absolute.low, absolute.high)}"
+        return f"is up in {scale.told(absolute.value, absolute.low, absolute.high)}"
     return None

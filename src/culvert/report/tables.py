@@ -12,9 +12,24 @@ from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.status import reasons
 from culvert.report.model import Data
 
+_FORMULA = r"^[=+\-@\t\r]"
+"""What a spreadsheet takes for a formula, were it not for the apostrophe (OWASP, CSV injection)."""
+
 
 def tables(data: Data) -> dict[str, pl.DataFrame]:
-    """By file name."""
+    """By file name, ready to be written as CSV."""
+    return {name: harmless(table) for name, table in _tables(data).items()}
+
+
+def harmless(table: pl.DataFrame) -> pl.DataFrame:
+    """Texts that a spreadsheet would run get an apostrophe before them; numbers stay numbers."""
+    text = pl.col(pl.String)
+    return table.with_columns(
+        pl.when(text.str.contains(_FORMULA)).then("'" + text).otherwise(text).name.keep()
+    )
+
+
+def _tables(data: Data) -> dict[str, pl.DataFrame]:
     seed = data.run.seed or 0
     latency = data.trials.filter(pl.col("measurement") == "rtt")
     return {

@@ -14,7 +14,7 @@ from altair.vegalite.v6.schema import SCHEMA_URL
 from culvert.errors import UsageError
 from culvert.report.charts import sections
 from culvert.report.charts.common import LIGHT
-from culvert.report.model import Figure, gather
+from culvert.report.model import Data, Figure, gather
 from culvert.report.page import render
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
@@ -35,7 +35,11 @@ def write_report(
     ``run`` and the frames are what the journal gives. Returns the path of report.html. Raises
     UsageError where ``out_dir`` cannot be written, JournalError for a damaged histogram.
     """
-    data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    return write_data(gather(RunInfo.from_journal(run), rows, trials, histograms, series), out_dir)
+
+
+def write_data(data: Data, out_dir: Path) -> Path:
+    """The same for a run that has been analysed."""
     try:
         (out_dir / "tables").mkdir(parents=True, exist_ok=True)
         (out_dir / "figures").mkdir(exist_ok=True)

@@ -77,28 +77,34 @@ def vpn_axis(data: Data) -> alt.Y:
         title=None,
         sort=data.vpns,
         scale=alt.Scale(domain=data.vpns, paddingInner=0.44, paddingOuter=0.2),
-        axis=alt.Axis(labelLimit=190),
+        axis=alt.Axis(labelLimit=215),
     )
 
 
-def vpn_colour(data: Data, *, legend: bool = False) -> alt.Color:
-    """The fixed colour of each VPN."""
+def vpn_colour(data: Data, *, legend: Sequence[str] = ()) -> alt.Color:
+    """The fixed colour of each VPN; ``legend`` are those that a legend names."""
     return alt.Color(
         "vpn:N",
         scale=alt.Scale(
             domain=data.vpns,
             range=[data.colours[vpn] for vpn in data.vpns],
         ),
-        legend=alt.Legend(title=None, columns=2, symbolOpacity=1) if legend else None,
+        legend=_legend(data, legend),
     )
 
 
-def vpn_shape(data: Data, *, legend: bool = False) -> alt.Shape:
-    """A shape for each VPN, for readers who cannot rely on colour."""
+def _legend(data: Data, named: Sequence[str]) -> alt.Legend | None:
+    """The VPNs named, in the order of all charts."""
+    shown = [vpn for vpn in data.vpns if vpn in named]
+    return alt.Legend(title=None, columns=2, symbolOpacity=1, values=shown) if shown else None
+
+
+def vpn_shape(data: Data, *, legend: Sequence[str] = ()) -> alt.Shape:
+    """A shape for each VPN, for readers who cannot rely on colour; ``legend`` as above."""
     return alt.Shape(
         "vpn:N",
         scale=alt.Scale(domain=data.vpns, range=[data.shapes[vpn] for vpn in data.vpns]),
-        legend=alt.Legend(title=None, columns=2, symbolOpacity=1) if legend else None,
+        legend=_legend(data, legend),
     )
 
 

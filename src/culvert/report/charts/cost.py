@@ -98,23 +98,24 @@ def _panel(
         scale=alt.Scale(type="log", nice=False, padding=26),
         axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
+    present = [record["vpn"] for record in medians]
     base = alt.Chart(source(medians))
     panel = layered(
         [
             alt.Chart(source(dots))
             .mark_point(filled=True, size=16, opacity=0.45)
-            .encode(x=x, y=y, color=vpn_colour(data, legend=True)),
+            .encode(x=x, y=y, color=vpn_colour(data, legend=present)),
             base.transform_filter("isValid(datum.x_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data, legend=True)),
+            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data, legend=present)),
             base.transform_filter("isValid(datum.y_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data, legend=True)),
+            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data, legend=present)),
             base.mark_point(filled=True, size=110, opacity=1).encode(
                 x=x,
                 y=y,
-                color=vpn_colour(data, legend=True),
-                shape=vpn_shape(data, legend=True),
+                color=vpn_colour(data, legend=present),
+                shape=vpn_shape(data, legend=present),
                 tooltip=[
                     alt.Tooltip("vpn:N", title="VPN"),
                     alt.Tooltip("goodput:N", title="goodput [95 %]"),

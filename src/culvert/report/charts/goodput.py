@@ -6,7 +6,8 @@ import polars as pl
 
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import bars_with_trials
-from culvert.report.labels import everything, order, slug
+from culvert.report.charts.cpu_modes import cpu_columns, cpu_panel
+from culvert.report.labels import everything, order, parsed, slug
 from culvert.report.model import Data, Figure, Table
 from culvert.report.numbers import Scale, scale_for
 
@@ -27,8 +28,8 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             pl.col("condition") == condition, pl.col("parameters") == parameters
         )
 
-    goodput, cpu = cell(data.summary, "goodput_bps"), cell(data.summary, "cpu_percent")
-    scale, plain = scale_for("bit/s", goodput["median"].to_list()), Scale(1.0, "%")
+    goodput = cell(data.summary, "goodput_bps")
+    scale = scale_for("bit/s", goodput["median"].to_list())
     name = data.labels.cell(condition, measurement, parameters)
     panels = [
         bars_with_trials(
@@ -40,21 +41,12 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"{scale.name}, more is better",
         )
     ]
-    if not cpu.is_empty():
-        panels.append(
-            bars_with_trials(
-                data,
-                cpu,
-                cell(data.observed, "cpu_percent"),
-                plain,
-                "CPU meanwhile",
-                "% of one core, summed over all cores; less is better",
-            )
-        )
+    cpu, columns = cpu_panel(data, cell), cpu_columns(data, cell)
+    if cpu is not None:
+        panels.append(cpu)
     rows = []
     for vpn in data.vpns:
         told = goodput.filter(pl.col("vpn") == vpn)
-        used = cpu.filter(pl.col("vpn") == vpn)
         rows.append(
             (
                 vpn,
@@ -62,11 +54,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
                 _text(told, "mean", scale),
                 _text(told, "sd", scale),
                 f"{100 * told['cv'][0]:.1f} %" if len(told) and told["cv"][0] else "\u2013",
-                _with_interval(used, plain),
-                *(
-                    _text(cell(data.summary, metric).filter(pl.col("vpn") == vpn), "median", plain)
-                    for metric in _MODES
-                ),
+                *columns.rows[vpn],
                 str(told["n"][0]) if len(told) else "0",
             )
         )
@@ -77,13 +65,10 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"mean, {scale.name}",
             f"sd, {scale.name}",
             "cv",
-            "CPU, median [95 %], %",
-            "user, %",
-            "system, %",
-            "softirq, %",
+            *columns.names,
             "trials",
         ),
-        "lrrrrrrrrr",
+        "l" + "r" * (5 + len(columns.names)),
         tuple(rows),
     )
     heights = "; ".join(
@@ -93,17 +78,35 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
     return Figure(
         name=slug(f"goodput {condition} {name}"),
         title=f"{name}: goodput and CPU",
-        caption=(
-            "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
-            f"(top) to the last (bottom). Parameters: {everything(parameters)}."
-        ),
+        caption=_caption(data, measurement, parameters, cpu_shown=cpu is not None),
         alt_text=f"Bar chart of median goodput: {heights}.",
         panels=tuple(panels),
         table=table,
     )
 
 
-_MODES = ("cpu_user_percent", "cpu_system_percent", "cpu_softirq_percent")
+def _caption(data: Data, measurement: str, parameters: str, *, cpu_shown: bool) -> str:
+    parts = [
+        "Goodput: bars are medians, whiskers 95 % intervals, rings single trials from the first "
+        "block (top) to the last (bottom)."
+    ]
+    if cpu_shown:
+        parts.append(
+            "CPU: bars are means over the trials, because parts add up and medians do not; rings "
+            "are the trials' totals."
+        )
+        if data.run.lab == "netns":
+            parts.append(
+                "Both nodes share one kernel, so this is the whole machine: both ends of the "
+                "tunnel, the measuring programs and whatever else ran."
+            )
+    if measurement == "udp" and parsed(parameters).get("rate") is None:
+        parts.append(
+            "The sender offers as many packets as it can and competes with the VPN for the "
+            "node's CPU: goodput under such a flood is a floor, not the most the VPN can carry."
+        )
+    parts.append(f"Parameters: {everything(parameters)}.")
+    return " ".join(parts)
 
 
 def _with_interval(row: pl.DataFrame, scale: Scale) -> str:

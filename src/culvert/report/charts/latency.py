@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import altair as alt
 import numpy as np
 import polars as pl
@@ -16,6 +18,8 @@ from culvert.report.numbers import Scale, scale_for
 HISTOGRAM = "rtt_ns"
 HEIGHT_PX = 340
 STEPS = 90
+FEW_DECADES = 2.5
+"""Up to so many powers of ten, the axis has room for steps between them."""
 
 _TICKS = [1 / (1 - percent / 100) for percent in PERCENTILES]
 # The axis shows 1 / (1 - p): 2 is the median, 10,000 is 99.99 %. No text of the study is in here.
@@ -47,6 +51,7 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
         if vpn in pooled:
             curve += _curve(vpn, pooled[vpn], scale)
             named += _named(vpn, pooled[vpn], scale)
+    around = _around(curve, named)
     x = alt.X(
         "rarity:Q",
         title="percentile of all probes: the further right, the rarer",
@@ -55,22 +60,22 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
     )
     y = alt.Y(
         "value:Q",
-        title=f"round trip, {scale.name} (logarithmic), less is better",
-        scale=alt.Scale(type="log", nice=False, domain=_around(curve, named)),
-        axis=alt.Axis(tickCount=6, format="~f"),
+        title="round trip (logarithmic), less is better",
+        scale=alt.Scale(type="log", nice=False, domain=around),
+        axis=alt.Axis(values=_ticks(around[0], around[1], scale), labelExpr=_unit_text(scale)),
     )
     panel = layered(
         [
             alt.Chart(source(curve))
             .mark_line(interpolate="step-before", strokeWidth=2.2, clip=True)
-            .encode(x=x, y=y, color=vpn_colour(data, legend=True)),
+            .encode(x=x, y=y, color=vpn_colour(data, legend=list(pooled))),
             alt.Chart(source(named))
             .mark_point(size=62, filled=True, opacity=1)
             .encode(
                 x=x,
                 y=y,
-                color=vpn_colour(data, legend=True),
-                shape=vpn_shape(data, legend=True),
+                color=vpn_colour(data, legend=list(pooled)),
+                shape=vpn_shape(data, legend=list(pooled)),
                 tooltip=[
                     alt.Tooltip("vpn:N", title="VPN"),
                     alt.Tooltip("percent:N", title="percentile"),
@@ -103,6 +108,27 @@ def _around(*records: Records) -> list[float]:
     """A little more than the range of what is drawn; an HDR histogram may hold a zero."""
     values = [max(record["value"], 1e-3) for some in records for record in some]
     return [min(values, default=1.0) / 1.25, max(values, default=1.0) * 1.25]
+
+
+def _ticks(low: float, high: float, scale: Scale) -> list[float]:
+    """Round times from low to high, in the scale's unit: 1, 2 and 5 of each power of ten of a
+    nanosecond, or the powers alone where there are many."""
+    low_ns, high_ns = low * scale.factor, high * scale.factor
+    powers = range(math.floor(math.log10(low_ns)), math.ceil(math.log10(high_ns)) + 1)
+    steps = (1, 2, 5) if math.log10(high_ns / low_ns) <= FEW_DECADES else (1,)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    return [tick / scale.factor for tick in ticks if low_ns <= tick <= high_ns]
+
+
+def _unit_text(scale: Scale) -> str:
+    """An expression that tells an axis value with its unit, so that 10 ms is not 10,000 µs."""
+    ns = f"round(datum.value * {scale.factor:.0f})"
+    steps = ((1e9, "s"), (1e6, "ms"), (1e3, "\u00b5s"))
+    text = f"{ns} + ' ns'"
+    for factor, unit in reversed(steps):
+        least = f"{ns} >= {factor:.0f}"
+        text = f"{least} ? format({ns} / {factor:.0f}, '~r') + ' {unit}' : {text}"
+    return text
 
 
 def _curve(vpn: str, found: Distribution, scale: Scale) -> Records:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import altair as alt
 import polars as pl
 
 from culvert.analysis.cpu import PARTS, busiest_threads, cpu_split
 from culvert.analysis.losses import PLACES, RECEIVED, loss_shares
 from culvert.analysis.observations import CELL, contexts
-from culvert.report.charts.common import (
-    Records,
-    height,
-    layered,
-    no_number,
-    source,
-    vpn_axis,
-)
+from culvert.report.charts.common import Records
+from culvert.report.charts.stack import stack
 from culvert.report.labels import order, slug
-from culvert.report.model import Data, Figure, Panel, Table
+from culvert.report.model import Data, Figure, Table
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
 
@@ -56,7 +49,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
             }
             for row in found.iter_rows(named=True)
         ]
-        panels.append(_stack(data, records, name, "% of the packets offered", fill, most=100))
+        panels.append(stack(data, records, name, "% of the packets offered", fill, most=100))
         for vpn in data.vpns:
             own = dict(found.filter(pl.col("vpn") == vpn).select("place", "share").iter_rows())
             if own:
@@ -98,7 +91,7 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
                 }
                 for row in found.iter_rows(named=True)
             ]
-            panels.append(_stack(data, records, name, "CPU seconds per gigabyte", COST))
+            panels.append(stack(data, records, name, "CPU seconds per gigabyte", COST))
             rows += _cost_rows(data, name, found)
     if not panels:
         return []
@@ -109,7 +102,8 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
             caption=(
                 "CPU seconds per gigabyte of goodput, means of the trials that count. The VPN's "
                 "processes and the probe by the scheduler's clock; softirq (much of a kernel "
-                "VPN's work) as far as it did not run inside them."
+                "VPN's work) as far as it did not run inside them. The rest of the system is what "
+                "else ran on the machine: kernel threads, and whatever was not part of the trial."
             ),
             alt_text="Stacked bars of CPU seconds per gigabyte by part; figures in the table.",
             panels=tuple(panels),
@@ -120,47 +114,6 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
             ),
         )
     ]
-
-
-def _stack(
-    data: Data,
-    records: Records,
-    title: str,
-    axis: str,
-    fill: Mapping[str, str],
-    *,
-    most: float | None = None,
-) -> Panel:
-    y = vpn_axis(data)
-    x = alt.X(
-        "value:Q",
-        title=axis,
-        stack="zero",
-        scale=alt.Scale(domainMax=most, nice=most is None) if most else alt.Scale(nice=True),
-        axis=alt.Axis(tickCount=5),
-    )
-    bars = (
-        alt.Chart(source(records))
-        .mark_bar()
-        .encode(
-            y=y,
-            x=x,
-            order=alt.Order("rank:Q"),
-            color=alt.Color(
-                "part:N",
-                scale=alt.Scale(domain=list(fill), range=list(fill.values())),
-                sort=list(fill),
-                legend=alt.Legend(title=None, columns=3, labelLimit=170),
-            ),
-            tooltip=[
-                alt.Tooltip("vpn:N", title="VPN"),
-                alt.Tooltip("part:N", title="part"),
-                alt.Tooltip("told:N", title="mean"),
-            ],
-        )
-    )
-    having = sorted({str(record["vpn"]) for record in records})
-    return layered([bars, no_number(data, having, y)], title, height(data))
 
 
 _CostRow = tuple[tuple[str, str], tuple[str, ...]]

@@ -1,0 +1,106 @@
+"""CPU utilisation beside goodput, split by mode as in dekker2020's figures 2 to 5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from culvert.report.charts.common import Records, trial_dots
+from culvert.report.charts.stack import stack
+from culvert.report.leaves import find
+from culvert.report.model import Data, Panel
+from culvert.report.numbers import Scale
+from culvert.report.palette import MODES
+
+TOTAL = "cpu_percent"
+PARTS = {
+    "user": "cpu_user_percent",
+    "system": "cpu_system_percent",
+    "softirq": "cpu_softirq_percent",
+}
+_OTHER = "hard interrupts"
+"""What the total holds beside the parts."""
+_LEAST_OTHER = 1.0
+"""Per cent of one core, from which the remainder is drawn."""
+_PERCENT = Scale(1.0, "%")
+
+Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
+"""Narrows a frame to one cell and one metric."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns for the figure's table: their names, and the values of each VPN."""
+
+    names: tuple[str, ...]
+    rows: Mapping[str, tuple[str, ...]]
+
+
+def cpu_panel(data: Data, cell: Cell) -> Panel | None:
+    """Mean utilisation by mode, the total beside it, every trial's total as a ring."""
+    totals = cell(data.summary, TOTAL)
+    if totals.is_empty():
+        return None
+    records: Records = []
+    sums: Records = []
+    dots = trial_dots(cell(data.observed, TOTAL), _PERCENT)
+    for vpn, total in totals.select("vpn", "mean").iter_rows():
+        parts = _parts(data, cell, vpn)
+        rest = total - sum(parts.values())
+        if rest >= _LEAST_OTHER:
+            parts[_OTHER] = rest
+        records += [
+            {
+                "vpn": vpn,
+                "part": name,
+                "rank": list(MODES).index(name),
+                "value": value,
+                "told": _PERCENT.text(value),
+            }
+            for name, value in parts.items()
+        ]
+        reached = [dot["value"] for dot in dots if dot["vpn"] == vpn]
+        sums.append(
+            {"vpn": vpn, "end": max([total, *reached]), "text": f"{_PERCENT.number(total)} %"}
+        )
+    shown = {part["part"] for part in records}
+    threads = find(data.run.environment, "cpu", "threads")
+    whole = f"; {100 * threads} is all {threads} CPUs" if isinstance(threads, int) else ""
+    return stack(
+        data,
+        records,
+        "CPU meanwhile",
+        f"% of one core{whole}; less is better",
+        {name: colour for name, colour in MODES.items() if name in shown},
+        most=1.25 * max((found["end"] for found in sums), default=1.0) or 1.0,
+        sums=sums,
+        dots=dots,
+    )
+
+
+def cpu_columns(data: Data, cell: Cell) -> Columns:
+    """Median of the total with its interval, and the means of the parts."""
+    totals = cell(data.summary, TOTAL)
+    rows = {}
+    for vpn in data.vpns:
+        own = totals.filter(pl.col("vpn") == vpn)
+        parts = _parts(data, cell, vpn)
+        told = (
+            _PERCENT.with_interval(own["median"][0], own["low"][0], own["high"][0])
+            if len(own)
+            else "\u2013"
+        )
+        means = (_PERCENT.number(parts[name]) if name in parts else "\u2013" for name in PARTS)
+        rows[vpn] = (told, *means)
+    return Columns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
+
+
+def _parts(data: Data, cell: Cell, vpn: str) -> dict[str, float]:
+    found = {}
+    for name, metric in PARTS.items():
+        own = cell(data.summary, metric).filter(pl.col("vpn") == vpn)
+        if len(own):
+            found[name] = max(0.0, float(own["mean"][0]))
+    return found

@@ -1,0 +1,207 @@
+"""The headline as the page and the terminal show it: text and fractions, ready to be placed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
+from culvert.analysis.observations import BASELINE
+from culvert.analysis.pairs import Effect
+from culvert.analysis.status import StatusCounts
+from culvert.report.model import Data
+from culvert.report.numbers import Scale
+from culvert.report.sentences import (
+    NO_DIFFERENCE,
+    SUPERLATIVES,
+    Told,
+    difference,
+    kept_together,
+    question_scale,
+    share,
+    standing,
+    times,
+    verdict,
+)
+from culvert.report.versions import short_version
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Fractions of the column's width, 0 to 1; the interval's ends where there is one."""
+
+    length: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class HeadlineCell:
+    """One answer: the figure that counts, the other one below, a bar."""
+
+    main: str
+    interval: str
+    below: str
+    bar: Bar | None
+    badge: str
+    """``best``, ``joint best`` or nothing."""
+    shown: bool
+    """False where the data show no difference."""
+    trials: str
+
+
+@dataclass(frozen=True)
+class HeadlineRow:
+    """One VPN."""
+
+    vpn: str
+    version: str
+    colour: str
+    baseline: bool
+    counts: StatusCounts
+    cells: tuple[HeadlineCell | None, ...]
+
+
+@dataclass(frozen=True)
+class WinnerCard:
+    """Who leads in what, and how sure that is."""
+
+    title: str
+    vpn: str
+    colour: str
+    value: str
+    standing: str
+    certain: bool
+
+
+@dataclass(frozen=True)
+class HeadlineView:
+    """One condition."""
+
+    condition: str
+    columns: tuple[tuple[str, str], ...]
+    """Title, and what the figure below it is."""
+    rows: tuple[HeadlineRow, ...]
+    winners: tuple[WinnerCard, ...]
+    verdicts: tuple[tuple[str, str], ...]
+    """Colour and sentence."""
+
+
+def headline_views(data: Data) -> list[HeadlineView]:
+    """Every condition's headline."""
+    versions = dict(data.trials.select("vpn", "version").drop_nulls().iter_rows())
+    return [_headline(data, headline, versions) for headline in data.headlines]
+
+
+def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> HeadlineView:
+    scales = {question.key: question_scale(headline, question) for question in headline.questions}
+    rows = tuple(
+        HeadlineRow(
+            vpn=vpn,
+            version=short_version(version) if (version := versions.get(vpn, "")) != vpn else "",
+            colour=data.colours[vpn],
+            baseline=vpn == BASELINE,
+            counts=data.counts_by_vpn.get(vpn, StatusCounts()),
+            cells=tuple(
+                _cell(headline, question, vpn, scales[question.key])
+                for question in headline.questions
+            ),
+        )
+        for vpn in headline.vpns
+    )
+    winners = tuple(
+        WinnerCard(
+            title=title,
+            vpn=winner.vpn,
+            colour=data.colours[winner.vpn],
+            value=_value(winner.absolute, scales[key]),
+            standing=standing(winner),
+            certain=not winner.level_with and not winner.undecided,
+        )
+        for key, title in SUPERLATIVES.items()
+        if (winner := headline.winners.get(key)) is not None
+    )
+    verdicts = tuple(
+        (data.colours[vpn], kept_together(verdict(headline, vpn)))
+        for vpn in headline.vpns
+        if vpn != BASELINE
+    )
+    columns = tuple(
+        (question.title, _column_note(data, question)) for question in headline.questions
+    )
+    return HeadlineView(headline.condition, columns, rows, winners, verdicts)
+
+
+def _value(estimate: Estimate, scale: Scale) -> str:
+    return scale.text(estimate.value, estimate.low, estimate.high)
+
+
+def _column_note(data: Data, question: Question) -> str:
+    cell = data.labels.parameters(question.measurement, question.parameters)
+    direction = "more is better" if question.more_is_better else "less is better"
+    return ", ".join(part for part in (cell, direction) if part)
+
+
+def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> HeadlineCell | None:
+    answer = headline.answers.get((vpn, question.key))
+    if answer is None:
+        return None
+    absolute, relative = answer.absolute, answer.relative
+    told = Told(
+        scale.text(absolute.value, absolute.low, absolute.high),
+        scale.ends(absolute.value, absolute.low, absolute.high),
+    )
+    below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
+    # A cold start against a link that needs none: the time itself is the answer.
+    if question.key == "up":
+        below = ""
+    elif relative is not None:
+        below = told.main
+        told = _against_baseline(question, relative)
+    if not told.interval and absolute.low is None:
+        told = Told(told.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}")
+    winner = headline.winners.get(question.key)
+    return HeadlineCell(
+        main=told.main,
+        interval=told.interval,
+        below=below,
+        bar=_bar(headline, question, answer),
+        badge=_badge(winner, vpn),
+        shown=told.main != NO_DIFFERENCE,
+        trials=f"{absolute.n} trials",
+    )
+
+
+def _against_baseline(question: Question, relative: Estimate) -> Told:
+    if question.effect is Effect.DIFFERENCE:
+        return difference(question.unit, relative)
+    words = share if question.more_is_better else times
+    return words(relative.value, relative.low, relative.high)
+
+
+def _badge(winner: Winner | None, vpn: str) -> str:
+    """Who is best, and who shares that place as far as the data can tell."""
+    if winner is None or winner.contenders < 2:
+        return ""
+    tied = (*winner.level_with, *winner.undecided)
+    if vpn == winner.vpn:
+        return "joint best" if tied else "best"
+    return "joint best" if vpn in winner.level_with else ""
+
+
+def _bar(headline: Headline, question: Question, answer: Answer) -> Bar | None:
+    """The absolute figure as a share of the column's greatest."""
+    ends = [
+        found.absolute.high or found.absolute.value
+        for (_, key), found in headline.answers.items()
+        if key == question.key
+    ]
+    most = max(ends, default=0.0)
+    if most <= 0:
+        return None
+    absolute = answer.absolute
+
+    def fraction(value: float | None) -> float | None:
+        return None if value is None else min(1.0, max(0.0, value / most))
+
+    return Bar(fraction(absolute.value) or 0.0, fraction(absolute.low), fraction(absolute.high))

@@ -1,0 +1,40 @@
+"""Leaves of what the journal tells as nested dictionaries, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def evidence(text: str | None) -> Mapping[str, Any]:
+    """A trial's evidence; what is no JSON object counts as none."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def find(tree: object, *path: str) -> Any:
+    """What is at the end of a path of keys; None if there is nothing."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def at(tree: Mapping[str, Any], *path: str) -> str:
+    """A leaf as text; empty if there is none."""
+    found = find(tree, *path)
+    return leaf(found) if found not in (None, [], {}) else ""
+
+
+def leaf(value: object) -> str:
+    """A value of the environment as text."""
+    if value is None:
+        return "\u2013"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(leaf(item) for item in value) or "\u2013"
+    return str(value)

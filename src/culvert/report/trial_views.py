@@ -1,0 +1,128 @@
+"""The list of trials as the page shows it, and where it stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from culvert.report.labels import everything
+from culvert.report.leaves import evidence
+from culvert.report.model import Data
+from culvert.report.numbers import duration, grouped
+
+MOST_EVIDENCE = 1000
+"""Trials that count whose evidence is in the page; all of it is in the journal."""
+MOST_TRIALS = 5000
+"""Trials listed in the page (those that do not count first); all are in tables/trials.csv."""
+_ELSEWHERE = frozenset({"proved", "underlay", "vpn"})
+"""Parts of the evidence that are no checks: the environment section shows them."""
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One line of a trial's evidence."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """One trial as a row."""
+
+    number: int
+    block: str
+    vpn: str
+    colour: str
+    cell: str
+    parameters: str
+    status: str
+    reason: str
+    remedy: str
+    seconds: str
+    checks: tuple[CheckView, ...]
+
+
+@dataclass(frozen=True)
+class TrialList:
+    """The trials that are listed, and a sentence on those that are not (empty: all are)."""
+
+    trials: tuple[TrialView, ...]
+    total: int
+    left_out: str
+
+
+def trial_list(data: Data) -> TrialList:
+    """Trials in the order of time; those that do not count are the last to be left out."""
+    frame, total = data.every_trial, data.every_trial.height
+    if total > MOST_TRIALS:
+        rank = (frame["status"] == "ok").cast(int)
+        frame = frame.with_columns(rank.alias("rank")).sort("rank", "trial").head(MOST_TRIALS)
+        frame = frame.sort("trial")
+    views = tuple(_views(data, frame))
+    return TrialList(views, total, _left_out(frame, total))
+
+
+def _left_out(frame: pl.DataFrame, total: int) -> str:
+    parts = []
+    if frame.height < total:
+        parts.append(
+            f"Of {grouped(total, 0)} trials {grouped(frame.height, 0)} are listed, those that do "
+            "not count before all others; the whole list is in tables/trials.csv."
+        )
+    late = frame.slice(MOST_EVIDENCE).filter(pl.col("status") == "ok").height
+    if late:
+        parts.append(
+            f"{grouped(late, 0)} later trials that count are listed without their evidence, which "
+            "is in the journal."
+        )
+    return " ".join(parts)
+
+
+def _views(data: Data, frame: pl.DataFrame) -> list[TrialView]:
+    views = []
+    for index, row in enumerate(frame.iter_rows(named=True)):
+        text = row["parameters"] or "{}"
+        shown = row["status"] != "ok" or index < MOST_EVIDENCE
+        views.append(
+            TrialView(
+                number=row["trial"],
+                block=str(row["block"]) if row["block"] > 0 else "warm-up",
+                vpn=row["vpn"] or "",
+                colour=data.colours.get(row["vpn"], "#888888"),
+                cell=data.labels.cell(row["condition"] or "", row["measurement"] or "", text),
+                parameters=everything(text),
+                status=row["status"] or "unknown",
+                reason=row["reason"] or "",
+                remedy=row["remedy"] or "",
+                seconds=duration(row["duration_s"]),
+                checks=tuple(_checks(row["evidence"])) if shown else (),
+            )
+        )
+    return views
+
+
+def _checks(text: str | None) -> list[CheckView]:
+    """The proof's checks; anything else that a trial carries is shown as it is."""
+    found = evidence(text)
+    views = []
+    for key, value in found.items():
+        if key in _ELSEWHERE:
+            continue
+        if key == "checks" and isinstance(value, list):
+            views += [
+                CheckView(
+                    str(check.get("name", "")),
+                    bool(check.get("passed")),
+                    str(check.get("detail", "")),
+                )
+                for check in value
+                if isinstance(check, Mapping)
+            ]
+        else:
+            views.append(CheckView(str(key), True, json.dumps(value, ensure_ascii=False)))
+    return views
