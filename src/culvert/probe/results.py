@@ -214,6 +214,11 @@ class TcpInfo(Result):
     bytes_acked: int = 0
     bytes_retrans: int = 0
     bytes_received: int = 0
+    snd_mss: int = 0
+    """Largest payload of a segment, options deducted."""
+    advmss: int = 0
+    """What this end announced in its SYN."""
+    pmtu: int = 0
 
 
 class TcpSourceInterval(Result):
@@ -319,6 +324,10 @@ class EchoOnce(Result):
 
     answered: bool
     rtt_ns: int | None = None
+    error: str | None = None
+    """Name of the last error, such as EMSGSIZE."""
+    pmtu: int | None = None
+    """The kernel's path MTU after the attempts, bytes of the IP packet."""
 
 
 class EchoResult(Result):

@@ -1,0 +1,162 @@
+"""``mtu``: the MTU doctor. Which packets cross, each way, and what becomes of the others.
+
+A tunnel whose MTU is too large fragments where nobody looks, or loses large packets without a word
+(a black hole): small requests work and large answers hang. What TCP agreed on tells whether
+something on the way clamps the MSS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import VpnError
+from culvert.journal.record import Metric
+from culvert.labs.base import Node
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.mtu_path import End, Fate, OneWay, largest
+from culvert.measurements.packet import SMALLEST, TCP_HEADERS
+from culvert.measurements.session import Session
+from culvert.measurements.tcp_load import TcpLoad
+from culvert.probe.results import TcpInfo
+from culvert.proof.check import Check
+
+TCP_BARE_HEADERS = 40
+"""IPv4 (20) and TCP (20): what an MSS leaves out of an MTU."""
+TCP_OPTIONS = TCP_HEADERS - TCP_BARE_HEADERS
+TCP_S = 0.05
+EXPECTED_S = 3.0
+
+
+class MtuParameters(BaseParameters):
+    """``oversize`` is by how many bytes a packet exceeds the interface's MTU that the sender's
+    kernel has to cut."""
+
+    oversize: Annotated[int, Field(ge=1, le=30_000)] = 400
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One way. Sizes are of inner IP packets in bytes; None: not even the smallest crosses."""
+
+    interface_mtu: int
+    largest: int | None
+    unfragmented: int | None
+    above: Fate | None
+    """Of the packet that is one byte longer than ``largest``; None if that is the MTU."""
+    inside_fragments: bool
+
+    @property
+    def black_hole(self) -> bool:
+        """Packets that the interface takes vanish without a word."""
+        return self.above is Fate.VANISHED
+
+    @property
+    def fragments_outside(self) -> bool:
+        """Packets that the interface takes are cut on the link."""
+        return self.largest is not None and self.unfragmented != self.largest
+
+
+class Mtu(Measurement[MtuParameters]):
+    """Both directions."""
+
+    kind: ClassVar[str] = "mtu"
+    summary: ClassVar[str] = "largest packet each way, fragmentation, black holes, MSS clamping"
+    headline: ClassVar[str] = "unfragmented_a_to_b_bytes"
+    Parameters = MtuParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: MtuParameters) -> float:
+        """Seconds of one trial, roughly: black holes take longer."""
+        del parameters
+        return EXPECTED_S
+
+    def run(self, session: Session, parameters: MtuParameters) -> Outcome:
+        """Search each way, then open a connection."""
+        a, b = End(session.lab.a, session.a), End(session.lab.b, session.b)
+        with session.watch(sample_one_in=1) as watched:
+            found = {
+                "a_to_b": _direction(session, a, b, parameters.oversize),
+                "b_to_a": _direction(session, b, a, parameters.oversize),
+            }
+            load = TcpLoad(session, upward=True, duration_s=TCP_S, congestion_control="cubic")
+            connection = load.finish()
+        ends = connection.sent.final_tcp_info, connection.sunk.tcp_info or TcpInfo()
+        return Outcome(
+            metrics=[
+                *[metric for name, way in found.items() for metric in _metrics(name, way)],
+                *_mss("a_to_b", *ends),
+                *_mss("b_to_a", *reversed(ends)),
+            ],
+            watched=[watched],
+            doubts=[_some_cross(name, way) for name, way in found.items()],
+        )
+
+
+def _direction(session: Session, source: End, target: End, oversize: int) -> Direction:
+    mtu = _interface_mtu(session, source.node)
+    with OneWay(session, source, target) as way:
+        most = largest(SMALLEST, mtu, lambda size: way.fate(size).arrived)
+        whole = (
+            None
+            if most is None
+            else largest(SMALLEST, most, lambda size: way.fate(size) is Fate.WHOLE)
+        )
+        return Direction(
+            interface_mtu=mtu,
+            largest=most,
+            unfragmented=whole,
+            above=None if most in (None, mtu) else way.fate((most or 0) + 1),
+            inside_fragments=most is not None and way.inside_fragments(mtu + oversize),
+        )
+
+
+def _interface_mtu(session: Session, node: Node) -> int:
+    state = node.link(session.vpn.interface(node))
+    if state is None:
+        raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
+    return state.mtu
+
+
+def _metrics(name: str, way: Direction) -> list[Metric]:
+    return [
+        Metric(f"interface_mtu_{name}_bytes", "bytes", way.interface_mtu),
+        Metric(f"largest_{name}_bytes", "bytes", way.largest or 0),
+        Metric(f"unfragmented_{name}_bytes", "bytes", way.unfragmented or 0),
+        Metric(f"black_hole_{name}", "1", way.black_hole),
+        Metric(f"fragments_outside_{name}", "1", way.fragments_outside),
+        Metric(f"fragments_inside_{name}", "1", way.inside_fragments),
+    ]
+
+
+def announced(end: TcpInfo) -> int:
+    """The MSS in its SYN: the kernel's figure leaves the timestamps out by now."""
+    return end.advmss + TCP_OPTIONS
+
+
+def clamped(sender: TcpInfo, receiver: TcpInfo) -> bool:
+    """Whether the MSS that the receiver announced was made smaller on its way to the sender.
+
+    What the sender uses is the least of what it was told and what its own path MTU allows.
+    """
+    own = min(announced(receiver), sender.pmtu - TCP_BARE_HEADERS)
+    return 0 < sender.snd_mss + TCP_OPTIONS < own
+
+
+def _mss(name: str, sender: TcpInfo, receiver: TcpInfo) -> list[Metric]:
+    return [
+        Metric(f"mss_{name}_bytes", "bytes", sender.snd_mss + TCP_OPTIONS),
+        Metric(f"mss_announced_{name}_bytes", "bytes", announced(receiver)),
+        Metric(f"mss_clamped_{name}", "1", clamped(sender, receiver)),
+    ]
+
+
+def _some_cross(name: str, way: Direction) -> Check:
+    return Check(
+        f"packets cross ({name})",
+        way.largest is not None,
+        f"the largest packet that crosses has {way.largest} bytes",
+        f"not even {SMALLEST}-byte packets come out of the tunnel: try it with 'culvert up'",
+    )

@@ -1,0 +1,165 @@
+"""Sizes, black holes and clamping: by property, and on paths that were broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import IPv4Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.journal.record import Status
+from culvert.labs.base import Lab, LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.mtu import Mtu, MtuParameters, clamped
+from culvert.measurements.mtu_path import Fate, fate, largest
+from culvert.probe.results import TcpInfo
+from culvert.run.execution import Execution, Finding
+from culvert.runid import new_run_id
+from tests.run.cells import value, vpn
+
+
+@given(low=st.integers(0, 100), span=st.integers(0, 2000), edge=st.integers(-10, 2200))
+def test_the_largest_is_found_in_few_steps(low: int, span: int, edge: int) -> None:
+    asked: list[int] = []
+
+    def good(size: int) -> bool:
+        asked.append(size)
+        return size <= edge
+
+    found = largest(low, low + span, good)
+    assert found == (min(edge, low + span) if edge >= low else None)
+    assert len(asked) <= 2 + max(span, 1).bit_length()
+    assert all(low <= size <= low + span for size in asked)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "fragments", "error", "pmtu", "meaning"),
+    [
+        (True, 0, None, 1500, Fate.WHOLE),
+        (True, 4, None, 1500, Fate.FRAGMENTED),
+        (False, 0, "EMSGSIZE", 1400, Fate.REFUSED),
+        (False, 0, None, 1400, Fate.REFUSED),
+        (False, 0, None, 1500, Fate.VANISHED),
+        (False, 0, "ECONNREFUSED", None, Fate.VANISHED),
+        (False, 9, None, 1500, Fate.VANISHED),
+    ],
+)
+def test_what_observations_mean(
+    *, arrived: bool, fragments: int, error: str | None, pmtu: int | None, meaning: Fate
+) -> None:
+    found = fate(arrived=arrived, fragments=fragments, error=error, pmtu=pmtu, size=1450)
+    assert found is meaning
+
+
+@given(mtu=st.integers(576, 9000), cut=st.integers(0, 500))
+def test_an_mss_below_what_both_ends_know_was_clamped(mtu: int, cut: int) -> None:
+    sender = TcpInfo(snd_mss=mtu - 52 - cut, pmtu=mtu)
+    receiver = TcpInfo(advmss=mtu - 52)
+    assert clamped(sender, receiver) is (cut > 0)
+
+
+def test_a_smaller_path_mtu_of_the_senders_own_is_no_clamping() -> None:
+    assert not clamped(TcpInfo(snd_mss=1348, pmtu=1400), TcpInfo(advmss=1448))
+    assert not clamped(TcpInfo(), TcpInfo())  # nothing is known
+
+
+Break = Callable[[Lab], None]
+TABLE = "add table ip t; add chain ip t f { type filter hook forward priority 10; }; "
+
+
+def rule(text: str) -> Break:
+    """A rule on the router."""
+
+    def apply(lab: Lab) -> None:
+        assert lab.router is not None
+        lab.router.run(["nft", TABLE + f"add rule ip t f {text}"])
+
+    return apply
+
+
+def examine(word: str, damage: Break | None = None) -> Finding:
+    def make(asked: LabSpec) -> Lab:
+        lab = NetnsLab(new_run_id(), asked)
+        if damage is not None:
+            opened = lab.open
+
+            def open_and_break() -> None:
+                opened()
+                damage(lab)
+
+            lab.open = open_and_break  # type: ignore[method-assign]
+        return lab
+
+    topology = LabSpec(topology="routed" if damage else "pair")
+    return Execution(vpn(word), topology, Mtu(), MtuParameters(), make, {}).execute()
+
+
+@pytest.mark.lab
+def test_a_bare_link() -> None:
+    finding = examine("none")
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    for way in ("a_to_b", "b_to_a"):
+        assert value(finding, f"largest_{way}_bytes") == 1500
+        assert value(finding, f"unfragmented_{way}_bytes") == 1500
+        assert value(finding, f"black_hole_{way}") == 0
+        assert value(finding, f"fragments_inside_{way}") == 1
+        assert value(finding, f"mss_{way}_bytes") == 1460
+        assert value(finding, f"mss_announced_{way}_bytes") == 1460
+        assert value(finding, f"mss_clamped_{way}") == 0
+
+
+@pytest.mark.lab
+def test_a_black_hole_in_one_direction_is_found_to_the_byte() -> None:
+    finding = examine("none", rule("ip saddr 198.18.0.0/24 ip length > 1301 drop"))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "largest_a_to_b_bytes") == 1301
+    assert value(finding, "black_hole_a_to_b") == 1
+    assert value(finding, "largest_b_to_a_bytes") == 1500
+    assert value(finding, "black_hole_b_to_a") == 0
+
+
+@pytest.mark.lab
+def test_a_router_that_says_so_is_no_black_hole() -> None:
+    def narrow(lab: Lab) -> None:
+        assert lab.router is not None
+        lab.router.run(["ip", "route", "change", *_route(lab), "mtu", "lock", "1280"])
+
+    finding = examine("none", narrow)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "largest_a_to_b_bytes") == 1280
+    assert value(finding, "black_hole_a_to_b") == 0
+
+
+def _route(lab: Lab) -> list[str]:
+    """The router's route towards b, as words of ip-route."""
+    assert lab.router is not None
+    network = IPv4Network(lab.b.underlay.address.network)
+    listed = lab.router.run(["ip", "route", "show", str(network)]).stdout
+    return listed.split()
+
+
+@pytest.mark.lab
+def test_mss_clamping_on_the_way() -> None:
+    finding = examine("none", rule("tcp flags syn tcp option maxseg size set 1200"))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "mss_a_to_b_bytes") == 1200
+    assert value(finding, "mss_clamped_a_to_b") == 1
+    assert value(finding, "mss_clamped_b_to_a") == 1
+    assert value(finding, "largest_a_to_b_bytes") == 1500
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_openvpn_fragments_outside_and_clamps() -> None:
+    """Its MTU is 1500 by default, and mssfix makes up for it."""
+    contestant = vpn("openvpn/aes-256-gcm")
+    if contestant.missing():
+        pytest.skip(contestant.missing()[0].remedy)
+    finding = examine("openvpn/aes-256-gcm")
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "largest_a_to_b_bytes") == 1500
+    assert value(finding, "unfragmented_a_to_b_bytes") == 1448
+    assert value(finding, "fragments_outside_a_to_b") == 1
+    assert value(finding, "mss_clamped_a_to_b") == 1
