@@ -8,11 +8,14 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from culvert.journal.journal import Journal
+from culvert.labs.owner import owner_of
 from tests.labs import host
 
 STUDY = """
@@ -26,15 +29,28 @@ probes = [40, 50, 60]
 kind = "udp"
 duration = "50ms"
 [plan]
-blocks = 5
+blocks = 25
 """
 CULVERT = Path(sys.executable).with_name("culvert")
 KILLS = 10
+TRIALS = 4 * 25
 
 
 def everything() -> dict[str, object]:
-    """The host, and every trace of any run on it."""
-    return host.snapshot() | {"traces": host.left_of("")}
+    """The host, and all traces of runs that nobody owns any more (others may be testing too)."""
+    runs = {path.name.split("-")[1] for path in Path("/run/netns").glob("culvert-*-*")}
+    runs |= {path.name.split(".")[0] for path in Path("/run/culvert").glob("*")}
+    runs |= set(_runs_of_processes())
+    dead = {run for run in runs if (who := owner_of(run)) is None or not who.alive()}
+    return host.snapshot() | {"traces": [host.left_of(run) for run in sorted(dead)]}
+
+
+def _runs_of_processes() -> Iterator[str]:
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            for entry in environ.read_bytes().split(b"\0"):
+                if entry.startswith(b"CULVERT_RUN="):
+                    yield entry.decode().partition("=")[2]
 
 
 def run(study: Path, out: Path, *extra: str) -> subprocess.Popen[bytes]:
@@ -53,13 +69,14 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     study.write_text(STUDY)
     before = everything()
     chance = random.Random(20200)
-    kept = 0
+    kept = killed = 0
     for _ in range(KILLS):
         process = run(study, out, *(["--resume"] if Journal.exists(out) else []))
         try:
-            process.wait(timeout=chance.uniform(0.3, 2.5))
+            process.wait(timeout=chance.uniform(0.5, 3.0))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
+            killed += 1
         process.communicate()
         cleaned = subprocess.run([CULVERT, "clean", "--json"], check=True, capture_output=True)
         json.loads(cleaned.stdout)
@@ -68,12 +85,14 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
             with Journal.open(out) as journal:
                 assert len(journal.done()) >= kept
                 kept = len(journal.done())
+    assert killed == KILLS
+    assert 0 < kept < TRIALS
     last = run(study, out, *(["--resume"] if Journal.exists(out) else []))
     stdout, stderr = last.communicate(timeout=120)
     assert last.returncode == 0, stderr.decode()
-    assert json.loads(stdout)["trials"]["ok"] == 20 - kept
+    assert json.loads(stdout)["trials"]["ok"] == TRIALS - kept
     with Journal.open(out) as journal:
         trials = journal.trials()
-    assert trials.height == 20
+    assert trials.height == TRIALS
     assert trials.select("block", "cell").is_unique().all()
     assert everything() == before
