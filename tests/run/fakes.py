@@ -74,7 +74,9 @@ class Recorder:
 
 
 REGISTRY = registry.Registry({"none": NoVpn, "fake": Fake}, {})
-CATALOGUE = Catalogue({"count": Count()}, lambda word: str(REGISTRY.parse(word)))
+CATALOGUE = Catalogue(
+    cast("dict[str, Any]", {"count": Count}), lambda word: str(REGISTRY.parse(word))
+)
 
 
 def study(*vpns: str, plan: str = "blocks = 2") -> Study:

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from culvert.journal.journal import Journal
 from culvert.labs.owner import owner_of
+from culvert.waiting import wait_until
 from tests.labs import host
 
 STUDY = """
@@ -45,6 +47,12 @@ def everything() -> dict[str, object]:
     return host.snapshot() | {"traces": [host.left_of(run) for run in sorted(dead)]}
 
 
+def in_a_trial(pid: int) -> bool:
+    """A lab of that process is open."""
+    links = Path("/run/culvert").glob("*.owner")
+    return any((who := owner_of(link.stem)) is not None and who.pid == pid for link in links)
+
+
 def _runs_of_processes() -> Iterator[str]:
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -72,8 +80,9 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     kept = killed = 0
     for _ in range(KILLS):
         process = run(study, out, *(["--resume"] if Journal.exists(out) else []))
+        wait_until(partial(in_a_trial, process.pid), what="the first trial", deadline_s=60)
         try:
-            process.wait(timeout=chance.uniform(0.5, 3.0))
+            process.wait(timeout=chance.uniform(0.0, 1.2))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             killed += 1

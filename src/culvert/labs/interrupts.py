@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-DEFERRED = (signal.SIGINT, signal.SIGTERM)
+DEFERRED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Hold Python's handlers of SIGINT and SIGTERM back until the end of the block.
+    """Hold Python's handlers of SIGINT, SIGTERM and SIGHUP back until the end of the block.
 
     Only the main thread runs handlers, so in other threads there is nothing to do.
     """

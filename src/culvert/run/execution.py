@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, VpnError
+from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab, LabSpec
 from culvert.measurements.base import Measurement, Outcome
@@ -79,6 +79,9 @@ class Execution:
         try:
             finding.version = self._vpn.version()
             self._on_lab(finding)
+        except NotPossible as error:
+            finding.status = Status.UNSUPPORTED
+            finding.reason, finding.remedy = str(error), error.remedy
         except CulvertError as error:
             finding.status = Status.FAILED
             finding.reason, finding.remedy = str(error), error.remedy
@@ -102,6 +105,8 @@ class Execution:
                 self._measure(session, finding)
             except CulvertError as error:
                 raise self._cause(error) from error
+            if finding.status is Status.INVALID:
+                self._blame_the_dead(finding)
 
     def _measure(self, session: Session, finding: Finding) -> None:
         vpn, lab = self._vpn, session.lab
@@ -118,9 +123,7 @@ class Execution:
         measuring = time.monotonic()
         finding.outcome = self._measurement.run(session, self._parameters)
         finding.measuring_s = time.monotonic() - measuring
-        # First, because all else that is wrong then follows from it.
         if not self._proved(finding, survivors(vpn)):
-            finding.status = Status.FAILED
             return
         if not self._proved(finding, judge_outcome(vpn, lab, self._spec.link, finding.outcome)):
             return
@@ -135,6 +138,14 @@ class Execution:
         if dead is None or isinstance(error, VpnError):
             return error
         return VpnError(self._vpn.id, f"{dead.detail}; noticed as: {error}", dead.remedy)
+
+    def _blame_the_dead(self, finding: Finding) -> None:
+        """A proof that failed because the VPN had died is a failure of the VPN."""
+        dead = next((check for check in survivors(self._vpn) if not check.passed), None)
+        if dead is not None:
+            finding.status = Status.FAILED
+            finding.reason = f"{dead.detail}; noticed as: {finding.reason}"
+            finding.remedy = dead.remedy
 
     def _proved(self, finding: Finding, checks: list[Check]) -> bool:
         finding.evidence.checks += checks
