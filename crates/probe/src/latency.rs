@@ -37,6 +37,21 @@ impl Latency {
         self.0.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
+    /// Takes in what another one has recorded.
+    pub fn add(&mut self, other: &Latency) {
+        self.0
+            .add(&other.0)
+            .expect("both have the same bounds and digits");
+    }
+
+    pub fn min_ns(&self) -> u64 {
+        self.0.min()
+    }
+
+    pub fn mean_ns(&self) -> f64 {
+        self.0.mean()
+    }
+
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         self.0.value_at_quantile(quantile)
     }

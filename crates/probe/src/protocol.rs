@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::tasks::{
     accounting, capture, echo, echo_once, first_answer, rtt, tcp_sink, tcp_source, udp_sink,
-    udp_source,
+    udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -26,6 +26,7 @@ pub enum Work {
     TcpSource(tcp_source::Parameters),
     UdpSink(udp_sink::Parameters),
     UdpSource(udp_source::Parameters),
+    WatchGap(watch_gap::Parameters),
     Echo(echo::Parameters),
     EchoOnce(echo_once::Parameters),
     Rtt(rtt::Parameters),
@@ -35,11 +36,12 @@ pub enum Work {
 }
 
 /// Names of all tasks, as `hello` tells them.
-pub const TASKS: [&str; 10] = [
+pub const TASKS: [&str; 11] = [
     "tcp_sink",
     "tcp_source",
     "udp_sink",
     "udp_source",
+    "watch_gap",
     "echo",
     "echo_once",
     "rtt",
@@ -102,6 +104,7 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
         "tcp_source" => Work::TcpSource(parameters(what, fields)?),
         "udp_sink" => Work::UdpSink(parameters(what, fields)?),
         "udp_source" => Work::UdpSource(parameters(what, fields)?),
+        "watch_gap" => Work::WatchGap(parameters(what, fields)?),
         "echo" => Work::Echo(parameters(what, fields)?),
         "echo_once" => Work::EchoOnce(parameters(what, fields)?),
         "rtt" => Work::Rtt(parameters(what, fields)?),

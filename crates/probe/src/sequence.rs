@@ -1,13 +1,20 @@
 //! What became of numbered packets: lost, duplicated, reordered.
 
+use crate::extent::Extents;
+use crate::runs::Runs;
+
 /// Packets further behind the newest than this can't be told from duplicates.
 const WINDOW: u64 = 1 << 20;
-const WORDS: usize = (WINDOW / 64) as usize;
+const WORD: u64 = 64;
+const WORDS: u64 = WINDOW / WORD;
+const ALL: u64 = u64::MAX;
 
 /// What the arrival of a packet means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     InOrder,
+    /// In order, but numbers in front of it are missing so far.
+    Skipping,
     /// RFC 4737: its number is below one that came before.
     Reordered,
     Duplicate,
@@ -18,46 +25,66 @@ pub enum Arrival {
 /// Accounts for numbers from 0, in constant memory.
 pub struct Sequence {
     seen: Box<[u64]>,
+    /// The first word that `seen` holds; what lies before it is settled.
+    base: u64,
     next: u64,
     pub distinct: u64,
     pub duplicates: u64,
     pub reordered: u64,
     pub too_old: u64,
+    pub extents: Extents,
+    losses: Runs,
 }
 
 impl Default for Sequence {
     fn default() -> Sequence {
         Sequence {
-            seen: vec![0; WORDS].into_boxed_slice(),
+            seen: vec![0; WORDS as usize].into_boxed_slice(),
+            base: 0,
             next: 0,
             distinct: 0,
             duplicates: 0,
             reordered: 0,
             too_old: 0,
+            extents: Extents::default(),
+            losses: Runs::default(),
         }
     }
 }
 
 impl Sequence {
     pub fn record(&mut self, number: u64) -> Arrival {
-        if number >= self.next {
-            self.advance(number);
-            self.set(number);
-            self.distinct += 1;
-            return Arrival::InOrder;
-        }
-        if self.next - number > WINDOW {
+        let word = number / WORD;
+        if word < self.base {
             self.too_old += 1;
             return Arrival::TooOld;
         }
-        if self.is_set(number) {
+        if word - self.base >= WORDS {
+            self.slide(word + 1 - WORDS);
+        }
+        let slot = (word % WORDS) as usize;
+        let bit = 1 << (number % WORD);
+        if self.seen[slot] & bit != 0 {
             self.duplicates += 1;
             return Arrival::Duplicate;
         }
-        self.set(number);
+        self.seen[slot] |= bit;
         self.distinct += 1;
-        self.reordered += 1;
-        Arrival::Reordered
+        if number < self.next {
+            self.reordered += 1;
+            self.extents.reordered(number, self.distinct);
+            return Arrival::Reordered;
+        }
+        let skipping = number > self.next;
+        if skipping {
+            self.extents.skipped(number, self.distinct);
+        }
+        self.next = number.saturating_add(1);
+        if skipping {
+            Arrival::Skipping
+        } else {
+            Arrival::InOrder
+        }
     }
 
     /// The highest number that came.
@@ -70,36 +97,33 @@ impl Sequence {
         self.next.saturating_sub(self.distinct + self.too_old)
     }
 
-    fn advance(&mut self, number: u64) {
-        let skipped = number - self.next;
-        if skipped >= WINDOW {
-            self.seen.fill(0);
-        } else {
-            for skipped in self.next..number {
-                self.clear(skipped);
-            }
+    /// Runs of lost numbers up to the highest that came; those that came too late to be told apart
+    /// are among them.
+    pub fn loss_runs(&self) -> Runs {
+        let mut losses = self.losses.clone();
+        let last = self.next / WORD;
+        for word in self.base..last {
+            losses.word(self.seen[(word % WORDS) as usize]);
         }
-        self.next = number.saturating_add(1);
+        let rest = self.next % WORD;
+        if last >= self.base && rest > 0 {
+            // What was not sent yet is not lost.
+            losses.word(self.seen[(last % WORDS) as usize] | ALL << rest);
+        }
+        losses.end();
+        losses
     }
 
-    fn slot(number: u64) -> (usize, u64) {
-        let index = number % WINDOW;
-        ((index / 64) as usize, 1 << (index % 64))
-    }
-
-    fn is_set(&self, number: u64) -> bool {
-        let (word, bit) = Sequence::slot(number);
-        self.seen[word] & bit != 0
-    }
-
-    fn set(&mut self, number: u64) {
-        let (word, bit) = Sequence::slot(number);
-        self.seen[word] |= bit;
-    }
-
-    fn clear(&mut self, number: u64) {
-        let (word, bit) = Sequence::slot(number);
-        self.seen[word] &= !bit;
+    /// Settles and forgets the words before `base`.
+    fn slide(&mut self, base: u64) {
+        for word in self.base..base.min(self.base + WORDS) {
+            let slot = (word % WORDS) as usize;
+            self.losses.word(self.seen[slot]);
+            self.seen[slot] = 0;
+        }
+        let skipped = base.saturating_sub(self.base + WORDS);
+        self.losses.missing(skipped.saturating_mul(WORD));
+        self.base = base;
     }
 }
 
@@ -107,7 +131,7 @@ impl Sequence {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
 
     proptest! {
         #[test]
@@ -125,11 +149,24 @@ mod tests {
                 prop_assert_eq!(arrival == Arrival::Duplicate, !new);
             }
             let distinct = set.len() as u64;
+            let end = highest.map_or(0, |h| h + 1);
             prop_assert_eq!(sequence.highest(), highest);
             prop_assert_eq!(sequence.distinct, distinct);
             prop_assert_eq!(sequence.duplicates, numbers.len() as u64 - distinct);
             prop_assert_eq!(sequence.reordered, reordered);
-            prop_assert_eq!(sequence.lost(), highest.map_or(0, |h| h + 1) - distinct);
+            prop_assert_eq!(sequence.lost(), end - distinct);
+            let mut runs = BTreeMap::new();
+            let mut run = 0;
+            for number in 0..=end {
+                if number < end && !set.contains(&number) {
+                    run += 1;
+                } else if run > 0 {
+                    *runs.entry(run).or_insert(0) += 1;
+                    run = 0;
+                }
+            }
+            let losses = sequence.loss_runs();
+            prop_assert_eq!(losses.lengths(), &runs);
         }
 
         #[test]
@@ -139,21 +176,33 @@ mod tests {
                 sequence.record(number);
             }
             sequence.lost();
+            sequence.loss_runs();
         }
     }
 
     #[test]
     fn exactly_the_lost_are_lost_over_many_windows() {
         let mut sequence = Sequence::default();
-        let total = 3 * WINDOW + 17;
+        let total = 5 * WINDOW;
         for number in (0..total).filter(|number| number % 1000 != 7) {
             sequence.record(number);
         }
-        assert_eq!(sequence.lost(), (total - 8) / 1000 + 1);
+        let lost = (total - 8) / 1000 + 1;
+        assert_eq!(sequence.lost(), lost);
+        assert_eq!(sequence.loss_runs().lengths(), &BTreeMap::from([(1, lost)]));
         assert_eq!(
             sequence.reordered + sequence.duplicates + sequence.too_old,
             0
         );
+    }
+
+    #[test]
+    fn a_gap_longer_than_the_window_is_one_run() {
+        let mut sequence = Sequence::default();
+        sequence.record(0);
+        sequence.record(3 * WINDOW + 10);
+        let runs = BTreeMap::from([(3 * WINDOW + 9, 1)]);
+        assert_eq!(sequence.loss_runs().lengths(), &runs);
     }
 
     #[test]

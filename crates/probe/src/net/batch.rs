@@ -1,31 +1,66 @@
-//! Many datagrams per system call: sendmmsg and recvmmsg.
+//! Many datagrams per system call: sendmmsg, and with it UDP_SEGMENT.
 
+use super::socket::set_int;
 use socket2::SockAddr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Datagrams of one length, each with a buffer of its own that is filled once and sent often.
+/// The kernel's limit of segments per message (UDP_MAX_SEGMENTS of all kernels that have any).
+const MAX_SEGMENTS: usize = 64;
+/// The longest payload of a UDP datagram over IPv4.
+const MAX_DATAGRAM: usize = 65_507;
+
+/// Datagrams, each with a place of its own that is filled once and sent often.
+///
+/// A message holds one datagram, or several of one length that the kernel cuts.
 pub struct SendBatch {
     payloads: Vec<u8>,
-    payload_size: usize,
+    stride: usize,
+    per_message: usize,
     // What `headers` points into; neither is moved nor resized after construction.
-    _iovecs: Vec<libc::iovec>,
+    iovecs: Vec<libc::iovec>,
     _to: Option<Box<SockAddr>>,
     headers: Vec<libc::mmsghdr>,
 }
 
+// SAFETY: the raw pointers in `headers` and `iovecs` point only into buffers that `self` owns.
+unsafe impl Send for SendBatch {}
+
 impl SendBatch {
     /// `count` copies of `payload`; `to` for a socket that is not connected.
     pub fn new(count: usize, payload: &[u8], to: Option<SockAddr>) -> SendBatch {
+        SendBatch::with_messages_of(1, count, payload, to)
+    }
+
+    /// The same, but the kernel cuts them from fewer messages: sets the socket's UDP_SEGMENT.
+    pub fn segmented(
+        socket: &impl AsFd,
+        messages: usize,
+        payload: &[u8],
+        to: Option<SockAddr>,
+    ) -> io::Result<SendBatch> {
+        let per_message = (MAX_DATAGRAM / payload.len().max(1)).clamp(1, MAX_SEGMENTS);
+        let size = payload.len() as libc::c_int;
+        set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size)?;
+        let count = per_message * messages;
+        Ok(SendBatch::with_messages_of(per_message, count, payload, to))
+    }
+
+    fn with_messages_of(
+        per_message: usize,
+        count: usize,
+        payload: &[u8],
+        to: Option<SockAddr>,
+    ) -> SendBatch {
         let mut payloads = payload.repeat(count);
         let to = to.map(Box::new);
-        let size = payload.len();
+        let stride = payload.len();
         let base = payloads.as_mut_ptr();
-        let mut iovecs: Vec<libc::iovec> = (0..count)
+        let mut iovecs: Vec<libc::iovec> = (0..count / per_message)
             .map(|i| libc::iovec {
-                // In bounds: `payloads` holds `count * size` bytes.
-                iov_base: base.wrapping_add(i * size).cast(),
-                iov_len: size,
+                // In bounds: `payloads` holds `count * stride` bytes.
+                iov_base: base.wrapping_add(i * per_message * stride).cast(),
+                iov_len: per_message * stride,
             })
             .collect();
         let headers = iovecs
@@ -43,118 +78,59 @@ impl SendBatch {
             .collect();
         SendBatch {
             payloads,
-            payload_size: size,
-            _iovecs: iovecs,
+            stride,
+            per_message,
+            iovecs,
             _to: to,
             headers,
         }
     }
 
+    /// Datagrams that one call can send.
     pub fn capacity(&self) -> usize {
-        self.headers.len()
+        self.headers.len() * self.per_message
     }
 
     pub fn payload(&mut self, index: usize) -> &mut [u8] {
-        let start = index * self.payload_size;
-        &mut self.payloads[start..start + self.payload_size]
+        let start = index * self.stride;
+        &mut self.payloads[start..start + self.stride]
+    }
+
+    /// Sends only the first `length` bytes of a datagram; not where the kernel cuts them.
+    pub fn set_length(&mut self, index: usize, length: usize) {
+        debug_assert!(self.per_message == 1);
+        self.iovecs[index].iov_len = length.min(self.stride);
     }
 
     /// Hands the first `count` datagrams to the kernel; returns how many it took.
     ///
     /// If it took some but not all, the error of the next one is known only to the kernel.
     pub fn send(&mut self, socket: &impl AsFd, count: usize) -> io::Result<usize> {
-        let count = count.min(self.headers.len());
-        // SAFETY: `headers` has at least `count` entries; each points to one iovec, which points to
-        // a payload, and perhaps to an address: all owned by `self` and never moved.
+        let count = count.min(self.capacity());
+        let messages = count.div_ceil(self.per_message);
+        if self.per_message > 1 {
+            for (i, iovec) in self.iovecs[..messages].iter_mut().enumerate() {
+                let segments = (count - i * self.per_message).min(self.per_message);
+                iovec.iov_len = segments * self.stride;
+            }
+        }
+        // SAFETY: `headers` has at least `messages` entries; each points to one iovec, which points
+        // to payloads, and perhaps to an address: all owned by `self` and never moved.
         let sent = unsafe {
             libc::sendmmsg(
                 socket.as_fd().as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                count as libc::c_uint,
+                messages as libc::c_uint,
                 0,
             )
         };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
-    }
-}
-
-/// Room for datagrams, each up to `size` bytes.
-pub struct ReceiveBatch {
-    buffers: Vec<u8>,
-    stride: usize,
-    // What `headers` points into; neither is moved nor resized after construction.
-    _iovecs: Vec<libc::iovec>,
-    headers: Vec<libc::mmsghdr>,
-    received: usize,
-}
-
-impl ReceiveBatch {
-    pub fn new(count: usize, size: usize) -> ReceiveBatch {
-        // Buffers at multiples of a large power of two would all share a few lines of the cache.
-        let stride = size.next_multiple_of(64) + 64;
-        let mut buffers = vec![0; count * stride];
-        let base = buffers.as_mut_ptr();
-        let mut iovecs: Vec<libc::iovec> = (0..count)
-            .map(|i| libc::iovec {
-                // In bounds: `buffers` holds `count * stride` bytes and `size < stride`.
-                iov_base: base.wrapping_add(i * stride).cast(),
-                iov_len: size,
-            })
-            .collect();
-        let headers = iovecs
-            .iter_mut()
-            .map(|iovec| {
-                let mut header = empty_header();
-                header.msg_hdr.msg_iov = iovec;
-                header.msg_hdr.msg_iovlen = 1;
-                header
-            })
-            .collect();
-        ReceiveBatch {
-            buffers,
-            stride,
-            _iovecs: iovecs,
-            headers,
-            received: 0,
-        }
+        let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+        Ok((sent * self.per_message).min(count))
     }
 
-    /// Waits for one datagram and takes all that are there, as many as there is room for.
-    pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
-        self.receive_with(socket, libc::MSG_WAITFORONE)
-    }
-
-    /// Takes what is there, which may be nothing.
-    pub fn receive_now(&mut self, socket: &impl AsFd) -> io::Result<usize> {
-        match self.receive_with(socket, libc::MSG_DONTWAIT) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            other => other,
-        }
-    }
-
-    fn receive_with(&mut self, socket: &impl AsFd, flags: libc::c_int) -> io::Result<usize> {
-        self.received = 0;
-        // SAFETY: every header points to one iovec, which points to a buffer of its length: all
-        // owned by `self` and never moved.
-        let received = unsafe {
-            libc::recvmmsg(
-                socket.as_fd().as_raw_fd(),
-                self.headers.as_mut_ptr(),
-                self.headers.len() as libc::c_uint,
-                flags,
-                std::ptr::null_mut(),
-            )
-        };
-        self.received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-        Ok(self.received)
-    }
-
-    /// The datagrams that the last call took.
-    pub fn datagrams(&self) -> impl Iterator<Item = &[u8]> {
-        self.headers[..self.received]
-            .iter()
-            .zip(self.buffers.chunks(self.stride))
-            .map(|(header, buffer)| &buffer[..header.msg_len as usize])
+    /// Datagrams that the kernel refuses together, from number `index` of the batch on.
+    pub fn refused_together(&self, index: usize, count: usize) -> usize {
+        self.per_message.min(count - index)
     }
 }
 
@@ -165,22 +141,51 @@ pub(super) fn empty_header() -> libc::mmsghdr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::receive_batch::ReceiveBatch;
     use super::*;
     use std::net::UdpSocket;
 
-    #[test]
-    fn what_is_sent_arrives() {
+    fn pair() -> (UdpSocket, UdpSocket) {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let to = receiver.local_addr().unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        (sender, receiver)
+    }
+
+    fn received(receiver: &UdpSocket) -> Vec<(u8, usize)> {
+        let mut batch = ReceiveBatch::new(receiver, 256, 2000, false);
+        batch.receive_now(receiver).unwrap();
+        let datagrams = batch.datagrams();
+        datagrams.map(|d| (d.bytes[0], d.bytes.len())).collect()
+    }
+
+    #[test]
+    fn what_is_sent_arrives_with_its_length() {
+        let (sender, receiver) = pair();
+        let to = receiver.local_addr().unwrap();
         let mut batch = SendBatch::new(4, &[7; 100], Some(to.into()));
         for i in 0..batch.capacity() {
             batch.payload(i)[0] = i as u8;
         }
+        batch.set_length(1, 30);
         assert_eq!(batch.send(&sender, 3).unwrap(), 3);
-        let mut received = ReceiveBatch::new(8, 2000);
-        assert_eq!(received.receive(&receiver).unwrap(), 3);
-        let firsts: Vec<_> = received.datagrams().map(|d| (d[0], d.len())).collect();
-        assert_eq!(firsts, [(0, 100), (1, 100), (2, 100)]);
+        assert_eq!(received(&receiver), [(0, 100), (1, 30), (2, 100)]);
+    }
+
+    #[test]
+    fn the_kernel_cuts_messages_into_datagrams() {
+        let (sender, receiver) = pair();
+        let Ok(mut batch) = SendBatch::segmented(&sender, 2, &[7; 100], None) else {
+            return; // a kernel before 4.18
+        };
+        assert_eq!(batch.capacity(), 128);
+        for i in 0..batch.capacity() {
+            batch.payload(i)[0] = i as u8;
+        }
+        assert_eq!(batch.send(&sender, 70).unwrap(), 70);
+        let expected: Vec<(u8, usize)> = (0..70).map(|i| (i, 100)).collect();
+        assert_eq!(received(&receiver), expected);
+        assert_eq!(batch.refused_together(64, 70), 6);
+        assert_eq!(batch.refused_together(0, 70), 64);
     }
 }

@@ -2,10 +2,13 @@
 
 pub mod batch;
 pub mod echo_channel;
+pub mod egress;
+pub mod ethtool;
 pub mod filter;
 pub mod icmp;
 pub mod netlink;
 pub mod packet_socket;
+pub mod receive_batch;
 pub mod reflect_batch;
 pub mod socket;
 pub mod stamped;

@@ -3,12 +3,14 @@
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, Stats64};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use std::io;
+use std::net::IpAddr;
 
 /// An interface.
 #[derive(Debug, Clone)]
@@ -43,6 +45,34 @@ pub fn qdiscs() -> io::Result<Vec<Qdisc>> {
     let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
     let answers = dump(request)?;
     Ok(answers.into_iter().filter_map(qdisc).collect())
+}
+
+/// The index of the interface that packets to an address leave by; None if there is no route.
+pub fn egress_index(to: IpAddr) -> io::Result<Option<u32>> {
+    let mut message = RouteMessage::default();
+    let (family, length, address) = match to {
+        IpAddr::V4(ip) => (AddressFamily::Inet, 32, RouteAddress::Inet(ip)),
+        IpAddr::V6(ip) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(ip)),
+    };
+    message.header.address_family = family;
+    message.header.destination_prefix_length = length;
+    message
+        .attributes
+        .push(RouteAttribute::Destination(address));
+    let socket = ask(RouteNetlinkMessage::GetRoute(message), NLM_F_REQUEST)?;
+    let mut answers = Vec::new();
+    take_messages(&socket.recv_from_full()?.0, &mut answers)?;
+    let attributes = answers.into_iter().find_map(|answer| match answer {
+        RouteNetlinkMessage::NewRoute(route) => Some(route.attributes),
+        _ => None,
+    });
+    Ok(attributes
+        .unwrap_or_default()
+        .into_iter()
+        .find_map(|attribute| match attribute {
+            RouteAttribute::Oif(index) => Some(index),
+            _ => None,
+        }))
 }
 
 fn link(message: RouteNetlinkMessage) -> Option<Link> {
@@ -100,16 +130,7 @@ fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
 }
 
 fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
-    let socket = Socket::new(NETLINK_ROUTE)?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(request));
-    packet.header.flags = NLM_F_DUMP | NLM_F_REQUEST;
-    packet.header.sequence_number = 1;
-    packet.finalize();
-    let mut bytes = vec![0; packet.buffer_len()];
-    packet.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
-
+    let socket = ask(request, NLM_F_DUMP | NLM_F_REQUEST)?;
     let mut answers = Vec::new();
     loop {
         let (datagram, _) = socket.recv_from_full()?;
@@ -117,6 +138,19 @@ fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
             return Ok(answers);
         }
     }
+}
+
+fn ask(request: RouteNetlinkMessage, flags: u16) -> io::Result<Socket> {
+    let socket = Socket::new(NETLINK_ROUTE)?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(request));
+    packet.header.flags = flags;
+    packet.header.sequence_number = 1;
+    packet.finalize();
+    let mut bytes = vec![0; packet.buffer_len()];
+    packet.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+    Ok(socket)
 }
 
 /// Takes the messages of a datagram; true if the last of the dump was among them.
@@ -165,5 +199,7 @@ mod tests {
         assert_eq!(loopback.index, 1);
         assert!(loopback.mtu > 0);
         assert!(qdiscs().is_ok());
+        let egress = egress_index([127, 0, 0, 1].into()).unwrap();
+        assert_eq!(egress, Some(loopback.index));
     }
 }

@@ -4,7 +4,7 @@
 //!   0        3      4        12          20         28
 //!   | "CVT"  | kind | tag    | sequence  | time     | canary, repeated ...
 //! ```
-//! Integers are big-endian. The tag stands for the session's token; the time is CLOCK_MONOTONIC of
+//! Integers are big-endian. The upper 16 bits of the sequence are the flow. The tag stands for the session's token; the time is CLOCK_MONOTONIC of
 //! the sender in nanoseconds, shortly before the packet was handed to the kernel.
 
 use crate::values::Canary;
@@ -12,8 +12,8 @@ use crate::values::Canary;
 pub const HEADER_LENGTH: usize = 28;
 /// The largest payload of UDP over IPv4.
 pub const MAX_PAYLOAD: usize = 65_507;
-/// No session counts so far; a number beyond is not one of ours.
-const MAX_SEQUENCE: u64 = 1 << 48;
+/// Where the flow starts in the number; no session counts so far.
+const FLOW_SHIFT: u32 = 48;
 const MAGIC: [u8; 3] = *b"CVT";
 
 /// What a packet is for. A reflector answers requests only, so that two of them never talk for ever.
@@ -37,6 +37,8 @@ impl Kind {
 pub struct Header {
     pub kind: Kind,
     pub tag: [u8; 8],
+    /// Which of several streams of a session; 0 if there is but one.
+    pub flow: u16,
     pub sequence: u64,
     pub time_ns: u64,
 }
@@ -49,13 +51,15 @@ impl Header {
         let (kind, rest) = rest.split_first()?;
         let (found_tag, rest) = rest.split_first_chunk::<8>()?;
         let (sequence, rest) = rest.split_first_chunk::<8>()?;
+        let number = u64::from_be_bytes(*sequence);
         let header = Header {
             kind: Kind::read(*kind)?,
             tag,
-            sequence: u64::from_be_bytes(*sequence),
+            flow: (number >> FLOW_SHIFT) as u16,
+            sequence: number & ((1 << FLOW_SHIFT) - 1),
             time_ns: u64::from_be_bytes(*rest.first_chunk()?),
         };
-        (*magic == MAGIC && *found_tag == tag && header.sequence < MAX_SEQUENCE).then_some(header)
+        (*magic == MAGIC && *found_tag == tag).then_some(header)
     }
 
     /// Writes it to the front of a payload of at least `HEADER_LENGTH` bytes.
@@ -63,7 +67,8 @@ impl Header {
         payload[..3].copy_from_slice(&MAGIC);
         payload[3] = self.kind as u8;
         payload[4..12].copy_from_slice(&self.tag);
-        payload[12..20].copy_from_slice(&self.sequence.to_be_bytes());
+        let number = u64::from(self.flow) << FLOW_SHIFT | self.sequence;
+        payload[12..20].copy_from_slice(&number.to_be_bytes());
         payload[20..28].copy_from_slice(&self.time_ns.to_be_bytes());
     }
 }
@@ -105,10 +110,11 @@ mod tests {
 
     const TAG: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-    fn header(sequence: u64, time_ns: u64) -> Header {
+    fn header(flow: u16, sequence: u64, time_ns: u64) -> Header {
         Header {
             kind: Kind::Data,
             tag: TAG,
+            flow,
             sequence,
             time_ns,
         }
@@ -116,9 +122,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(sequence in 0..MAX_SEQUENCE, time_ns: u64, extra in 0_usize..100) {
+        fn there_and_back(flow: u16, sequence in 0_u64..1 << 48, time_ns: u64, extra in 0_usize..100) {
             let mut payload = blank_payload(HEADER_LENGTH + extra, &Canary::default());
-            let header = header(sequence, time_ns);
+            let header = header(flow, sequence, time_ns);
             header.write(&mut payload);
             prop_assert_eq!(Header::read(&payload, TAG), Some(header));
             prop_assert!(PayloadCheck::new(&Canary::default()).intact(&payload));
@@ -134,7 +140,7 @@ mod tests {
     #[test]
     fn another_token_makes_a_stranger() {
         let mut payload = [0; HEADER_LENGTH];
-        header(1, 2).write(&mut payload);
+        header(0, 1, 2).write(&mut payload);
         assert!(Header::read(&payload, [0; 8]).is_none());
     }
 

@@ -97,6 +97,7 @@ fn attempt(
     let header = Header {
         kind: Kind::Request,
         tag,
+        flow: 0,
         sequence: u64::from(number),
         time_ns: sent_ns,
     };

@@ -126,6 +126,7 @@ impl<'a> Asking<'a> {
         let header = Header {
             kind: Kind::Request,
             tag: self.tag,
+            flow: 0,
             sequence: self.attempts,
             time_ns: clock::monotonic_ns(),
         };

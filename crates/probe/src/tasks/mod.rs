@@ -6,11 +6,13 @@ pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
 pub mod hello;
+pub mod reception;
 pub mod rtt;
 pub mod tcp_sink;
 pub mod tcp_source;
 pub mod udp_sink;
 pub mod udp_source;
+pub mod watch_gap;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -23,6 +25,7 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::TcpSink(parameters) => value(tcp_sink::run(&parameters, context)?),
         Work::TcpSource(parameters) => value(tcp_source::run(&parameters, context)?),
         Work::UdpSink(parameters) => value(udp_sink::run(&parameters, context)?),
+        Work::WatchGap(parameters) => value(watch_gap::run(&parameters, context)?),
         Work::UdpSource(parameters) => value(udp_source::run(&parameters, context)?),
         Work::Echo(parameters) => value(echo::run(&parameters, context)?),
         Work::EchoOnce(parameters) => value(echo_once::run(&parameters, context)?),

@@ -193,6 +193,7 @@ fn send_all(
         let header = Header {
             kind: Kind::Request,
             tag: parameters.token.tag(),
+            flow: 0,
             sequence,
             time_ns,
         };

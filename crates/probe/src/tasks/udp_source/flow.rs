@@ -1,0 +1,179 @@
+//! One stream of numbered datagrams, and the socket it leaves by.
+
+use crate::failure::{Failure, during, errno_name};
+use crate::latency::Latency;
+use crate::net::batch::SendBatch;
+use crate::net::socket::set_int;
+use crate::packet::header::{Header, Kind, blank_payload};
+use crate::sizes::Sizes;
+use crate::values::Canary;
+use serde::Serialize;
+use socket2::SockAddr;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::UdpSocket;
+
+/// Datagrams per call where the source makes them.
+const BATCH: usize = 64;
+/// Messages per call where the kernel cuts them.
+const SEGMENTED_MESSAGES: usize = 8;
+
+/// What the kernel says if IPsec, a missing checksum offload or the path's MTU forbid it to cut.
+fn cannot_segment(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
+}
+
+pub struct Flow {
+    pub number: u16,
+    pub source_port: u16,
+    socket: UdpSocket,
+    batch: SendBatch,
+    to: Option<SockAddr>,
+    segmented: bool,
+    /// Why the kernel could not cut packets after all.
+    pub gave_up: Option<String>,
+    sizes: Sizes,
+    tag: [u8; 8],
+    pub counts: Counts,
+    pub late: Latency,
+}
+
+/// `offered` are numbers used: `packets`, which the kernel took, and those of `send_errors`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Counts {
+    pub offered: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub send_errors: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        self.offered += other.offered;
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        for (error, count) in &other.send_errors {
+            *self.send_errors.entry(error.clone()).or_default() += count;
+        }
+    }
+}
+
+/// What all flows of a source have in common.
+pub struct Pattern<'a> {
+    pub sizes: &'a Sizes,
+    pub canary: &'a Canary,
+    pub tag: [u8; 8],
+    /// For sockets that are not connected.
+    pub to: Option<SockAddr>,
+}
+
+impl Flow {
+    pub fn new(
+        number: u16,
+        socket: UdpSocket,
+        pattern: &Pattern<'_>,
+        segmented: bool,
+    ) -> io::Result<Flow> {
+        let payload = blank_payload(pattern.sizes.largest(), pattern.canary);
+        let to = pattern.to.clone();
+        let batch = if segmented {
+            SendBatch::segmented(&socket, SEGMENTED_MESSAGES, &payload, to.clone())?
+        } else {
+            SendBatch::new(BATCH, &payload, to.clone())
+        };
+        Ok(Flow {
+            number,
+            source_port: socket.local_addr()?.port(),
+            socket,
+            batch,
+            to,
+            segmented,
+            gave_up: None,
+            sizes: pattern.sizes.clone(),
+            tag: pattern.tag,
+            counts: Counts::default(),
+            late: Latency::default(),
+        })
+    }
+
+    /// Packets that one call can send.
+    pub fn capacity(&self) -> usize {
+        self.batch.capacity()
+    }
+
+    /// Sends the next `count` packets, as many as one call can.
+    ///
+    /// A packet that the kernel refused has used up its number and its place in the schedule: trying
+    /// again would turn a full queue into back-pressure, and hide that it loses. Returns how many
+    /// numbers were used.
+    pub fn send(&mut self, count: usize, now_ns: u64) -> Result<usize, Failure> {
+        let count = count.min(self.capacity());
+        let varied = self.sizes.uniform().is_none();
+        for i in 0..count {
+            let sequence = self.counts.offered + i as u64;
+            let header = Header {
+                kind: Kind::Data,
+                tag: self.tag,
+                flow: self.number,
+                sequence,
+                time_ns: now_ns,
+            };
+            header.write(self.batch.payload(i));
+            if varied {
+                self.batch.set_length(i, self.sizes.of(sequence));
+            }
+        }
+        match self.batch.send(&self.socket, count) {
+            Ok(sent) => {
+                self.taken(sent);
+                if sent == count {
+                    return Ok(sent);
+                }
+                // The kernel keeps the error of what stands behind the last sent to itself.
+                let refused = self.batch.refused_together(sent, count);
+                self.refused("UNREPORTED".to_owned(), refused);
+                Ok(sent + refused)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                Err(Failure::io("udp_source: send", &error))
+            }
+            Err(error) if self.segmented && cannot_segment(&error) => {
+                self.give_up_segmentation(&error)?;
+                Ok(0)
+            }
+            Err(error) => {
+                let refused = self.batch.refused_together(0, count);
+                self.refused(errno_name(&error), refused);
+                Ok(refused)
+            }
+        }
+    }
+
+    /// From here on the source makes the packets itself.
+    fn give_up_segmentation(&mut self, error: &io::Error) -> Result<(), Failure> {
+        let payload = self.batch.payload(0).to_vec();
+        set_int(&self.socket, libc::SOL_UDP, libc::UDP_SEGMENT, 0)
+            .map_err(during("udp_source: unset UDP_SEGMENT"))?;
+        self.batch = SendBatch::new(BATCH, &payload, self.to.clone());
+        self.segmented = false;
+        self.gave_up = Some(error.to_string());
+        Ok(())
+    }
+
+    fn taken(&mut self, sent: usize) {
+        let first = self.counts.offered;
+        self.counts.bytes += match self.sizes.uniform() {
+            Some(size) => (sent * size) as u64,
+            None => (first..first + sent as u64)
+                .map(|n| self.sizes.of(n) as u64)
+                .sum(),
+        };
+        self.counts.packets += sent as u64;
+        self.counts.offered += sent as u64;
+    }
+
+    fn refused(&mut self, error: String, count: usize) {
+        self.counts.offered += count as u64;
+        *self.counts.send_errors.entry(error).or_default() += count as u64;
+    }
+}
