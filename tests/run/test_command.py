@@ -252,6 +252,16 @@ def test_what_is_missing_is_unsupported_and_told_with_its_remedy(tmp_path: Path)
     assert "1 ok  1 unsupported" in said.out
 
 
+def test_root_without_its_powers_is_told_that_no_lab_can_be_made(tmp_path: Path) -> None:
+    powerless = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
+    study = small_study(tmp_path / "s.toml")
+    said = culvert("run", study, "--out", tmp_path / "out", "--json", before=powerless)
+    assert (said.code, TRACE in said.err) == (3, False), said.err
+    (problem,) = json.loads(said.out)["problems"]
+    assert "CAP_SYS_ADMIN" in problem["reason"]
+    assert "--privileged" in problem["remedy"]
+
+
 # -- journals and disks ----------------------------------------------------------------------------
 
 

@@ -61,8 +61,7 @@ class Runner:
     def run(self) -> Tally:
         """Measure what the journal does not hold yet.
 
-        Raises JournalError if a trial cannot be written, NotPossible if this machine can build no
-        lab at all; what was measured before stays in the journal.
+        Raises JournalError if a trial cannot be written; what was measured before stays.
         """
         done = self._journal.done()
         earlier_s = self._journal.measured_s()
