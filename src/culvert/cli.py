@@ -76,6 +76,9 @@ def main() -> None:
     except CulvertError as error:
         code = _tell(error)
     except (_InterruptedError, KeyboardInterrupt):
+        # Whoever presses Ctrl-C twice gets no traceback: all is removed, only words are left.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         err.print("interrupted", style="yellow")
         code = INTERRUPTED
     except Exception as error:

@@ -144,6 +144,15 @@ def wait_for_trials(out: Path, count: int) -> None:
     raise AssertionError("no trial")
 
 
+def test_impatience_changes_nothing(tmp_path: Path, start: Start) -> None:
+    run = start("run", long_study(tmp_path), "--out", tmp_path / "out")
+    run.line("1/500")
+    for _ in range(20):
+        run.process.send_signal(signal.SIGTERM)
+    said = run.end(signal.SIGINT)  # which holds no traceback
+    assert said.code == 130
+
+
 def test_a_run_whose_reader_goes_says_how_to_go_on(tmp_path: Path, start: Start) -> None:
     run = start("run", long_study(tmp_path), "--out", tmp_path / "out")
     run.line("1/500")
