@@ -73,6 +73,7 @@ class FakeProbe:
             "capture": NOTHING_CAPTURED,
             "accounting": NOTHING_USED,
             "echo": {},
+            "echo_once": {"answered": True, "rtt_ns": 50_000},
             **self.answers,
         }
         answer = answers[task]

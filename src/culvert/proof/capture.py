@@ -6,6 +6,7 @@ from culvert.probe.results import Captured
 from culvert.proof.check import Check
 from culvert.vpns.base import Vpn
 
+NOTHING_BESIDE = "nothing beside the tunnel"
 ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
 MIXED_ENTROPY_BITS = 7.0
@@ -68,7 +69,7 @@ def _no_clear_text(captured: Captured, where: str) -> Check:
 def _nothing_beside(captured: Captured, where: str) -> Check:
     count = captured.other.packets
     return Check(
-        f"nothing beside the tunnel ({where})",
+        f"{NOTHING_BESIDE} ({where})",
         count == 0,
         f"{count} packets do not belong to the tunnel"
         + (f", such as {captured.other.examples[0]}" if captured.other.examples else ""),

@@ -21,10 +21,13 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Interface
 from typing import ClassVar
 
+from culvert.errors import NotPossible
 from culvert.labs.base import Lab, Node, Process
 
 INNER = {"a": IPv4Interface("198.19.0.1/24"), "b": IPv4Interface("198.19.0.2/24")}
 """Addresses inside the tunnel (RFC 2544's benchmarking range, as the underlay's are)."""
+
+LEAVE_OUT = "leave this event out for this VPN"
 
 
 class DataPath(StrEnum):
@@ -140,6 +143,33 @@ class Vpn(ABC):
         """End both sides and leave no process, interface, rule or route."""
         for node in (lab.a, lab.b):
             self._stop_processes(node)
+
+    # -- what can happen to a tunnel that is up; a driver gives what it can ------------------------
+
+    def restart_responder(self, b: Node) -> None:
+        """End the responder and start it anew; returns when it can be called again.
+
+        Whether and when the initiator notices is what a measurement wants to know.
+        """
+        if not self.processes[b.name]:
+            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
+        self._stop_processes(b)
+        self.listen(b)
+
+    def restart_initiator(self, a: Node) -> None:
+        """End the initiator and start it anew; returns when the tunnel is up again."""
+        if not self.processes[a.name]:
+            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
+        self.disconnect(a)
+        self.connect(a)
+
+    def rekey(self, a: Node) -> None:
+        """Negotiate new keys for the tunnel that is up, now; returns when they are agreed.
+
+        Raises NotPossible where nobody can ask for it.
+        """
+        del a
+        raise NotPossible(self.id, "renews its keys by itself, and not when told to", LEAVE_OUT)
 
     # -- what the proof asks ---------------------------------------------------------------------
 

@@ -174,6 +174,11 @@ class StrongSwan(Vpn):
             a, charon, ["--initiate", "--child", CONNECTION, "--timeout", timeout], "initiate"
         )
 
+    def rekey(self, a: Node) -> None:
+        """A new child SA: the old one goes when the new one is there."""
+        (charon,) = self.processes[a.name]
+        self._swanctl(a, charon, ["--rekey", "--child", CONNECTION], "renew its keys")
+
     def stop(self, lab: Lab) -> None:
         """End both; devices, associations, policies and routes go with them."""
         super().stop(lab)
