@@ -153,3 +153,19 @@ def test_statuses_are_counted_with_their_reasons() -> None:
     assert counts_by_vpn(trials) == {"x": counts}
     assert reasons(trials).row(0, named=True)["reason"] == "because failed"
     assert status_counts(trials.clear()).total == 0
+
+
+def test_reasons_that_differ_in_numbers_alone_count_as_one() -> None:
+    told = ["port 4711 saw 3 packets", "port 815 saw 12.5 packets", "no lab", None]
+    trials = pl.DataFrame(
+        {
+            "vpn": ["v"] * 4,
+            "status": ["invalid"] * 4,
+            "reason": told,
+            "remedy": ["look"] * 4,
+        }
+    )
+    found = reasons(trials)
+    assert found["trials"].to_list() == [2, 1, 1]
+    assert found.row(0, named=True)["reason"] == "port 4711 saw 3 packets"
+    assert found.row(0, named=True)["wordings"] == 2

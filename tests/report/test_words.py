@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from culvert.analysis.headline import Estimate
 from culvert.report import terminal
 from culvert.report.labels import Labels, everything, order, parsed, slug
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
-from culvert.report.palette import COST, FAMILIES, LOSS, colours, shapes
-from culvert.report.sentences import joined, share, times
+from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
+from culvert.report.sentences import difference, joined, share, times
+from culvert.report.versions import short_version
 
 from .synthetic import NASTY, VPNS, Run, make_run, nasty_run
 
@@ -30,6 +34,11 @@ MBIT = Scale(1e6, "Mbit/s")
         (412e6, 405e6, 420e6, "412 [405, 420]"),
         (941.23e6, 940.9e6, 941.5e6, "941.2 [940.9, 941.5]"),
         (9.414e6, 9.1e6, 9.6e6, "9.41 [9.10, 9.60]"),
+        (6.46e9, 1.78e9, 7.28e9, "6\u202f500 [1\u202f800, 7\u202f300]"),
+        (7.55e6, 0.35e6, 199.75e6, "7.5 [0.3, 200]"),
+        (136e6, 86e6, 1571e6, "140 [90, 1\u202f600]"),
+        (-12e6, -195_534e6, 12_443e6, "\u221212 [\u2212200\u202f000, 10\u202f000]"),
+        (5e6, 5e6, 5e6, "5.00 [5.00, 5.00]"),
         (0.0, None, None, "0"),
         (12_345e6, None, None, "12\u202f345"),
         (-3.21e6, None, None, "\u22123.21"),
@@ -50,6 +59,56 @@ def test_one_unit_for_a_column() -> None:
     assert scale_for("ms", [0.4]).name == scale_for("ms", [4000.0]).name == "ms"
     assert scale_for("furlongs", [3.0]).name == "furlongs"
     assert scale_for("bit/s", []).name == "bit/s"
+
+
+@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e3), st.floats(0.0, 1.0))
+def test_an_intervals_ends_have_two_digits_of_its_width(
+    value: float, relative: float, place: float
+) -> None:
+    width = relative * value
+    low, high = value - place * width, value + (1 - place) * width
+    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    told = Scale(1.0, "x", digits=9).ends(value, low, high).strip("[]").split(", ")
+    for text, end in zip(told, (low, high), strict=True):
+        shown = float(text.replace("\u202f", "").replace("\u2212", "-"))
+        assert abs(shown - end) <= 0.5 * step * (1 + 1e-6) + 1e-6
+        if abs(end) >= 10 * step and step >= 1:
+            assert shown % step == pytest.approx(0, abs=1e-6 * step) or shown % step == (
+                pytest.approx(step, rel=1e-6)
+            )
+
+
+def _effect(value: float, low: float | None, high: float | None) -> Estimate:
+    distinguishable = low is not None and high is not None and not low <= 0 <= high
+    return Estimate(value, low, high, 5, "", distinguishable)
+
+
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (_effect(207.4, 157, 228), "+207 µs [157, 228]"),
+        (_effect(-20.2, -30.5, -11), "\u221220 µs [\u221230, \u221211]"),
+        (_effect(12.3, -195_534.8, 12_443.6), "no difference shown [\u2212200, 10] ms"),
+        (_effect(207.4, None, None), "+207 µs"),
+    ],
+)
+def test_a_difference_is_told_only_where_one_is_shown(effect: Estimate, text: str) -> None:
+    assert str(difference("us", effect)) == text
+
+
+@pytest.mark.parametrize(
+    ("version", "short"),
+    [
+        ("2.6.14, package 2.6.14-0+deb12u2, OpenSSL 3.0.19", "2.6.14"),
+        ("v0.0.0-20260522210424-ecfc5a8d5446 (go1.26.8)", "v0.0.0-20260522"),
+        ("v1.2.4-0.20260522210424-ecfc5a8d5446", "v1.2.4-0.20260522"),
+        ("v1.2.3-rc.1.0.20260522210424-ecfc5a8d5446, x", "v1.2.3-rc.1.0.20260522"),
+        ("0.0.20220316-1+b4 (go1.19.8)", "0.0.20220316-1+b4 (go1.19.8)"),
+        ("", ""),
+    ],
+)
+def test_versions_are_shortened(version: str, short: str) -> None:
+    assert short_version(version) == short
 
 
 @given(st.floats(-1e15, 1e15), st.integers(0, 6))
@@ -167,8 +226,9 @@ def _lab(colour: str, blindness: str) -> np.ndarray:
         [FAMILIES[name] for name in ("wireguard", "openvpn", "strongswan")],
         list(COST.values()),
         list(LOSS.values()),
+        list(MODES.values()),
     ],
-    ids=["vpns", "cost", "loss"],
+    ids=["vpns", "cost", "loss", "modes"],
 )
 def test_colours_are_told_apart_without_full_colour_vision(
     blindness: str, palette: list[str]
@@ -213,6 +273,28 @@ def test_any_width_and_any_text_will_do(width: int) -> None:
     assert shown(make_run(blocks=0), width)
     assert shown(make_run(vpns={"none": VPNS["none"]}, blocks=1), width)
     assert shown(nasty_run(), width)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_no_name_is_broken_and_no_line_too_long(width: int) -> None:
+    text = shown(make_run(), width)
+    lines = text.splitlines()
+    assert max(len(line) for line in lines) <= width
+    for vpn in VPNS:
+        assert any(vpn in line.split() for line in lines), vpn
+    figures = re.findall(r"\[[^]]*,[^]]*\]", text)
+    assert len(figures) >= 20
+    assert not [figure for figure in figures if "\n" in figure]
+
+
+def test_the_terminal_names_what_limits_trust_and_short_versions() -> None:
+    vpns = dict(VPNS)
+    long = "v0.0.0-20260522210424-ecfc5a8d5446 (go1.26.8)"
+    vpns["wireguard/go"] = replace(vpns["wireguard/go"], version=long)
+    text = " ".join(shown(make_run(vpns=vpns)).split())
+    assert "load average 2.9 at the start" in text
+    assert "v0.0.0-20260522 " in text
+    assert "ecfc5a8d5446" not in text
 
 
 def test_foreign_text_is_never_markup() -> None:

@@ -180,10 +180,12 @@ def _against_baseline(question: Question, relative: Estimate) -> Told:
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:
-    """Who is best, and who shares that place as far as the data can tell."""
-    if winner is None or winner.contenders < 2:
+    """Who is best, and who shares that place as far as the data can tell; nobody if all do."""
+    if winner is None:
         return ""
     tied = (*winner.level_with, *winner.undecided)
+    if len(tied) == winner.contenders - 1:
+        return ""
     if vpn == winner.vpn:
         return "joint best" if tied else "best"
     return "joint best" if vpn in winner.level_with else ""

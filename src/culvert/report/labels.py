@@ -14,6 +14,10 @@ MEASUREMENTS = {
     "udp": "UDP",
     "rtt": "Round trip",
     "initiation": "Initiation",
+    "loaded_rtt": "Round trip under load",
+    "throughput": "Throughput without loss",
+    "reconnect": "Reconnect",
+    "mtu": "Largest packets",
 }
 
 _ORDER = (
@@ -91,7 +95,7 @@ class Labels:
 
     def cell(self, condition: str, measurement: str, parameters: str) -> str:
         """``UDP, 64 byte packets, lossy``: the condition only where there are several."""
-        name = MEASUREMENTS.get(measurement, measurement)
+        name = MEASUREMENTS.get(measurement, measurement.replace("_", " "))
         parts = [name, self.parameters(measurement, parameters)]
         if self._conditions > 1:
             parts.append(condition)

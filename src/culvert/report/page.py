@@ -10,15 +10,12 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
-from typing import Any
 
 import jinja2
-import vl_convert
-from altair.vegalite.v6.schema import SCHEMA_VERSION
 from markupsafe import Markup
 
+from culvert.report.bundle import bundle
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.headline_view import headline_views
@@ -28,9 +25,6 @@ from culvert.report.trial_views import trial_list
 from culvert.report.trust import limits, trust
 from culvert.report.underlay import underlay_views, vpn_views
 from culvert.report.view import facts, reproduce
-
-_VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-"""The version that Altair writes specifications for."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
     environment.filters["leaf"] = leaf
     environment.filters["panels"] = _panels
     environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
-    vega, script = _safe_script(_bundle()), _safe_script(_template("report.js"))
+    vega, script = _safe_script(bundle()), _safe_script(_template("report.js"))
     return environment.get_template("report.html").render(
         data=data,
         run=data.run,
@@ -98,14 +92,6 @@ def _panels(figure: Figure) -> list[_Panel]:
         _Panel(f"{figure.name}-{index}", int(panel["height"]) + 96)
         for index, panel in enumerate(figure.panels)
     ]
-
-
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in a scope of their own; bundling takes seconds."""
-    whole: Any = None  # no snippet of ours: the whole of the libraries, as globals
-    bundle = vl_convert.javascript_bundle(whole, vl_version=_VEGA_LITE)
-    return f"(function(){{{bundle}\n}})();"
 
 
 def _template(name: str) -> str:

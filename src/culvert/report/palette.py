@@ -48,7 +48,7 @@ MODES = {
     "user": "#8f9be8",
     "system": "#b0602f",
     "softirq": "#2a9d9a",
-    "hard interrupts": "#7a7f88",
+    "hard interrupts": "#c9a227",
 }
 """CPU time by mode."""
 

@@ -64,18 +64,22 @@ class _Headline:
         del console
         if self._title:
             yield self._title
-        widths = self._widths()
-        fits = sum(widths) + (len(widths) - 1) * _GAP <= options.max_width
-        yield self._table(widths) if fits else self._paragraphs()
+        for broken in (False, True):
+            widths = self._widths(broken_headings=broken)
+            if sum(widths) + (len(widths) - 1) * _GAP <= options.max_width:
+                yield self._table(widths)
+                return
+        yield self._paragraphs()
 
-    def _widths(self) -> list[int]:
-        """What each column needs: its longest line, and the longest word of its heading."""
+    def _widths(self, *, broken_headings: bool) -> list[int]:
+        """What each column needs: its longest line, and the longest line or word of its heading."""
         first = [line for row in self._view.rows for line in (row.vpn, row.version)]
         columns = [first]
         for index, (title, note) in enumerate(self._view.columns):
             cells = [row.cells[index] for row in self._view.rows]
             lines = [line for cell in cells for line in _lines(cell)]
-            columns.append([*lines, *title.split(" "), *note.split(" ")])
+            heading = [*title.split(" "), *note.split(" ")] if broken_headings else [title, note]
+            columns.append([*lines, *heading])
         return [max([cell_len(text) for text in column] or [0]) for column in columns]
 
     def _table(self, widths: Sequence[int]) -> Table:
@@ -114,7 +118,7 @@ class _Headline:
 def _lines(cell: HeadlineCell | None) -> list[str]:
     if cell is None:
         return ["no number"]
-    main = [cell.main] if cell.shown else cell.main.split(" ")
+    main = [cell.main] if cell.shown else cell.main.split(" ")  # words may go to the next line
     return [*main, cell.interval, cell.below]
 
 

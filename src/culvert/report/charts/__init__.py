@@ -8,6 +8,7 @@ from culvert.report.charts.cost import cost_figures
 from culvert.report.charts.goodput import goodput_figures
 from culvert.report.charts.initiation import initiation_figures
 from culvert.report.charts.latency import latency_figures
+from culvert.report.charts.others import other_figures
 from culvert.report.charts.stacks import cpu_figures, loss_figures
 from culvert.report.model import Data, Figure
 
@@ -26,6 +27,7 @@ def sections(data: Data) -> list[Section]:
         goodput_figures,
         latency_figures,
         initiation_figures,
+        other_figures,
         cost_figures,
         loss_figures,
         cpu_figures,

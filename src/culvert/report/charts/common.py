@@ -148,7 +148,7 @@ def bars_with_trials(
         )
     dots = trial_dots(trials, scale)
     ends = [dot["value"] for dot in dots] + [bar["high"] or 0 for bar in bars]
-    top = 1.2 * max(ends, default=1.0) or 1.0
+    top = 1.25 * max(ends, default=1.0) or 1.0
     for bar in bars:
         reached = [dot["value"] for dot in dots if dot["vpn"] == bar["vpn"]]
         bar["end"] = max([*reached, bar["high"] or 0, bar["median"]])

@@ -44,6 +44,8 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
     cpu, columns = cpu_panel(data, cell), cpu_columns(data, cell)
     if cpu is not None:
         panels.append(cpu)
+    ceiling = cell(data.summary, "ceiling_goodput_bps")
+    limited = not ceiling.is_empty()
     rows = []
     for vpn in data.vpns:
         told = goodput.filter(pl.col("vpn") == vpn)
@@ -55,6 +57,11 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
                 _text(told, "sd", scale),
                 f"{100 * told['cv'][0]:.1f} %" if len(told) and told["cv"][0] else "\u2013",
                 *columns.rows[vpn],
+                *(
+                    (_text(ceiling.filter(pl.col("vpn") == vpn), "median", scale),)
+                    if limited
+                    else ()
+                ),
                 str(told["n"][0]) if len(told) else "0",
             )
         )
@@ -66,9 +73,10 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"sd, {scale.name}",
             "cv",
             *columns.names,
+            *((f"bare link's ceiling then, {scale.name}",) if limited else ()),
             "trials",
         ),
-        "l" + "r" * (5 + len(columns.names)),
+        "l" + "r" * (5 + len(columns.names) + limited),
         tuple(rows),
     )
     heights = "; ".join(

@@ -35,6 +35,15 @@
   });
   Promise.all(drawn).then(function () { root.setAttribute("data-drawn", String(drawn.length)); });
 
+  // On paper nothing can be opened: the machine is printed open.
+  const closed = Array.from(document.querySelectorAll(".trees details:not([open])"));
+  window.addEventListener("beforeprint", function () {
+    closed.forEach(function (details) { details.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    closed.forEach(function (details) { details.open = false; });
+  });
+
   // Filter of the trials.
   const form = document.getElementById("filter");
   if (form) {

@@ -1,0 +1,54 @@
+"""Vega, Vega-Lite and Vega-Embed as one script, kept between reports: bundling takes seconds."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+from altair.vegalite.v6.schema import SCHEMA_VERSION
+
+_VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+"""The version that Altair writes specifications for."""
+
+
+@cache
+def bundle() -> str:
+    """The libraries in a scope of their own. Without a cache directory they are bundled anew."""
+    name = f"vega-{_VEGA_LITE}-{version('vl-convert-python')}.js"
+    kept = _cache_directory() / name
+    with suppress(OSError, UnicodeDecodeError):
+        found = kept.read_text("utf-8")
+        if found.startswith(_BEGIN) and found.endswith(_END):
+            return found
+    whole: Any = None  # no snippet of ours: the whole of the libraries, as globals
+    made = _BEGIN + vl_convert.javascript_bundle(whole, vl_version=_VEGA_LITE) + _END
+    _keep(kept, made)
+    return made
+
+
+_BEGIN = "(function(){"
+_END = "\n})();"
+
+
+def _cache_directory() -> Path:
+    """As the XDG Base Directory Specification has it; a relative path there is to be ignored."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    home = Path(os.environ.get("HOME", "/nonexistent"))
+    return (named if named.is_absolute() else home / ".cache") / "culvert"
+
+
+def _keep(path: Path, text: str) -> None:
+    """Whole or not at all; that it cannot be kept costs time and nothing else."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_text(text, encoding="utf-8")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

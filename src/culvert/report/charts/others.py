@@ -1,0 +1,104 @@
+"""Measurements that have no figure of their own: bars of their leading metrics, a table of all."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from culvert.analysis.observations import contexts
+from culvert.report.charts.common import bars_with_trials
+from culvert.report.labels import everything, order, slug
+from culvert.report.model import Data, Figure, Table
+from culvert.report.numbers import scale_for
+
+DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
+"""Measurements with figures of their own."""
+LEADING = {
+    "loaded_rtt": ("rtt_idle_p50_us", "rtt_loaded_p50_us"),
+    "reconnect": ("blocked_ms",),
+    "throughput": ("pdr_pps", "ndr_pps"),
+    "mtu": ("unfragmented_a_to_b_bytes", "unfragmented_b_to_a_bytes"),
+}
+"""What is drawn; of a measurement that is not here, the metric that it records first."""
+_MACHINE = ("cpu_", "core_", "context_switches", "memory_", "tunnel_up_")
+"""Beginnings of metrics that every measurement has."""
+
+
+def other_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure per cell of every other measurement with trials that count."""
+    here = data.summary.filter(pl.col("condition") == condition, pl.col("labels") == "{}")
+    kinds = sorted(set(here["measurement"].to_list()) - DRAWN)
+    found = []
+    for kind in kinds:
+        for _, parameters in sorted(contexts(here, kind), key=lambda cell: order(cell[1])):
+            cell = here.filter(pl.col("measurement") == kind, pl.col("parameters") == parameters)
+            metrics = _metrics(data, kind, parameters, cell)
+            if metrics:
+                found.append(_figure(data, condition, kind, parameters, cell, metrics))
+    return found
+
+
+def _metrics(data: Data, kind: str, parameters: str, cell: pl.DataFrame) -> list[str]:
+    """The measurement's own metrics in the order in which they were recorded."""
+    recorded = data.rows.filter(
+        pl.col("measurement") == kind, pl.col("parameters") == parameters, pl.col("labels") == "{}"
+    )["metric"].unique(maintain_order=True)
+    present = set(cell["metric"].to_list())
+    return [name for name in recorded if name in present and not name.startswith(_MACHINE)]
+
+
+def _figure(
+    data: Data,
+    condition: str,
+    kind: str,
+    parameters: str,
+    cell: pl.DataFrame,
+    metrics: list[str],
+) -> Figure:
+    name = data.labels.cell(condition, kind, parameters)
+    leading = [metric for metric in LEADING.get(kind, ()) if metric in metrics] or metrics[:1]
+    panels = []
+    for metric in leading:
+        summary = cell.filter(pl.col("metric") == metric)
+        scale = scale_for(summary["unit"][0], summary["median"].to_list())
+        trials = data.observed.filter(
+            pl.col("measurement") == kind,
+            pl.col("condition") == condition,
+            pl.col("parameters") == parameters,
+            pl.col("metric") == metric,
+            pl.col("labels") == "{}",
+        )
+        words = readable(metric)
+        panels.append(bars_with_trials(data, summary, trials, scale, words, scale.name))
+    rows = tuple((readable(metric), *_row(data, cell, metric)) for metric in metrics)
+    return Figure(
+        name=slug(f"{kind} {condition} {name}"),
+        title=name,
+        caption=(
+            "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
+            f"(top) to the last (bottom). Parameters: {everything(parameters)}."
+        ),
+        alt_text=f"Bar chart of {', '.join(readable(metric) for metric in leading)} for each VPN.",
+        panels=tuple(panels),
+        table=Table(("median [95 %]", *data.vpns), "l" + "r" * len(data.vpns), rows),
+    )
+
+
+def _row(data: Data, cell: pl.DataFrame, metric: str) -> list[str]:
+    found = cell.filter(pl.col("metric") == metric)
+    scale = scale_for(found["unit"][0], found["median"].to_list())
+    told = {
+        row["vpn"]: scale.told(row["median"], row["low"], row["high"])
+        for row in found.iter_rows(named=True)
+    }
+    return [told.get(vpn, "\u2013") for vpn in data.vpns]
+
+
+def readable(metric: str) -> str:
+    """``rtt_idle_p50_us`` as ``rtt idle p50``: the unit stands beside the number."""
+    words = metric.split("_")
+    if len(words) > 1 and words[-1] in _UNITS:
+        words.pop()
+    return " ".join(words)
+
+
+_UNITS = frozenset({"us", "ms", "s", "ns", "bps", "pps", "bytes", "percent", "ratio"})
