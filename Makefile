@@ -24,8 +24,8 @@ setup: .venv/.set-up
 
 demo: setup
 	$(SUDO) $(CULVERT) install --study $(STUDY)
-	$(SUDO) $(CULVERT) run $(STUDY) --out $(OUT)
-	$(SUDO) $(CULVERT) report $(OUT)
+	@$(SUDO) $(CULVERT) run $(STUDY) --out $(OUT); code=$$?; \
+	  case $$code in 0|1|3) $(SUDO) $(CULVERT) report $(OUT) || exit $$?;; esac; exit $$code
 
 test: setup .venv/.set-up-tests
 	cargo test --workspace --locked
