@@ -12,6 +12,8 @@ from tests.study.dummies import CATALOGUE, HEAD, UDP, parse
 
 ONE_VPN = 'name = "s"\nvpns = ["none"]\n'
 
+WIRE = '[lab]\nlink = { kind = "wire" }\n'
+
 
 def refused(text: str) -> StudyError:
     with pytest.raises(StudyError) as caught:
@@ -105,7 +107,7 @@ def refused(text: str) -> StudyError:
         (ONE_VPN + UDP + "[lab]\nlink = { mtu = 68 }\n", "lab.link.mtu", "at least 576", ""),
         (ONE_VPN + UDP + "[lab]\nlink = { mtu = true }\n", "lab.link.mtu", "whole number", ""),
         (ONE_VPN + UDP + '[lab]\nlink = { offloads = "no" }\n', "offloads", "true or false", ""),
-        (ONE_VPN + UDP + '[lab]\nlink = { kind = "wire" }\n', "kind", "wire link", "veth"),
+        (ONE_VPN + UDP + '[lab]\nlink = { kind = "wir" }\n', "kind", '"veth"', '"wire"?'),
         (
             ONE_VPN + UDP + '[lab]\nlink = { rate = "0bit/s" }\n',
             "lab.link.rate",
@@ -125,8 +127,40 @@ def refused(text: str) -> StudyError:
         (
             ONE_VPN + UDP + '[[condition]]\nname = "x"\nloss = "1%"\n',
             "line 7, condition[0].loss",
-            "wire link",
-            "leave loss out",
+            "more than a veth link can do",
+            'write kind = "wire"',
+        ),
+        (
+            ONE_VPN + UDP + WIRE + '[[condition]]\nname = "x"\nloss = 0.01\n',
+            "condition[0].loss",
+            "no unit",
+            '"1%"',
+        ),
+        (
+            ONE_VPN + UDP + WIRE + '[[condition]]\nname = "x"\ndelay = "2min"\n',
+            "condition[0].delay",
+            "at most 60000000000",
+            "",
+        ),
+        (
+            ONE_VPN + UDP + WIRE + '[[condition]]\nname = "x"\nreorder = "1%"\n',
+            "condition[0].reorder",
+            "no delay",
+            "add a delay",
+        ),
+        (
+            ONE_VPN + UDP + WIRE + '[[condition]]\nname = "x"\npreset = "satelite"\n',
+            "condition[0].preset",
+            "not a preset",
+            '"satellite"?',
+        ),
+        (
+            ONE_VPN
+            + UDP
+            + '[lab]\nlink = { kind = "netem" }\n[[condition]]\nname = "x"\njitter = "1ms"\n',
+            "condition[0].jitter",
+            "order of packets",
+            'kind = "wire"',
         ),
         (
             ONE_VPN + UDP + '[[condition]]\nname = "x"\n[[condition]]\nname = "x"\n',

@@ -20,7 +20,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
+from culvert.labs.impairment import CLEAN, Impairment
+
 Topology = Literal["pair", "routed"]
+LinkKind = Literal["veth", "wire", "netem"]
+"""``veth`` is a pair of virtual devices; ``wire`` is Culvert's own emulated link, which decides
+about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's emulator."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +33,16 @@ class LinkSpec:
     """The underlay that a condition asks for.
 
     ``rate_bps`` None means unlimited. ``offloads`` False means that the link carries only real
-    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it).
+    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it). ``seed`` decides,
+    with a packet's number, what the wire does to it.
     """
 
-    kind: Literal["veth"] = "veth"
+    kind: LinkKind = "veth"
     rate_bps: int | None = None
     mtu: int = 1500
     offloads: bool = False
+    impairment: Impairment = CLEAN
+    seed: int = 1
 
 
 @dataclass(frozen=True)

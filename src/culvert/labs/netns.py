@@ -5,15 +5,20 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs import cleanup, firewall, links, owner, syscalls, sysctls, veth
-from culvert.labs.base import Lab, LabSpec
+from culvert.labs import cleanup, firewall, links, netem, owner, syscalls, sysctls, veth
+from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.impairment import CLEAN
 from culvert.labs.interrupts import deferred
 from culvert.labs.node import NetnsNode
 from culvert.labs.places import NAMESPACES, run_directory
 from culvert.labs.shaping import MAX_RATE_BPS
 from culvert.labs.topology import Plug, mac_of, plan
+from culvert.labs.wire import LONGEST_MTU as WIRE_LONGEST_MTU
+from culvert.labs.wire import RATES_BPS as WIRE_RATES_BPS
+from culvert.labs.wire import Wire
 from culvert.runid import is_run_id
 
 MTU_RANGE = range(68, 65536)
@@ -21,7 +26,7 @@ MTU_RANGE = range(68, 65536)
 
 
 class NetnsLab(Lab):
-    """Namespaces joined by veth pairs."""
+    """Namespaces joined by cables: veth pairs, wires, or veth pairs with netem."""
 
     shared_kernel = True
     a: NetnsNode
@@ -42,6 +47,8 @@ class NetnsLab(Lab):
         }
         self.a, self.b = self.nodes["a"], self.nodes["b"]
         self.router = self.nodes.get("router")
+        self.wires: list[Wire] = []
+        """The running wires in the order of cables; empty for other kinds of links."""
         self._claimed = False
 
     @property
@@ -87,13 +94,26 @@ class NetnsLab(Lab):
         for name, node in self.nodes.items():
             forwards = sysctls.ROUTER if name == "router" else {}
             node.open({**sysctls.NODE, **forwards})
-        for left, right in self._plan.cables:
-            veth.connect(self._end(left), self._end(right), self.spec.link)
+        for number, (left, right) in enumerate(self._plan.cables):
+            # What is asked for happens once on the way from a to b, not at every hop.
+            spec = self.spec.link if number == 0 else replace(self.spec.link, impairment=CLEAN)
+            self._connect(self._end(left), self._end(right), spec)
         for route in self._plan.routes:
             namespace = self.nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
         if self.router is not None:
             firewall.load(self.router, self.spec.firewall)
+
+    def _connect(self, left: veth.End, right: veth.End, spec: LinkSpec) -> None:
+        match spec.kind:
+            case "veth":
+                veth.connect(left, right, spec)
+            case "netem":
+                netem.connect(left, right, spec)
+            case "wire":
+                wire = Wire(self.run_id, left, right, spec)
+                self.wires.append(wire)  # before it starts: an interrupt must not lose it
+                wire.open()
 
     def _end(self, plug: Plug) -> veth.End:
         address = plug.attachment.address
@@ -103,6 +123,9 @@ class NetnsLab(Lab):
 
     def _close(self) -> None:
         atexit.unregister(self.close)
+        for wire in self.wires:
+            wire.close()
+        self.wires.clear()
         for node in self.nodes.values():
             node.close()
         cleanup.remove_run(self.run_id)
@@ -137,11 +160,23 @@ def _check(spec: LabSpec, nodes: tuple[str, ...]) -> None:
     link = spec.link
     if link.mtu not in MTU_RANGE:
         raise UsageError(f"MTU {link.mtu}", "is not between 68 and 65535", "use 1500")
-    if link.rate_bps is not None and not 8000 <= link.rate_bps <= MAX_RATE_BPS:
+    rates = WIRE_RATES_BPS if link.kind == "wire" else range(8000, MAX_RATE_BPS + 1)
+    if link.rate_bps is not None and link.rate_bps not in rates:
         raise UsageError(
             f"rate {link.rate_bps} bit/s",
-            f"is not between 8 kbit/s and {MAX_RATE_BPS / 1e9:.0f} Gbit/s",
+            f"is not between {rates[0]} bit/s and {rates[-1] / 1e9:.0f} Gbit/s",
             "leave it out for a link without a limit",
+        )
+    link.impairment.check()
+    if link.kind == "veth" and link.impairment:
+        raise UsageError(
+            "impairments of a veth link",
+            "a veth only carries packets",
+            'use the link kind "wire", or "netem" where the kernel has it',
+        )
+    if link.kind == "wire" and link.mtu > WIRE_LONGEST_MTU:
+        raise UsageError(
+            f"MTU {link.mtu}", f"a wire carries up to {WIRE_LONGEST_MTU}", "use less, or veth"
         )
     available = os.sched_getaffinity(0)
     for name, cpus in (spec.cpus or {}).items():

@@ -48,8 +48,22 @@ def connect(left: End, right: End, spec: LinkSpec) -> None:
         )
     finally:
         os.close(descriptor)
-    for end, peer in ((left, right), (right, left)):
-        _configure(end, peer, spec)
+    configure(left, right, spec)
+    if spec.rate_bps is not None:
+        bucket = shaping.token_bucket(spec.rate_bps, spec.mtu)
+        for end in (left, right):
+            shaping.limit(end.namespace, end.device, bucket)
+    wait_ready(left, right)
+
+
+def configure(left: End, right: End, spec: LinkSpec) -> None:
+    """Give both ends of any kind of cable their addresses and each other's, and bring them up."""
+    _configure(left, right, spec)
+    _configure(right, left, spec)
+
+
+def wait_ready(left: End, right: End) -> None:
+    """Wait until both ends pass packets; raises DeadlineExceeded."""
     for end in (left, right):
         links.wait_ready(end.namespace, end.device)
 
@@ -71,6 +85,4 @@ def _configure(end: End, peer: End, spec: LinkSpec) -> None:
 
     if not spec.offloads:
         end.namespace.call(lambda: offloads.switch_off(end.device))
-    end.namespace.netlink(set_up, f"veth {end.device}")
-    if spec.rate_bps is not None:
-        shaping.limit(end.namespace, end.device, shaping.token_bucket(spec.rate_bps, spec.mtu))
+    end.namespace.netlink(set_up, f"{spec.kind} {end.device}")

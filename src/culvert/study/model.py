@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -21,10 +22,12 @@ from pydantic import (
 )
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Topology
+from culvert.labs.base import LinkKind, Topology
+from culvert.labs.impairment import CLEAN, LONGEST_DELAY_NS, Impairment, Jitter, OneWay
+from culvert.labs.presets import PRESETS
 from culvert.study.rule import StopRule
-from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
-from culvert.units import DurationS, RateBps
+from culvert.study.table import Table, known_keys, near, problem, refuse_unknown_keys
+from culvert.units import DurationNs, DurationS, Fraction, RateBps
 
 BASELINE = "none"
 
@@ -43,7 +46,14 @@ def _name(value: str) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 Mtu = Annotated[int, Field(ge=576, le=65535)]
 """Bytes of an IP packet; every IPv4 host takes 576 (RFC 1122)."""
+Delay = Annotated[DurationNs, Field(le=LONGEST_DELAY_NS)]
 CpuList = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)]
+
+
+def _preset(value: str) -> str:
+    if value not in PRESETS:
+        raise problem(f'"{value}" is not a preset', near(value, PRESETS))
+    return value
 
 
 def _shape(value: object) -> str:
@@ -53,21 +63,10 @@ def _shape(value: object) -> str:
 class LinkTable(Table):
     """``[lab] link``: the underlay where a condition does not say otherwise."""
 
-    kind: Literal["veth"] = "veth"
+    kind: LinkKind = "veth"
     rate_bps: Annotated[RateBps, Field(gt=0)] | None = Field(None, alias="rate")
     mtu: Mtu = 1500
     offloads: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _wire_comes_later(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("kind") == "wire":
-            raise problem(
-                "this version of Culvert does not have the wire link yet",
-                'write kind = "veth"',
-                ["kind"],
-            )
-        return value
 
 
 class NodeCpus(Table):
@@ -113,17 +112,44 @@ class ConditionTable(Table):
     offloads: bool | None = None
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _impairments_come_later(cls, value: Any) -> Any:
-        for key in ("loss", "delay", "jitter", "reorder", "duplicate", "corrupt"):
-            if isinstance(value, dict) and key in value:
-                raise problem(
-                    f'"{key}" needs the wire link, which this version of Culvert does not have yet',
-                    f"leave {key} out",
-                    [key],
-                )
-        return value
+    preset: Annotated[str, AfterValidator(_preset)] | None = None
+    loss: Fraction | None = None
+    delay_ns: Delay | None = Field(None, alias="delay")
+    jitter_ns: Delay | None = Field(None, alias="jitter")
+    reorder: Fraction | None = None
+    duplicate: Fraction | None = None
+    corrupt: Fraction | None = None
+
+    @property
+    def impairments(self) -> list[str]:
+        """The keys that a plain cable cannot fulfil, as they stand in the file."""
+        fields = ("preset", "loss", "delay_ns", "jitter_ns", "reorder", "duplicate", "corrupt")
+        return [name.removesuffix("_ns") for name in fields if getattr(self, name) is not None]
+
+    @property
+    def impairment(self) -> Impairment:
+        """What the link is to do in each direction: the preset, and what is written beside it."""
+        base = PRESETS[self.preset].impairment if self.preset is not None else CLEAN
+        return Impairment(self._applied(base.a_to_b), self._applied(base.b_to_a))
+
+    def _applied(self, one_way: OneWay) -> OneWay:
+        changes: dict[str, Any] = {
+            name: value
+            for name in ("loss", "delay_ns", "reorder", "duplicate", "corrupt")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.jitter_ns is not None:
+            changes["jitter"] = Jitter(self.jitter_ns)
+        return replace(one_way, **changes)
+
+    @model_validator(mode="after")
+    def _reordering_needs_a_delay(self) -> ConditionTable:
+        impairment = self.impairment
+        if any(way.reorder and not way.delay_ns for way in (impairment.a_to_b, impairment.b_to_a)):
+            raise problem(
+                "there is no delay that a reordered packet could skip", "add a delay", ["reorder"]
+            )
+        return self
 
 
 class MeasurementTable(BaseModel):
@@ -244,6 +270,25 @@ class StudyFile(Table):
                     raise problem(f"[{key}] is one table", f"write [[{key}]]", [key])
         refuse_unknown_keys(value, known_keys(cls))
         return value
+
+    @model_validator(mode="after")
+    def _links_can_do_it(self) -> StudyFile:
+        kind = self.lab.link.kind
+        for index, condition in enumerate(self.condition):
+            if kind == "veth" and condition.impairments:
+                key = condition.impairments[0]
+                raise problem(
+                    f'"{key}" is more than a veth link can do',
+                    'write kind = "wire" in [lab] link',
+                    ["condition", index, key],
+                )
+            if kind == "netem" and condition.jitter_ns is not None:
+                raise problem(
+                    "netem's jitter would change the order of packets",
+                    'write kind = "wire" in [lab] link',
+                    ["condition", index, "jitter"],
+                )
+        return self
 
     @model_validator(mode="after")
     def _unique(self) -> StudyFile:

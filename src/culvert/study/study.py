@@ -128,6 +128,8 @@ class Study:
             rate_bps=lab.link.rate_bps if wanted.rate_bps is None else wanted.rate_bps,
             mtu=lab.link.mtu if wanted.mtu is None else wanted.mtu,
             offloads=lab.link.offloads if wanted.offloads is None else wanted.offloads,
+            impairment=wanted.impairment,
+            seed=self.seed,
         )
         cpus: Mapping[str, tuple[int, ...]] | None = None
         if lab.cpus == "split":

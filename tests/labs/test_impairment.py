@@ -1,0 +1,131 @@
+"""Impairments: what is refused, and what netem is told; the wire is told in test_wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.doctor import features
+from culvert.errors import NotPossible, UsageError
+from culvert.labs import netem
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.impairment import CLEAN, Bursts, Distribution, Impairment, Jitter, OneWay
+from culvert.labs.netns import NetnsLab
+from culvert.labs.presets import PRESETS
+from tests.conftest import LabFactory
+from tests.labs.traffic import can_reach
+
+
+@pytest.mark.parametrize(
+    ("one_way", "words"),
+    [
+        (OneWay(loss=1.01), "loss 1.01"),
+        (OneWay(loss=-0.1), "loss -0.1"),
+        (OneWay(loss=float("nan")), "loss nan"),
+        (OneWay(loss=Bursts(to_bad=2, to_good=1)), "loss.to_bad 2"),
+        (OneWay(duplicate=5), "duplicate 5"),
+        (OneWay(delay_ns=60_000_000_001), "delay 60000000001 ns"),
+        (OneWay(delay_ns=-1), "delay -1 ns"),
+        (OneWay(jitter=Jitter(-5)), "jitter -5 ns"),
+        (OneWay(reorder=0.1), "reordering"),
+    ],
+)
+def test_what_no_link_can_do(one_way: OneWay, words: str) -> None:
+    for impairment in (Impairment(a_to_b=one_way), Impairment(b_to_a=one_way)):
+        with pytest.raises(UsageError) as caught:
+            impairment.check()
+        assert words in caught.value.what
+        with pytest.raises(UsageError):
+            NetnsLab("abcdef", LabSpec(link=LinkSpec(kind="wire", impairment=impairment)))
+
+
+def test_a_veth_only_carries() -> None:
+    link = LinkSpec(impairment=Impairment.both(OneWay(loss=0.01)))
+    with pytest.raises(UsageError, match="only carries") as caught:
+        NetnsLab("abcdef", LabSpec(link=link))
+    assert '"wire"' in caught.value.remedy
+
+
+def test_truth_is_something_asked() -> None:
+    assert not CLEAN
+    assert Impairment.both(OneWay(delay_ns=1))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_can_be_and_name_their_source(name: str) -> None:
+    preset = PRESETS[name]
+    preset.impairment.check()
+    assert preset.impairment
+    assert preset.summary
+    assert preset.source
+
+
+def test_a_rate_of_a_direction_goes_before_the_links() -> None:
+    assert OneWay(rate_bps=5).conditions(7)["rate_bps"] == 5
+    assert OneWay().conditions(7)["rate_bps"] == 7
+    assert "rate_bps" not in OneWay().conditions(None)
+
+
+def test_netem_in_its_own_units() -> None:
+    one_way = OneWay(delay_ns=50_000_000, loss=0.01, reorder=0.25, corrupt=0.001, duplicate=0.02)
+    chosen = netem.options(one_way, 1_000_000_000)
+    del chosen["limit"]
+    assert chosen == {
+        "delay": 50_000,
+        "jitter": 0,
+        "loss": 1.0,
+        "duplicate": 2.0,
+        "prob_reorder": 25.0,
+        "prob_corrupt": 0.1,
+        "rate": 125_000_000,
+    }
+
+
+@given(st.integers(1_000, 10**10), st.integers(0, 10**9))
+def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> None:
+    limit = netem.limit_packets(OneWay(delay_ns=delay_ns), rate_bps)
+    smallest = rate_bps * delay_ns / 1e9 / 8 / netem.SMALLEST_FRAME_BYTES
+    assert limit >= min(smallest, netem.MAX_LIMIT_PACKETS)
+    assert 0 < limit <= netem.MAX_LIMIT_PACKETS
+
+
+@pytest.mark.parametrize(
+    "one_way",
+    [
+        OneWay(loss=(1, 2)),
+        OneWay(loss=Bursts(0.1, 0.5)),
+        OneWay(jitter=Jitter(5)),
+        OneWay(jitter=Jitter(5, Distribution.PARETO, reorders=True)),
+        OneWay(per_super_packet=True),
+    ],
+)
+def test_what_netem_cannot_do_is_refused(one_way: OneWay) -> None:
+    with pytest.raises(UsageError) as caught:
+        netem.options(one_way, None)
+    assert "wire" in caught.value.remedy
+
+
+@pytest.mark.lab
+def test_netem_where_it_is_and_a_remedy_where_not(lab: LabFactory) -> None:
+    spec = LinkSpec(kind="netem", impairment=Impairment.both(OneWay(delay_ns=10_000_000)))
+    if not features.has("netem"):
+        with pytest.raises(NotPossible, match="sch_netem") as caught:
+            lab(LabSpec(link=spec))
+        assert "wire" in caught.value.remedy
+        return
+    pair = lab(LabSpec(link=spec))
+
+    def kinds(netlink: Any) -> set[str]:
+        return {qdisc.get_attr("TCA_KIND") for qdisc in netlink.get_qdiscs()}
+
+    assert "netem" in pair.a.namespace.netlink(kinds, "qdiscs")
+    assert can_reach(pair.a, pair.b, port=5001)
+
+
+def test_netem_has_no_offloads() -> None:
+    link = LinkSpec(kind="netem", offloads=True)
+    with pytest.raises(UsageError, match="super-packets"):
+        netem.connect(None, None, link)  # type: ignore[arg-type]

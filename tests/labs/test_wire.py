@@ -1,0 +1,210 @@
+"""The wire as a link of a lab: what passes, what it is told, how it ends."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import LabError, UsageError
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.impairment import Bursts, Distribution, Impairment, Jitter, OneWay
+from culvert.labs.netns import NetnsLab
+from culvert.labs.presets import PRESETS
+from culvert.labs.process import LocalProcess
+from culvert.labs.wire import Counts, Wire
+from culvert.waiting import wait_until
+from tests.conftest import LabFactory
+from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
+
+pytestmark = pytest.mark.lab
+MS = 1_000_000
+MEGABYTE = bytes(1 << 20)
+
+
+def spec(impairment: OneWay | None = None, *, offloads: bool = False, seed: int = 1) -> LabSpec:
+    chosen = Impairment(a_to_b=impairment or OneWay())
+    return LabSpec(link=LinkSpec(kind="wire", offloads=offloads, impairment=chosen, seed=seed))
+
+
+def flood(lab: NetnsLab, packets: int) -> Counts:
+    """Send datagrams from a to b, and return the wire's counts once it has dealt with all."""
+    wire = lab.wires[0]
+    before = wire.statistics().a_to_b.received_packets
+    with udp_pair(lab.a, lab.b) as (near, _):
+        for _ in range(packets):
+            near.send(bytes(100))
+        return wait_until(
+            lambda: _all_received(wire, before + packets), what="the packets", deadline_s=5
+        )
+
+
+def _all_received(wire: Wire, packets: int) -> Counts | None:
+    counts = wire.statistics().a_to_b
+    return counts if counts.received_packets == packets else None
+
+
+def longest(lab: NetnsLab) -> int:
+    with capture(lab.b, "u0") as tap, tcp_pair(lab.a, lab.b) as (near, far):
+        near.setblocking(False)
+        sent = near.send(MEGABYTE)
+        while sent > 0:
+            sent -= len(far.recv(1 << 20))
+        return max(captured_lengths(tap))
+
+
+def test_both_ways_and_nothing_else(lab: LabFactory) -> None:
+    pair = lab(spec())
+    assert can_reach(pair.a, pair.b, port=5001)
+    assert can_reach(pair.b, pair.a, port=5001)
+    state = pair.a.link("u0")
+    assert state is not None
+    assert (state.mtu, state.up, state.addresses) == (1500, True, (pair.a.underlay.address,))
+    statistics = pair.wires[0].statistics()
+    assert statistics.a_to_b.received_packets == statistics.b_to_a.received_packets
+
+
+def test_a_routed_lab_is_impaired_once(lab: LabFactory) -> None:
+    loss = Impairment.both(OneWay(loss=1.0))
+    routed = lab(LabSpec(topology="routed", link=LinkSpec(kind="wire", impairment=loss)))
+    assert len(routed.wires) == 2
+    assert not can_reach(routed.a, routed.b, port=5001)
+    assert routed.wires[0].statistics().a_to_b.lost_packets > 0
+    assert routed.wires[1].statistics().a_to_b.received_packets == 0
+
+
+def test_only_wire_packets_cross_without_offloads(lab: LabFactory) -> None:
+    assert 1400 < longest(lab(spec())) <= 1500
+
+
+def test_super_packets_cross_with_offloads(lab: LabFactory) -> None:
+    pair = lab(spec(offloads=True))
+    assert longest(pair) > 1500
+    counts = pair.wires[0].statistics().a_to_b
+    assert counts.received_bytes / counts.received_packets <= 1514
+
+
+@pytest.mark.parametrize("offloads", [False, True])
+def test_the_packets_named_are_lost(lab: LabFactory, offloads: bool) -> None:
+    pair = lab(spec(OneWay(loss=(0, 3, 4)), offloads=offloads))
+    with udp_pair(pair.a, pair.b) as (near, far):
+        for number in range(6):
+            near.send(bytes([number]))
+        assert [far.recv(10)[0] for _ in range(3)] == [1, 2, 5]
+    assert pair.wires[0].statistics().a_to_b.lost_packets == 3
+
+
+def test_the_seed_decides(lab: LabFactory) -> None:
+    def lost(seed: int) -> set[int]:
+        pair = lab(spec(OneWay(loss=0.5), seed=seed))
+        with udp_pair(pair.a, pair.b) as (near, far):
+            for number in range(100):
+                near.send(bytes([number]))
+            counts = pair.wires[0].statistics().a_to_b
+            assert counts.received_packets == 100
+            return set(range(100)) - {far.recv(10)[0] for _ in range(counts.delivered_packets)}
+
+    assert lost(7) == lost(7)
+    assert lost(7) != lost(8)
+
+
+@pytest.mark.parametrize(
+    ("one_way", "counter"),
+    [
+        (OneWay(loss=1.0), "lost_packets"),
+        (OneWay(loss=Bursts(to_bad=1.0, to_good=0.0)), "lost_packets"),
+        (OneWay(duplicate=1.0), "duplicated_packets"),
+        (OneWay(corrupt=1.0), "corrupted_packets"),
+        (OneWay(delay_ns=MS, reorder=1.0), "overtaken_packets"),
+        (OneWay(rate_bps=8_000, queue_bytes=1_000), "queue_full_packets"),
+        (OneWay(delay_ns=50_000 * MS), "in_flight_packets"),
+    ],
+)
+def test_what_is_asked_happens(lab: LabFactory, one_way: OneWay, counter: str) -> None:
+    counts = flood(lab(spec(one_way)), 50)
+    assert getattr(counts, counter) >= 40
+    assert counts.received_packets + counts.duplicated_packets == (
+        counts.delivered_packets
+        + counts.lost_packets
+        + counts.queue_full_packets
+        + counts.in_flight_packets
+    )
+
+
+@pytest.mark.parametrize("distribution", Distribution)
+def test_a_delay_is_never_undercut(lab: LabFactory, distribution: Distribution) -> None:
+    pair = lab(spec(OneWay(delay_ns=20 * MS, jitter=Jitter(MS, distribution))))
+    shortest_s = 0.020 if distribution is Distribution.PARETO else 0.016
+    with udp_pair(pair.a, pair.b) as (near, far):
+        for _ in range(5):
+            start = time.monotonic()
+            near.send(b"x")
+            far.recv(10)
+            assert time.monotonic() - start >= shortest_s
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_understood(lab: LabFactory, name: str) -> None:
+    impairment = PRESETS[name].impairment
+    pair = lab(LabSpec(link=LinkSpec(kind="wire", impairment=impairment)))
+    assert pair.wires[0].statistics().a_to_b.received_packets == 0
+
+
+def test_conditions_change_while_it_runs(lab: LabFactory) -> None:
+    pair = lab(spec())
+    assert flood(pair, 10).lost_packets == 0
+    pair.wires[0].change(OneWay(loss=1.0), "a_to_b")
+    assert flood(pair, 10).lost_packets == 10
+    pair.wires[0].change(OneWay())
+    assert flood(pair, 10).lost_packets == 10
+    with pytest.raises(UsageError):
+        pair.wires[0].change(OneWay(loss=2.0))
+    assert flood(pair, 1).delivered_packets == 21
+
+
+def test_the_witness(lab: LabFactory, tmp_path: Path) -> None:
+    pair = lab(spec(offloads=True))
+    wire = pair.wires[0]
+    flood(pair, 5)
+    wire.record()
+    assert flood(pair, 3).delivered_packets == 8
+    wire.stop_recording()
+    flood(pair, 5)
+    path = tmp_path / "wire.pcapng"
+    assert wire.save(path) == 3
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes()[:4] == bytes.fromhex("0a0d0d0a")
+    with pytest.raises(LabError, match="none"):
+        wire.save(tmp_path / "none" / "wire.pcapng")
+    assert flood(pair, 1).delivered_packets == 14
+
+
+@contextmanager
+def killed(lab: NetnsLab) -> Iterator[Wire]:
+    wire = lab.wires[0]
+    process = wire._process
+    assert isinstance(process, LocalProcess)
+    process._signal(signal.SIGKILL)
+    yield wire
+
+
+def test_a_wire_that_is_killed_is_named(lab: LabFactory) -> None:
+    pair = lab(spec())
+    with killed(pair) as wire, pytest.raises(LabError, match="the wire"):
+        wire.statistics()
+    assert pair.a.link("u0") is None
+    pair.close()
+
+
+def test_closing_leaves_nothing(lab: LabFactory) -> None:
+    pair = lab(spec())
+    process = pair.wires[0]._process
+    assert process is not None
+    pid = process.pid
+    pair.close()
+    assert not Path(f"/proc/{pid}").exists()
+    assert not list(Path("/run/netns").glob(f"culvert-{pair.run_id}-*"))
