@@ -14,7 +14,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from culvert.errors import UsageError
-from culvert.journal.export import Format, export
+from culvert.journal.export import export
+from culvert.journal.format import Format
 from culvert.journal.frames import ROWS
 from culvert.journal.journal import Journal
 from tests.journal.dummies import HEAD, failed, trial
