@@ -56,7 +56,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         {
             "vpn": row["vpn"],
             "value": max(row["p50"], 1e-6),
-            "text": Scale(1.0, "ms").text(row["p50"]),
+            "text": Scale(1.0, "ms").number(row["p50"]),
             "end": max(row["greatest"], 1e-6),
             "place": -9 if row["metric"] == "total_ms" else 9,
         }
@@ -69,13 +69,13 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
     x = alt.X(
         "value:Q",
         title="ms (logarithmic), less is better",
-        scale=alt.Scale(type="log", domain=[least / 1.5, most * 3], nice=False),
+        scale=alt.Scale(type="log", domain=[least / 1.5, most * 4], nice=False),
         axis=alt.Axis(tickCount=6, format="~f"),
     )
     shape = alt.Shape(
         "kind:N",
         scale=alt.Scale(domain=list(KINDS.values()), range=["circle", "diamond"]),
-        legend=alt.Legend(title=None, symbolOpacity=1),
+        legend=alt.Legend(title=None, symbolOpacity=1, columns=1),
     )
     panel = layered(
         [

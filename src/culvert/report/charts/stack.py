@@ -54,7 +54,9 @@ def stack(
                 scale=alt.Scale(domain=list(fill), range=list(fill.values())),
                 sort=list(fill),
                 # Below, so that rows are level with those of a panel beside it that has no legend.
-                legend=alt.Legend(title=None, columns=3, labelLimit=170, orient="bottom"),
+                legend=alt.Legend(
+                    title=None, columns=3 if len(fill) <= 3 else 2, labelLimit=170, orient="bottom"
+                ),
             ),
             tooltip=[
                 alt.Tooltip("vpn:N", title="VPN"),
