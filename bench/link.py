@@ -11,7 +11,15 @@ RATE_BPS = 100_000_000
 SECONDS = 4
 
 
-def limited_link() -> Lab:
-    """A pair on a link of 100 Mbit/s, each node on its own CPUs."""
-    spec = LabSpec(link=LinkSpec(rate_bps=RATE_BPS), cpus=split(cores(), nodes_of("pair")))
-    return NetnsLab(new_run_id(), spec)
+def limited_link(rate_bps: int = RATE_BPS) -> Lab:
+    """A pair on a link of 100 Mbit/s (or another rate), each node on its own CPUs."""
+    return _pair(LinkSpec(rate_bps=rate_bps))
+
+
+def fast_link() -> Lab:
+    """A pair on a link without a limit, each node on its own CPUs; offloads are off."""
+    return _pair(LinkSpec())
+
+
+def _pair(link: LinkSpec) -> Lab:
+    return NetnsLab(new_run_id(), LabSpec(link=link, cpus=split(cores(), nodes_of("pair"))))

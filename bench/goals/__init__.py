@@ -1,18 +1,54 @@
-"""The goals, one file each."""
+"""The goals, one file each (or one for a few that are measured alike)."""
 
 from bench.goal import Goal
+from bench.goals.agent import AgentStart, StaticSize
+from bench.goals.exact_loss import ExactLoss
 from bench.goals.lab_up import LabUp
+from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule
+from bench.goals.packets_per_cpu import (
+    PacketsBesideIperf2,
+    PacketsBesideIperf3,
+    PacketsBesideNuttcp,
+    PacketsBesideSockperf,
+    PacketsUnsegmented,
+)
 from bench.goals.quick import QuickMeasuring, QuickTime
-from bench.goals.rtt_agreement import RttAgreement, SmallRttAgreement
-from bench.goals.tcp_agreement import TcpAgreement
+from bench.goals.receiving import ReceiverCpu, ReceiverLoss
+from bench.goals.rtt_agreement import (
+    RttAgreement,
+    RttAgreement10,
+    RttAgreement1000,
+    SmallRttAgreement,
+)
+from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
+from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
 from bench.goals.wireguard_proved import WireGuardProved
 
 GOALS: tuple[type[Goal], ...] = (
     LabUp,
     WireGuardProved,
+    PacketsBesideIperf3,
+    PacketsBesideIperf2,
+    PacketsBesideNuttcp,
+    PacketsBesideSockperf,
+    PacketsUnsegmented,
+    ReceiverLoss,
+    ReceiverCpu,
+    TcpGoodput,
+    TcpCpu,
     TcpAgreement,
+    TcpAgreement10,
+    TcpAgreement1000,
     RttAgreement,
+    RttAgreement10,
+    RttAgreement1000,
     SmallRttAgreement,
+    RttBesideSockperf,
+    RttSchedule,
+    RttMemory,
+    ExactLoss,
+    AgentStart,
+    StaticSize,
     QuickTime,
     QuickMeasuring,
 )

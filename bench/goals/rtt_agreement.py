@@ -12,7 +12,7 @@ import statistics
 from typing import ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples, alternate
-from bench.link import limited_link
+from bench.link import RATE_BPS, limited_link
 from culvert.labs.base import Lab
 from culvert.measurements.packet import ICMP_HEADERS
 from culvert.measurements.rtt import Rtt, RttParameters
@@ -32,13 +32,14 @@ class RttAgreement(Goal):
     unit: ClassVar[str] = "us"
     goal: ClassVar[str] = "ratio within 5 % of 1"
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("ping", "iputils-ping"),)
+    rate_bps: ClassVar[int] = RATE_BPS
     packet_size: ClassVar[int] = 40_000
     rate_pps: ClassVar[int] = 40
     probes: ClassVar[int] = 100
 
     def measure(self) -> Samples:
         """On one lab."""
-        with limited_link() as lab:
+        with limited_link(self.rate_bps) as lab:
             return alternate(lambda: self._probe(lab), lambda: self._ping(lab), ROUNDS)
 
     def met(self, samples: Samples) -> bool:
@@ -71,6 +72,27 @@ class RttAgreement(Goal):
         )
         times_ms = [float(found) for found in re.findall(r"time=([\d.]+) ms", done.stdout)]
         return statistics.median(times_ms) * 1000
+
+
+class RttAgreement10(RttAgreement):
+    """Slower than the slow link transmits one."""
+
+    name: ClassVar[str] = "rtt-agrees-at-10"
+    what: ClassVar[str] = "the same on a link of 10 Mbit/s"
+    rate_bps: ClassVar[int] = 10_000_000
+    rate_pps: ClassVar[int] = 10
+    probes: ClassVar[int] = 40
+
+
+class RttAgreement1000(RttAgreement):
+    """The largest packets, faster than the bucket fills."""
+
+    name: ClassVar[str] = "rtt-agrees-at-1000"
+    what: ClassVar[str] = "median round trip, ICMP of 65,000 bytes on a link of 1000 Mbit/s"
+    rate_bps: ClassVar[int] = 1_000_000_000
+    packet_size: ClassVar[int] = 65_000
+    rate_pps: ClassVar[int] = 400
+    probes: ClassVar[int] = 1000
 
 
 class SmallRttAgreement(RttAgreement):

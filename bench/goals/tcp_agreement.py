@@ -23,6 +23,7 @@ class TcpAgreement(Goal):
 
     name: ClassVar[str] = "tcp-agrees-with-iperf3"
     what: ClassVar[str] = f"TCP goodput on a link of {RATE_BPS / 1e6:.0f} Mbit/s"
+    rate_bps: ClassVar[int] = RATE_BPS
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[str] = "ratio within 2 % of 1"
@@ -30,12 +31,28 @@ class TcpAgreement(Goal):
 
     def measure(self) -> Samples:
         """On one lab."""
-        with limited_link() as lab:
+        with limited_link(self.rate_bps) as lab:
             return alternate(lambda: _probe(lab), lambda: _iperf3(lab), ROUNDS)
 
     def met(self, samples: Samples) -> bool:
         """The ratio of the medians."""
         return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
+
+
+class TcpAgreement10(TcpAgreement):
+    """A slow link."""
+
+    name: ClassVar[str] = "tcp-agrees-at-10"
+    what: ClassVar[str] = "TCP goodput on a link of 10 Mbit/s"
+    rate_bps: ClassVar[int] = 10_000_000
+
+
+class TcpAgreement1000(TcpAgreement):
+    """A fast link."""
+
+    name: ClassVar[str] = "tcp-agrees-at-1000"
+    what: ClassVar[str] = "TCP goodput on a link of 1000 Mbit/s"
+    rate_bps: ClassVar[int] = 1_000_000_000
 
 
 def _probe(lab: Lab) -> float:

@@ -1,0 +1,225 @@
+"""Floods of 64-byte packets (36 bytes of UDP payload), by the probe and by its peers.
+
+Each contestant sends on the same link, with segmentation offloads off: what it sends are packets on
+the wire. CPU time is that of the sending (or receiving) process from its start to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bench.cpu import cpu_s
+from culvert.errors import LabError
+from culvert.labs.base import Lab, Node, Process
+from culvert.measurements.packet import UDP_HEADERS
+from culvert.measurements.session import Session
+from culvert.measurements.udp_trial import RECEIVE_BUFFER_BYTES
+from culvert.probe.client import Probe
+from culvert.probe.results import Accounted, UdpSource, UdpSunk, parse
+from culvert.vpns import registry
+from culvert.waiting import wait_until
+
+SECONDS = 2
+PAYLOAD_BYTES = 64 - UDP_HEADERS
+DEADLINE_S = 30.0
+QUIET_MS = 50
+
+
+@dataclass(frozen=True)
+class Flood:
+    """Packets and CPU seconds at either end; None where a contestant does not tell."""
+
+    sent: int
+    sender_s: float
+    received: int | None = None
+    receiver_s: float | None = None
+    socket_drops: int | None = None
+
+    @property
+    def sent_per_cpu_s(self) -> float:
+        """Packets per CPU-second of the sender."""
+        return self.sent / max(self.sender_s, 1e-9)
+
+    @property
+    def received_per_cpu_s(self) -> float:
+        """Packets per CPU-second of the receiver."""
+        return (self.received or 0) / max(self.receiver_s or 0.0, 1e-9)
+
+
+def probe_flood(lab: Lab, *, segmentation: str = "auto", rate_pps: float | None = None) -> Flood:
+    """The probe's. What was sent is what the link counted."""
+    vpn = registry.create(registry.parse("none"))
+    with Probe(lab.a) as a, Probe(lab.b) as b:
+        session = Session(lab, vpn, a, b, lab.spec.link)
+        to = session.inner(lab.b)
+        sink = b.begin(
+            "udp_sink",
+            bind=to,
+            receive_buffer=RECEIVE_BUFFER_BYTES,
+            interval_ms=1000,
+            duration_max_s=SECONDS + 15,
+            quiet_ms=QUIET_MS,
+            **session.marks,
+        )
+        port = sink.port()
+        device = lab.a.underlay.device
+        accounting = a.begin("accounting", pids=[], kernel_threads=[], devices=[device])
+        accounting.ready()
+        before = cpu_s(a.pid), cpu_s(b.pid)
+        sent = parse(
+            UdpSource,
+            a.call(
+                "udp_source",
+                SECONDS + 15,
+                to=to,
+                port=port,
+                payload_size=PAYLOAD_BYTES,
+                rate_pps=rate_pps,
+                duration_s=SECONDS,
+                segmentation=segmentation,
+                **session.marks,
+            ),
+        )
+        sender_s = cpu_s(a.pid) - before[0]
+        counted = parse(Accounted, accounting.stop()).device(device)
+        sunk = parse(UdpSunk, sink.stop())
+        receiver_s = cpu_s(b.pid) - before[1]
+    on_the_wire = counted.tx_packets if counted else 0
+    return Flood(
+        min(sent.packets, on_the_wire), sender_s, sunk.packets, receiver_s, sunk.socket_drops
+    )
+
+
+def iperf3_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
+    """iperf3's own counts."""
+    to = _address(lab)
+    target = "0" if rate_pps is None else str(round(rate_pps * PAYLOAD_BYTES * 8))
+    serve = ["iperf3", "--server", "--one-off", "--bind", to, "--forceflush"]
+    with _server(lab.b, serve, "listening") as server:
+        client = _client(
+            lab.a,
+            [
+                *("iperf3", "--client", to, "--udp", "--length", str(PAYLOAD_BYTES)),
+                *("--bitrate", target, "--time", str(SECONDS), "--json"),
+            ],
+        )
+        wait_until(lambda: not server.alive(), what="iperf3's server ended", deadline_s=DEADLINE_S)
+        receiver_s = cpu_s(server.pid)
+    end = json.loads(client.output)["end"]
+    received = end["sum_received"]
+    return Flood(
+        end["sum_sent"]["packets"],
+        client.cpu_s,
+        received["packets"] - received["lost_packets"],
+        receiver_s,
+        received["lost_packets"],
+    )
+
+
+def iperf2_flood(lab: Lab) -> Flood:
+    """iperf2's own count."""
+    to = _address(lab)
+    with _server(lab.b, ["iperf", "--server", "--udp", "--bind", to], "listening"):
+        client = _client(
+            lab.a,
+            [
+                *("iperf", "--client", to, "--udp", "--len", str(PAYLOAD_BYTES)),
+                *("--bandwidth", "100g", "--time", str(SECONDS)),
+            ],
+        )
+    return Flood(_found(r"Sent (\d+) datagrams", client.output), client.cpu_s)
+
+
+def nuttcp_flood(lab: Lab) -> Flood:
+    """nuttcp's own count."""
+    with _server(lab.b, ["nuttcp", "-1", "--nofork"], None):
+        client = _client(
+            lab.a,
+            [
+                *("nuttcp", "-u", f"-l{PAYLOAD_BYTES}", f"-T{SECONDS}", "-Ru", "-fparse"),
+                _address(lab),
+            ],
+        )
+    return Flood(_found(r"pkt=(\d+)", client.output), client.cpu_s)
+
+
+def sockperf_flood(lab: Lab) -> Flood:
+    """sockperf's own count; it sends for a while before it counts, and that is not told."""
+    to = _address(lab)
+    with _server(lab.b, ["sockperf", "server", "-i", to], "listen"):
+        client = _client(
+            lab.a,
+            [
+                *("sockperf", "throughput", "-i", to, "-m", str(PAYLOAD_BYTES)),
+                *("-t", str(SECONDS)),
+            ],
+        )
+    return Flood(_found(r"Total of (\d+) messages sent", client.output), client.cpu_s)
+
+
+PEERS: dict[str, Callable[[Lab], Flood]] = {
+    "iperf3": iperf3_flood,
+    "iperf2": iperf2_flood,
+    "nuttcp": nuttcp_flood,
+    "sockperf": sockperf_flood,
+}
+PACKAGES = {
+    "iperf3": ("iperf3", "iperf3"),
+    "iperf2": ("iperf", "iperf"),
+    "nuttcp": ("nuttcp", "nuttcp"),
+    "sockperf": ("sockperf", "sockperf"),
+}
+"""The program of each, and the Debian package that has it."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A client that has ended: what it said, and its CPU seconds."""
+
+    output: str
+    cpu_s: float
+
+
+def _client(node: Node, argv: Sequence[str]) -> Ended:
+    process = node.spawn(argv, name=f"bench-{argv[0]}")
+    try:
+        wait_until(lambda: not process.alive(), what=f"{argv[0]} ended", deadline_s=DEADLINE_S)
+        spent_s = cpu_s(process.pid)
+        if process.returncode():
+            last = process.log_text().strip().splitlines()[-1:]
+            raise LabError(argv[0], f"it failed: {' '.join(last)}", "run it by hand")
+        return Ended(process.log_text(), spent_s)
+    finally:
+        process.stop()
+
+
+@contextmanager
+def _server(node: Node, argv: Sequence[str], says: str | None) -> Iterator[Process]:
+    """A peer's server; it is ready when it ``says`` so, or else when it has a socket."""
+    process = node.spawn(argv, name=f"bench-{argv[0]}-server")
+
+    def ready() -> bool:
+        if says is not None:
+            return says in process.log_text().lower()
+        return "LISTEN" in node.run(["ss", "-H", "-l", "-t"]).stdout
+
+    try:
+        wait_until(ready, what=f"{argv[0]}'s server", deadline_s=5)
+        yield process
+    finally:
+        process.stop()
+
+
+def _found(pattern: str, output: str) -> int:
+    found = re.search(pattern, output)
+    if found is None:
+        raise LabError("a peer's output", f"has no '{pattern}'", "its version may be another")
+    return int(found[1])
+
+
+def _address(lab: Lab) -> str:
+    return str(lab.b.underlay.address.ip)

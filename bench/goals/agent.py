@@ -1,0 +1,79 @@
+"""The probe as a program: how soon it sends, how large it is."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from bench.goal import Goal, Samples
+from bench.link import fast_link
+from culvert.measurements.packet import UDP_HEADERS
+from culvert.measurements.session import Session
+from culvert.probe.client import Probe
+from culvert.vpns import registry
+
+STATIC_TARGET = "x86_64-unknown-linux-gnu"
+STATIC_FLAGS = "-C target-feature=+crt-static"
+
+
+class AgentStart(Goal):
+    """From before the program is executed to the schedule's first packet."""
+
+    name: ClassVar[str] = "agent-start"
+    what: ClassVar[str] = "from the agent's start to its first packet"
+    unit: ClassVar[str] = "s"
+    goal: ClassVar[str] = "under 20 ms"
+
+    def measure(self) -> Samples:
+        """Fifteen times on one lab."""
+        vpn = registry.create(registry.parse("none"))
+        ours = []
+        with fast_link() as lab, Probe(lab.b) as b:
+            for _ in range(15):
+                begun_ns = time.monotonic_ns()
+                with Probe(lab.a) as a:
+                    session = Session(lab, vpn, a, b, lab.spec.link)
+                    to = session.inner(lab.b)
+                    source = a.begin(
+                        "udp_source",
+                        to=to,
+                        port=9,
+                        payload_size=64 - UDP_HEADERS,
+                        rate_pps=1000,
+                        duration_s=0.01,
+                        **session.marks,
+                    )
+                    first_ns = source.result(10)["first_ns"]
+                ours.append((first_ns - begun_ns) / 1e9)
+        return Samples(ours=ours)
+
+    def met(self, samples: Samples) -> bool:
+        """The median."""
+        return statistics.median(samples.ours) < 0.02
+
+
+class StaticSize(Goal):
+    """Built for this with glibc's static runtime; takes a minute the first time."""
+
+    name: ClassVar[str] = "static-size"
+    what: ClassVar[str] = "the probe as a static binary"
+    unit: ClassVar[str] = "bytes"
+    goal: ClassVar[str] = "under 6 MB"
+
+    def measure(self) -> Samples:
+        """Build it, look at it."""
+        build = [
+            *("cargo", "build", "--release", "--locked", "--quiet", "-p", "culvert-probe"),
+            *("--target", STATIC_TARGET, "--target-dir", "target/static"),
+            *("--config", f'target.{STATIC_TARGET}.rustflags="{STATIC_FLAGS}"'),
+        ]
+        subprocess.run(build, check=True)
+        binary = Path("target/static", STATIC_TARGET, "release/culvert-probe")
+        return Samples(ours=[float(binary.stat().st_size)])
+
+    def met(self, samples: Samples) -> bool:
+        """Directly."""
+        return samples.ours[0] < 6e6

@@ -1,0 +1,63 @@
+"""A router drops exactly k packets of n: what does the probe say?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bench.goal import ROUNDS, Goal, Samples
+from culvert.labs.base import Lab, LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.session import Session
+from culvert.measurements.udp_trial import udp_trial
+from culvert.probe.client import Probe
+from culvert.runid import new_run_id
+from culvert.vpns import registry
+
+ONE_IN = 50
+SIZE = 200
+RATE_PPS = 5000
+SECONDS = 1
+DROP = (
+    "add table ip bench; add chain ip bench f {{ type filter hook forward priority 10; }}; "
+    "add rule ip bench f ip length {size} numgen inc mod {one_in} 0 counter drop"
+)
+
+
+class ExactLoss(Goal):
+    """An nftables rule on a router drops each 50th packet, and counts them."""
+
+    name: ClassVar[str] = "exact-loss"
+    what: ClassVar[str] = "losses reported beyond or below those that nftables made"
+    unit: ClassVar[str] = "packets"
+    goal: ClassVar[str] = "exactly none"
+
+    def measure(self) -> Samples:
+        """A lab each time: the counter starts at none."""
+        return Samples(ours=[_difference() for _ in range(ROUNDS)])
+
+    def met(self, samples: Samples) -> bool:
+        """Every time."""
+        return all(difference == 0 for difference in samples.ours)
+
+
+def _difference() -> float:
+    vpn = registry.create(registry.parse("none"))
+    with NetnsLab(new_run_id(), LabSpec(topology="routed")) as lab:
+        assert lab.router is not None  # the topology has one
+        lab.router.run(["nft", DROP.format(size=SIZE, one_in=ONE_IN)])
+        with Probe(lab.a) as a, Probe(lab.b) as b:
+            session = Session(lab, vpn, a, b, lab.spec.link)
+            trial = udp_trial(
+                session,
+                to=session.inner(lab.b),
+                size=SIZE,
+                rate_pps=RATE_PPS,
+                duration_s=SECONDS,
+            )
+        return float(abs(trial.sent.offered - trial.unique - _dropped(lab)))
+
+
+def _dropped(lab: Lab) -> int:
+    assert lab.router is not None  # the topology has one
+    words = lab.router.run(["nft", "list", "table", "ip", "bench"]).stdout.split()
+    return int(words[words.index("packets") + 1])

@@ -1,0 +1,134 @@
+"""The probe's round trips: how short, how punctual, how small."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+from typing import ClassVar
+
+from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.link import fast_link
+from culvert.errors import LabError
+from culvert.labs.base import Lab
+from culvert.measurements.packet import UDP_HEADERS
+from culvert.measurements.rtt_load import Echo, rtt_result
+from culvert.measurements.session import Session
+from culvert.probe.client import Probe
+from culvert.probe.results import RttResult
+from culvert.vpns import registry
+from culvert.waiting import wait_until
+
+SIZE = 64
+SECONDS = 2
+MILLION = 1_000_000
+FAST_PPS = 50_000
+
+
+class RttBesideSockperf(Goal):
+    """Both in user space over UDP, both without sleeping."""
+
+    name: ClassVar[str] = "rtt-beside-sockperf"
+    what: ClassVar[str] = "median round trip of UDP echo, 64-byte packets"
+    peer: ClassVar[str] = "sockperf ping-pong"
+    unit: ClassVar[str] = "us"
+    goal: ClassVar[str] = "at or below"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (("sockperf", "sockperf"),)
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with fast_link() as lab:
+            return alternate(
+                lambda: (_rtt(lab, rate_pps=10_000, count=20_000).p50_ns or 0) / 1e3,
+                lambda: _sockperf_us(lab),
+                ROUNDS,
+            )
+
+    def met(self, samples: Samples) -> bool:
+        """The ratio of the medians."""
+        return samples.ratio is not None and samples.ratio <= 1
+
+
+class RttSchedule(Goal):
+    """10,000 probes a second, the sender awake before each is due."""
+
+    name: ClassVar[str] = "rtt-schedule"
+    what: ClassVar[str] = "p99 lateness of a schedule of 10,000 probes a second"
+    unit: ClassVar[str] = "us"
+    goal: ClassVar[str] = "under 50 us on an idle core"
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with fast_link() as lab:
+            runs = [_rtt(lab, rate_pps=10_000, count=20_000) for _ in range(ROUNDS)]
+        return Samples(ours=[(run.schedule_error_p99_ns or 0) / 1e3 for run in runs])
+
+    def met(self, samples: Samples) -> bool:
+        """The median."""
+        return statistics.median(samples.ours) < 50
+
+
+class RttMemory(Goal):
+    """Peak resident memory of the agent that sends them."""
+
+    name: ClassVar[str] = "rtt-memory"
+    what: ClassVar[str] = "peak memory of 1,000,000 probes"
+    unit: ClassVar[str] = "bytes"
+    goal: ClassVar[str] = "under 64 MB"
+
+    def measure(self) -> Samples:
+        """Once: it takes 20 s."""
+        memory: list[float] = []
+        with fast_link() as lab:
+            _rtt(lab, rate_pps=FAST_PPS, count=MILLION, memory=memory)
+        return Samples(ours=memory)
+
+    def met(self, samples: Samples) -> bool:
+        """Directly."""
+        return samples.ours[0] < 64e6
+
+
+def _rtt(lab: Lab, *, rate_pps: float, count: int, memory: list[float] | None = None) -> RttResult:
+    """On new agents; their peak memory is appended to ``memory``."""
+    vpn = registry.create(registry.parse("none"))
+    seconds = count / rate_pps
+    with Probe(lab.a) as a, Probe(lab.b) as b:
+        session = Session(lab, vpn, a, b, lab.spec.link)
+        echo = Echo(session, session.inner(lab.b), seconds + 15)
+        task = echo.begin_rtt(size=SIZE, rate_pps=rate_pps, count=count, spin_us=1000)
+        found = rtt_result(task, seconds)
+        echo.close()
+        if memory is not None:
+            memory.append(_peak_bytes(a.pid))
+    return found
+
+
+def _peak_bytes(pid: int) -> float:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return float(found[1]) * 1024 if found else float("inf")
+
+
+def _sockperf_us(lab: Lab) -> float:
+    to = str(lab.b.underlay.address.ip)
+    server = lab.b.spawn(["sockperf", "server", "-i", to], name="sockperf")
+    try:
+        wait_until(
+            lambda: "listen" in server.log_text().lower(), what="sockperf's server", deadline_s=5
+        )
+        done = lab.a.run(
+            [
+                *("sockperf", "ping-pong", "-i", to, "-m", str(SIZE - UDP_HEADERS)),
+                *("-t", str(SECONDS), "--full-rtt"),
+            ],
+            timeout_s=SECONDS + 15,
+        )
+    finally:
+        server.stop()
+    return _percentile_us(done.stdout)
+
+
+def _percentile_us(output: str) -> float:
+    found = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
+    if found is None:
+        raise LabError("sockperf's output", "has no median", "its version may be another")
+    return float(found[1])

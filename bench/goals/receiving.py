@@ -1,0 +1,91 @@
+"""What a receiver loses in its socket, and what it spends on what it gets."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from functools import cache
+from typing import ClassVar
+
+from bench.floods import PACKAGES, SECONDS, iperf3_flood, probe_flood
+from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.link import fast_link
+from culvert.errors import NotPossible
+from culvert.labs.base import Lab
+
+LOST = 0.10
+"""Share that iperf3's receiver loses at the rate at which both are compared."""
+LOWEST_PPS = 20_000
+HIGHEST_PPS = 1_500_000
+STEPS = 6
+
+
+class ReceiverLoss(Goal):
+    """At the rate at which iperf3's own receiver, fed by iperf3, loses 10 %."""
+
+    name: ClassVar[str] = "receiver-loss"
+    what: ClassVar[str] = "share lost in the receiver's socket where iperf3 loses 10 %"
+    peer: ClassVar[str] = "iperf3"
+    unit: ClassVar[str] = "1"
+    goal: ClassVar[str] = "nothing"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (PACKAGES["iperf3"],)
+
+    def measure(self) -> Samples:
+        """Bisect for the rate, then compare on one lab."""
+        with fast_link() as lab:
+            rate_pps = _losing_rate(lab)
+            return alternate(
+                lambda: _lost(probe_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps),
+                lambda: _lost(iperf3_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps),
+                ROUNDS,
+            )
+
+    def met(self, samples: Samples) -> bool:
+        """The median."""
+        return statistics.median(samples.ours) == 0
+
+
+class ReceiverCpu(Goal):
+    """Each fed by its own sender at full speed."""
+
+    name: ClassVar[str] = "receiver-cpu"
+    what: ClassVar[str] = "64-byte packets per CPU-second of the receiver"
+    peer: ClassVar[str] = "iperf3"
+    unit: ClassVar[str] = "packets/s"
+    goal: ClassVar[str] = "at least 2 times"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (PACKAGES["iperf3"],)
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with fast_link() as lab:
+            return alternate(
+                lambda: probe_flood(lab).received_per_cpu_s,
+                lambda: iperf3_flood(lab).received_per_cpu_s,
+                ROUNDS,
+            )
+
+    def met(self, samples: Samples) -> bool:
+        """The ratio of the medians."""
+        return samples.ratio is not None and samples.ratio >= 2
+
+
+def _losing_rate(lab: Lab) -> float:
+    """Packets per second at which iperf3 loses about 10 %: bisection in logarithms."""
+
+    @cache
+    def loses(rate_pps: float) -> bool:
+        return _lost(iperf3_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps) >= LOST
+
+    low, high = float(LOWEST_PPS), float(HIGHEST_PPS)
+    if not loses(high):
+        raise NotPossible(
+            "receiver-loss", "iperf3 loses less than 10 % at full speed", "nothing to compare"
+        )
+    for _ in range(STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if loses(middle) else (middle, high)
+    return high
+
+
+def _lost(drops: int | None, rate_pps: float) -> float:
+    return (drops or 0) / (rate_pps * SECONDS)

@@ -1,0 +1,103 @@
+"""TCP on a link without a limit: goodput, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from bench.cpu import cpu_s
+from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.link import fast_link
+from culvert.labs.base import Lab, Process
+from culvert.measurements.session import Session
+from culvert.measurements.tcp_load import WRITE_BYTES, TcpLoad
+from culvert.probe.client import Probe
+from culvert.vpns import registry
+from culvert.waiting import wait_until
+
+SECONDS = 3
+TOLERANCE = 0.02
+"""Of the ratio: what a shared machine moves it by from run to run."""
+
+
+class TcpGoodput(Goal):
+    """CUBIC, writes of 128 KiB, as iperf3 does."""
+
+    name: ClassVar[str] = "tcp-goodput"
+    what: ClassVar[str] = "TCP goodput without a limit"
+    peer: ClassVar[str] = "iperf3"
+    unit: ClassVar[str] = "bit/s"
+    goal: ClassVar[str] = "at least iperf3's (2 % for the machine)"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with fast_link() as lab:
+            return alternate(lambda: _probe(lab)[0], lambda: _iperf3(lab)[0], ROUNDS)
+
+    def met(self, samples: Samples) -> bool:
+        """The ratio of the medians."""
+        return samples.ratio is not None and samples.ratio >= 1 - TOLERANCE
+
+
+class TcpCpu(Goal):
+    """Sender and receiver together, per gigabyte of goodput."""
+
+    name: ClassVar[str] = "tcp-cpu"
+    what: ClassVar[str] = "CPU seconds of both ends per gigabyte by TCP"
+    peer: ClassVar[str] = "iperf3"
+    unit: ClassVar[str] = "s"
+    goal: ClassVar[str] = "no more than iperf3's (2 % for the machine)"
+    programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
+
+    def measure(self) -> Samples:
+        """On one lab."""
+        with fast_link() as lab:
+            return alternate(lambda: _probe(lab)[1], lambda: _iperf3(lab)[1], ROUNDS)
+
+    def met(self, samples: Samples) -> bool:
+        """The ratio of the medians."""
+        return samples.ratio is not None and samples.ratio <= 1 + TOLERANCE
+
+
+def _probe(lab: Lab) -> tuple[float, float]:
+    """Goodput in bit/s, CPU seconds per gigabyte."""
+    vpn = registry.create(registry.parse("none"))
+    with Probe(lab.a) as a, Probe(lab.b) as b:
+        session = Session(lab, vpn, a, b, lab.spec.link)
+        before_s = cpu_s(a.pid) + cpu_s(b.pid)
+        load = TcpLoad(session, upward=True, duration_s=SECONDS, congestion_control="cubic")
+        done = load.finish()
+        spent_s = cpu_s(a.pid) + cpu_s(b.pid) - before_s
+    return done.goodput_bps, 1e9 * spent_s / max(done.sunk.bytes, 1)
+
+
+def _await_end(process: Process) -> None:
+    what = f"{process.name} ended"
+    wait_until(lambda: not process.alive(), what=what, deadline_s=SECONDS + 15)
+
+
+def _iperf3(lab: Lab) -> tuple[float, float]:
+    to = str(lab.b.underlay.address.ip)
+    server = lab.b.spawn(
+        ["iperf3", "--server", "--one-off", "--bind", to, "--forceflush"], name="iperf3"
+    )
+    try:
+        wait_until(lambda: "listening" in server.log_text(), what="iperf3's server", deadline_s=5)
+        client = lab.a.spawn(
+            [
+                *("iperf3", "--client", to, "--time", str(SECONDS), "--congestion", "cubic"),
+                *("--length", str(WRITE_BYTES), "--json"),
+            ],
+            name="iperf3-client",
+        )
+        try:
+            for process in (client, server):
+                _await_end(process)
+            spent_s = cpu_s(client.pid) + cpu_s(server.pid)
+            end = json.loads(client.log_text())["end"]["sum_received"]
+        finally:
+            client.stop()
+    finally:
+        server.stop()
+    return end["bits_per_second"], 1e9 * spent_s / max(end["bytes"], 1)
