@@ -220,6 +220,8 @@ def test_a_measurement_without_charts_of_its_own_is_shown_all_the_same() -> None
     (name,) = page.charts
     assert page.charts[name]["title"] == "wonder"
     assert "third party" in page.text
+    assert "see the figures below" in page.text
+    assert "no trial that counts" not in page.text
     assert "tcp rtt p50" in page.text
     assert "core" not in page.charts[name]["title"]
 

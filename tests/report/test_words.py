@@ -57,6 +57,8 @@ def test_one_unit_for_a_column() -> None:
     assert scale_for("bit/s", [6.46e9, 0.277e9]).name == "Mbit/s"
     assert scale_for("ms", [0.0773, 27.4]).name == "ms"
     assert scale_for("ms", [0.4]).name == scale_for("ms", [4000.0]).name == "ms"
+    assert scale_for("bytes", [1420.0]).text(1420.0) == "1\u202f420 bytes"
+    assert scale_for("bytes", [9.7e6]).name == "MB"
     assert scale_for("furlongs", [3.0]).name == "furlongs"
     assert scale_for("bit/s", []).name == "bit/s"
 

@@ -121,10 +121,11 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
         for key, title in SUPERLATIVES.items()
         if (winner := headline.winners.get(key)) is not None
     )
+    # A VPN with trials that count, but none of these measurements, has no verdict here.
     verdicts = tuple(
-        (data.colours[vpn], kept_together(verdict(headline, vpn)))
-        for vpn in headline.vpns
-        if vpn != BASELINE
+        (data.colours[row.vpn], kept_together(verdict(headline, row.vpn)))
+        for row in rows
+        if not row.baseline and (any(row.cells) or not row.counts.ok)
     )
     columns = tuple(
         (question.title, _column_note(data, question)) for question in headline.questions

@@ -74,6 +74,10 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
         return Scale(*known[-1])
+    if unit == "bytes" and max(sizes) < 1e4:
+        return Scale(1.0, "bytes")  # sizes of packets: 1420 is not 1.42 kB to anybody
+    if unit == "ms" and min(sizes) >= 1e4:
+        return Scale(1e3, "s")
     fitting = [step for step in known if step[0] <= max(sizes)] or [known[-1]]
     if len(fitting) > 1:
         vanishes, readable = min(sizes) < fitting[0][0] / 10, max(sizes) < 1e5 * fitting[1][0]

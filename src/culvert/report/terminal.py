@@ -45,7 +45,9 @@ def summary(
 def summary_of(data: Data) -> RenderableType:
     """The same for a run that has been analysed."""
     views = headline_views(data)
-    parts: list[RenderableType] = [_Headline(view, several=len(views) > 1) for view in views]
+    parts: list[RenderableType] = [
+        _Headline(view, several=len(views) > 1) for view in views if view.columns
+    ]
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     parts.append(_trust(data, trust(data)))
