@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,8 +105,9 @@ def test_the_seed_decides(lab: LabFactory) -> None:
         with udp_pair(pair.a, pair.b) as (near, far):
             for number in range(100):
                 near.send(bytes([number]))
-            counts = pair.wires[0].statistics().a_to_b
-            assert counts.received_packets == 100
+            counts = wait_until(
+                partial(_all_received, pair.wires[0], 100), what="the packets", deadline_s=5
+            )
             return set(range(100)) - {far.recv(10)[0] for _ in range(counts.delivered_packets)}
 
     assert lost(7) == lost(7)

@@ -142,6 +142,7 @@ impl Direction {
     pub fn run(mut self) -> Result<(), Failure> {
         // The default slack of 50 us would be added to every delay.
         let _ = nix::sys::prctl::set_timerslack(1);
+        come_first();
         while !self.stop.asked() {
             if let Some(conditions) = self.mailbox.take() {
                 self.arena.limit(conditions.in_flight_limit_bytes);
@@ -350,6 +351,15 @@ impl Direction {
             return Err(vanished(&self.from, Errno::EBADFD));
         }
         Ok(())
+    }
+}
+
+/// A link does not wait for the programs that use it: where it may, this thread goes before others.
+/// Without the right to (no CAP_SYS_NICE) delays are less exact on a busy machine.
+fn come_first() {
+    // SAFETY: no pointers; Linux takes 0 for the calling thread.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, -20);
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+#[allow(dead_code)]
 mod support;
 use support::{DEADLINE, Frames, Node, Wire};
 

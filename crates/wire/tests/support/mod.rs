@@ -322,6 +322,18 @@ impl Wire {
         serde_json::from_str(&line).expect("JSON")
     }
 
+    /// Say a command; the answer to it.
+    pub fn say(&mut self, command: &str) -> serde_json::Value {
+        let input = self.child.stdin.as_mut().expect("a pipe");
+        std::io::Write::write_all(input, format!("{command}\n").as_bytes()).expect("it listens");
+        loop {
+            let line = self.line();
+            if line["event"] != "statistics" || command.contains("statistics") {
+                return line;
+            }
+        }
+    }
+
     pub fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, signal).expect("it runs");
