@@ -21,5 +21,10 @@ def fast_link() -> Lab:
     return _pair(LinkSpec())
 
 
+def shared_link() -> Lab:
+    """A pair on a link without a limit, both nodes on all CPUs: for what must not wait for one."""
+    return NetnsLab(new_run_id(), LabSpec(link=LinkSpec()))
+
+
 def _pair(link: LinkSpec) -> Lab:
     return NetnsLab(new_run_id(), LabSpec(link=link, cpus=split(cores(), nodes_of("pair"))))

@@ -59,7 +59,9 @@ class RttAgreement(Goal):
         )
         with Probe(lab.a) as a, Probe(lab.b) as b:
             outcome = Rtt().run(Session(lab, vpn, a, b, lab.spec.link), parameters)
-        return next(metric.value for metric in outcome.metrics if metric.name == "rtt_p50_us")
+        return next(
+            metric.value for metric in outcome.metrics if metric.name == "rtt_actual_p50_us"
+        )
 
     def _ping(self, lab: Lab) -> float:
         """Median of ping's own lines."""

@@ -110,6 +110,8 @@ def _metrics(found: RttResult) -> list[Metric]:
         enough = round(found.received * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
         if value is not None and enough:
             metrics.append(Metric(f"rtt_{name}_us", "us", value / 1e3))
+    if found.p50_actual_ns is not None:
+        metrics.append(Metric("rtt_actual_p50_us", "us", found.p50_actual_ns / 1e3))
     if found.schedule_error_p99_ns is not None:
         metrics.append(Metric("schedule_error_p99_us", "us", found.schedule_error_p99_ns / 1e3))
     return metrics

@@ -281,6 +281,15 @@ class UdpSource(Result):
         return self.packets + self.send_errors.get("ENOBUFS", 0)
 
 
+class OneWayDelay(Result):
+    """From the sender's call to the kernel's timestamp of the arrival, on one clock."""
+
+    min_ns: int
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+
 class UdpSunk(Result):
     """Result of ``udp_sink``; bytes are UDP payload."""
 
@@ -294,6 +303,7 @@ class UdpSunk(Result):
     strangers: int = 0
     socket_drops: int | None = None
     """None where the kernel does not tell."""
+    one_way: OneWayDelay | None = None
     intervals: list[BytesInterval] = []
 
 
@@ -315,6 +325,8 @@ class RttResult(Result):
     p99_ns: int | None = None
     p99_9_ns: int | None = None
     p99_99_ns: int | None = None
+    p50_actual_ns: int | None = None
+    """From when the probe was sent, not from when it was due: what ping tells."""
     schedule_error_p99_ns: int | None = None
     timestamps: str = "user"
 
