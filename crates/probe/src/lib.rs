@@ -8,6 +8,7 @@ pub mod agent;
 pub mod clock;
 pub mod context;
 pub mod emitter;
+pub mod entry_points;
 pub mod extent;
 pub mod failure;
 pub mod gaps;

@@ -1,5 +1,6 @@
 //! culvert-probe: the program that Culvert runs on a node, to measure and to start other programs.
 
+mod by_hand;
 mod exec;
 
 use clap::{Parser, Subcommand};
@@ -18,12 +19,15 @@ enum Command {
     Agent,
     /// Run a program inside a node's namespaces.
     Exec(exec::Args),
+    #[command(flatten)]
+    ByHand(by_hand::Command),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Agent => agent(),
         Command::Exec(args) => exec::run(&args),
+        Command::ByHand(command) => by_hand::run(&command),
     }
 }
 

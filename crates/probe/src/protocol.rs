@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::tasks::{
-    accounting, capture, echo, echo_once, first_answer, rtt, tcp_sink, tcp_source, udp_sink,
-    udp_source, watch_gap,
+    accounting, capture, echo, echo_once, first_answer, rtt, tcp_responder, tcp_sink, tcp_source,
+    tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -24,6 +24,9 @@ pub enum Request {
 pub enum Work {
     TcpSink(tcp_sink::Parameters),
     TcpSource(tcp_source::Parameters),
+    TcpResponder(tcp_responder::Parameters),
+    TcpRr(tcp_transactions::Parameters),
+    TcpCrr(tcp_transactions::Parameters),
     UdpSink(udp_sink::Parameters),
     UdpSource(udp_source::Parameters),
     WatchGap(watch_gap::Parameters),
@@ -36,9 +39,12 @@ pub enum Work {
 }
 
 /// Names of all tasks, as `hello` tells them.
-pub const TASKS: [&str; 11] = [
+pub const TASKS: [&str; 14] = [
     "tcp_sink",
     "tcp_source",
+    "tcp_responder",
+    "tcp_rr",
+    "tcp_crr",
     "udp_sink",
     "udp_source",
     "watch_gap",
@@ -102,6 +108,9 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
     Ok(match what {
         "tcp_sink" => Work::TcpSink(parameters(what, fields)?),
         "tcp_source" => Work::TcpSource(parameters(what, fields)?),
+        "tcp_responder" => Work::TcpResponder(parameters(what, fields)?),
+        "tcp_rr" => Work::TcpRr(parameters(what, fields)?),
+        "tcp_crr" => Work::TcpCrr(parameters(what, fields)?),
         "udp_sink" => Work::UdpSink(parameters(what, fields)?),
         "udp_source" => Work::UdpSource(parameters(what, fields)?),
         "watch_gap" => Work::WatchGap(parameters(what, fields)?),

@@ -1,18 +1,27 @@
-//! What echo requests go out of and replies come in by: UDP or ICMP.
+//! What echo requests go out of and replies come in by: UDP, ICMP or TCP.
 
+use crate::clock;
 use crate::failure::{Failure, during};
 use crate::net::icmp::IcmpSocket;
+use crate::net::receive_batch::ReceiveBatch;
 use crate::net::socket;
 use crate::packet::header::Kind;
 use crate::packet::icmp::{ICMP_HEADER, reply_payload, write_request};
 use socket2::Socket;
-use std::io;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The longest IP packet.
+const MAX_PACKET: usize = 65_535;
+const BATCH: usize = 64;
 
 /// What requests and replies go through.
 pub enum EchoChannel {
     Udp(Socket),
     Icmp(IcmpSocket),
+    /// Messages of one length, one behind the other.
+    Tcp(Socket),
 }
 
 impl EchoChannel {
@@ -26,9 +35,27 @@ impl EchoChannel {
         Ok(EchoChannel::Icmp(IcmpSocket::connect(from, to)?))
     }
 
+    /// Connects to a responder and sends it the greeting.
+    pub fn tcp(
+        from: Option<IpAddr>,
+        to: SocketAddr,
+        timeout: Duration,
+        greeting: &[u8],
+    ) -> Result<EchoChannel, Failure> {
+        let socket = socket::tcp_socket(to.ip())?;
+        let connected = from
+            .map_or(Ok(()), |from| socket.bind(&SocketAddr::new(from, 0).into()))
+            .and_then(|()| socket.set_tcp_nodelay(true))
+            .and_then(|()| socket.connect_timeout(&to.into(), timeout))
+            .and_then(|()| socket.set_write_timeout(Some(timeout)))
+            .and_then(|()| { &socket }.write_all(greeting));
+        connected.map_err(during(format!("connect TCP to {to}")))?;
+        Ok(EchoChannel::Tcp(socket))
+    }
+
     pub fn socket(&self) -> &Socket {
         match self {
-            EchoChannel::Udp(socket) => socket,
+            EchoChannel::Udp(socket) | EchoChannel::Tcp(socket) => socket,
             EchoChannel::Icmp(icmp) => &icmp.socket,
         }
     }
@@ -36,32 +63,103 @@ impl EchoChannel {
     /// Bytes in front of our header in what is sent.
     pub fn front(&self) -> usize {
         match self {
-            EchoChannel::Udp(_) => 0,
+            EchoChannel::Udp(_) | EchoChannel::Tcp(_) => 0,
             EchoChannel::Icmp(_) => ICMP_HEADER,
         }
     }
 
     pub fn send(&self, message: &mut [u8], sequence: u64) -> io::Result<()> {
-        if let EchoChannel::Icmp(icmp) = self {
-            let identifier = std::process::id() as u16;
-            write_request(message, identifier, sequence as u16, icmp.ipv6);
+        match self {
+            EchoChannel::Udp(socket) => socket.send(message).map(|_| ()),
+            EchoChannel::Icmp(icmp) => {
+                let identifier = std::process::id() as u16;
+                write_request(message, identifier, sequence as u16, icmp.ipv6);
+                icmp.socket.send(message).map(|_| ())
+            }
+            EchoChannel::Tcp(socket) => { socket }.write_all(message),
         }
-        self.socket().send(message).map(|_| ())
     }
 
     /// Our part of a received packet, if it can be an answer.
     pub fn answer<'a>(&self, packet: &'a [u8]) -> Option<&'a [u8]> {
         match self {
-            EchoChannel::Udp(_) => Some(packet),
+            EchoChannel::Udp(_) | EchoChannel::Tcp(_) => Some(packet),
             EchoChannel::Icmp(icmp) => reply_payload(packet, icmp.ip_header, icmp.ipv6),
         }
     }
 
-    /// An ICMP peer sends our request back as it was; the echo task marks it.
+    /// An ICMP peer sends our request back as it was; ours mark it.
     pub fn reply_kind(&self) -> Kind {
         match self {
-            EchoChannel::Udp(_) => Kind::Reply,
+            EchoChannel::Udp(_) | EchoChannel::Tcp(_) => Kind::Reply,
             EchoChannel::Icmp(_) => Kind::Request,
         }
+    }
+
+    /// For the thread that receives; messages of TCP are `message_size` bytes long.
+    pub fn inbox(&self, message_size: usize) -> Inbox {
+        match self {
+            EchoChannel::Tcp(_) => Inbox::Stream {
+                buffer: vec![0; MAX_PACKET.max(2 * message_size)],
+                filled: 0,
+                message_size,
+            },
+            _ => Inbox::Packets(ReceiveBatch::new(self.socket(), BATCH, MAX_PACKET, false)),
+        }
+    }
+}
+
+/// Where answers are read.
+pub enum Inbox {
+    Packets(ReceiveBatch),
+    Stream {
+        buffer: Vec<u8>,
+        filled: usize,
+        message_size: usize,
+    },
+}
+
+impl Inbox {
+    /// Whether times of arrival are the kernel's.
+    pub fn stamped(&self) -> bool {
+        match self {
+            Inbox::Packets(batch) => batch.stamped(),
+            Inbox::Stream { .. } => false,
+        }
+    }
+
+    /// Waits as the socket is set to wait, and hands over what came with its time of arrival.
+    pub fn receive(
+        &mut self,
+        channel: &EchoChannel,
+        mut each: impl FnMut(&[u8], u64),
+    ) -> io::Result<()> {
+        match self {
+            Inbox::Packets(batch) => {
+                batch.receive(channel.socket())?;
+                for datagram in batch.datagrams() {
+                    each(datagram.bytes, datagram.arrived_ns);
+                }
+            }
+            Inbox::Stream {
+                buffer,
+                filled,
+                message_size,
+            } => {
+                let read = { channel.socket() }.read(&mut buffer[*filled..])?;
+                let arrived_ns = clock::monotonic_ns();
+                if read == 0 {
+                    return Err(io::Error::from(ErrorKind::UnexpectedEof));
+                }
+                *filled += read;
+                let whole = *filled / *message_size * *message_size;
+                for message in buffer[..whole].chunks(*message_size) {
+                    each(message, arrived_ns);
+                }
+                buffer.copy_within(whole..*filled, 0);
+                *filled -= whole;
+            }
+        }
+        Ok(())
     }
 }

@@ -30,6 +30,21 @@ pub fn tcp_socket(family_of: IpAddr) -> Result<Socket, Failure> {
     Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(during("make a TCP socket"))
 }
 
+/// Makes a socket listen; calls of accept() give up after `timeout`.
+pub fn listen_tcp(
+    listener: &Socket,
+    address: SocketAddr,
+    timeout: Duration,
+) -> Result<(), Failure> {
+    listener
+        .set_reuse_address(true)
+        .and_then(|()| listener.bind(&address.into()))
+        .and_then(|()| listener.listen(128))
+        // On Linux the receive timeout holds for accept as well.
+        .and_then(|()| listener.set_read_timeout(Some(timeout)))
+        .map_err(during(format!("listen on TCP {address}")))
+}
+
 /// The wildcard address of the same family.
 pub fn any(address: IpAddr) -> IpAddr {
     match address {

@@ -82,6 +82,31 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Two connections as if they were one: what counts is added, the rest is that of the first.
+    pub fn plus(&self, other: &TcpInfo) -> TcpInfo {
+        TcpInfo {
+            unacked: self.unacked + other.unacked,
+            snd_cwnd: self.snd_cwnd + other.snd_cwnd,
+            total_retrans: self.total_retrans + other.total_retrans,
+            bytes_acked: self.bytes_acked + other.bytes_acked,
+            bytes_received: self.bytes_received + other.bytes_received,
+            segs_out: self.segs_out + other.segs_out,
+            segs_in: self.segs_in + other.segs_in,
+            notsent_bytes: self.notsent_bytes + other.notsent_bytes,
+            data_segs_in: self.data_segs_in + other.data_segs_in,
+            data_segs_out: self.data_segs_out + other.data_segs_out,
+            delivery_rate: self.delivery_rate + other.delivery_rate,
+            delivered: self.delivered + other.delivered,
+            delivered_ce: self.delivered_ce + other.delivered_ce,
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            bytes_retrans: self.bytes_retrans + other.bytes_retrans,
+            dsack_dups: self.dsack_dups + other.dsack_dups,
+            reord_seen: self.reord_seen + other.reord_seen,
+            rcv_ooopack: self.rcv_ooopack + other.rcv_ooopack,
+            ..*self
+        }
+    }
+
     pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
         let mut info = TcpInfo::default();
         let mut length = size_of::<TcpInfo>() as libc::socklen_t;

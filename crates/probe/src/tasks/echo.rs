@@ -6,10 +6,11 @@ use crate::failure::{Failure, during};
 use crate::net::reflect_batch::ReflectBatch;
 use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, make_reply};
+use crate::stop::Stop;
 use crate::values::{Seconds, Token};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 
 /// Enough for a burst; a batch is answered at once, so that no packet waits for those behind it.
 const BATCH: usize = 16;
@@ -38,13 +39,22 @@ pub struct Echoed {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure> {
     let socket = socket::bind_udp(parameters.bind, parameters.port)?;
     socket::set_receive_buffer(&socket, RECEIVE_BUFFER)?;
-    let idle_ns = parameters.idle_s.ns();
-    let _interrupt = context.stop.interrupts(&socket).map_err(during("echo"))?;
     context.ready(Listening {
         port: socket::local_port(&socket)?,
     });
+    let idle_ns = parameters.idle_s.ns();
+    reflect(&socket, &parameters.token, idle_ns, &context.stop)
+}
 
-    let tag = parameters.token.tag();
+/// Answers until it is asked to end, or nothing valid has come for `idle_ns`.
+pub fn reflect(
+    socket: &UdpSocket,
+    token: &Token,
+    idle_ns: u64,
+    stop: &Stop,
+) -> Result<Echoed, Failure> {
+    let _interrupt = stop.interrupts(socket).map_err(during("echo"))?;
+    let tag = token.tag();
     let mut batch = ReflectBatch::new(BATCH, MAX_PAYLOAD);
     let mut echoed = Echoed {
         packets: 0,
@@ -53,10 +63,10 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure
         send_errors: 0,
     };
     let mut last_valid_ns = clock::monotonic_ns();
-    socket::set_receive_timeout(&socket, idle_ns)?;
+    socket::set_receive_timeout(socket, idle_ns.min(Seconds::MAX as u64 * 1_000_000_000))?;
     loop {
-        let received = batch.receive(&socket);
-        if context.stop.asked() {
+        let received = batch.receive(socket);
+        if stop.asked() {
             return Ok(echoed);
         }
         // Strangers must not keep it alive: the clock is looked at whatever came.
@@ -64,7 +74,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure
         match received {
             Ok(_) => {
                 let mut valid = 0;
-                let reflected = batch.reflect(&socket, |datagram| {
+                let reflected = batch.reflect(socket, |datagram| {
                     let header = Header::read(datagram, tag);
                     let ours = header.is_some_and(|header| header.kind == Kind::Request);
                     if ours {

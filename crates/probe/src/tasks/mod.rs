@@ -8,8 +8,10 @@ pub mod first_answer;
 pub mod hello;
 pub mod reception;
 pub mod rtt;
+pub mod tcp_responder;
 pub mod tcp_sink;
 pub mod tcp_source;
+pub mod tcp_transactions;
 pub mod udp_sink;
 pub mod udp_source;
 pub mod watch_gap;
@@ -24,6 +26,12 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
     match work {
         Work::TcpSink(parameters) => value(tcp_sink::run(&parameters, context)?),
         Work::TcpSource(parameters) => value(tcp_source::run(&parameters, context)?),
+        Work::TcpResponder(parameters) => value(tcp_responder::run(&parameters, context)?),
+        Work::TcpRr(parameters) => value(tcp_transactions::request_response(&parameters, context)?),
+        Work::TcpCrr(parameters) => value(tcp_transactions::connect_request_response(
+            &parameters,
+            context,
+        )?),
         Work::UdpSink(parameters) => value(udp_sink::run(&parameters, context)?),
         Work::WatchGap(parameters) => value(watch_gap::run(&parameters, context)?),
         Work::UdpSource(parameters) => value(udp_source::run(&parameters, context)?),

@@ -10,16 +10,18 @@ use crate::failure::{Failure, during, errno_name};
 use crate::latency::{Latency, Summary};
 use crate::net::echo_channel::EchoChannel;
 use crate::net::socket;
-use crate::net::stamped::StampedReceiver;
-use crate::packet::header::{HEADER_LENGTH, Header, Kind, MAX_PAYLOAD, blank_payload};
+use crate::packet::header::{HEADER_LENGTH, Header, Kind, blank_payload};
 use crate::schedule::Schedule;
 use crate::sequence::{Arrival, Sequence};
+use crate::stop::Stop;
+use crate::tasks::echo::reflect;
+use crate::tasks::tcp_responder::Greeting;
 use crate::tasks::udp_source::check_size;
 use crate::values::{Canary, Rate, Token};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -29,6 +31,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const LEAD_NS: u64 = 1_000_000;
 /// Answers must not be lost in our own socket.
 const RECEIVE_BUFFER: usize = 4 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const NOT_YET: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -36,14 +39,15 @@ const NOT_YET: u64 = u64::MAX;
 enum Protocol {
     Udp,
     Icmp,
+    Tcp,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     protocol: Protocol,
     to: IpAddr,
-    /// Of the echo task; not for ICMP.
+    /// Of the echo task, or of the tcp_responder; not for ICMP.
     port: Option<u16>,
     bind: Option<IpAddr>,
     token: Token,
@@ -58,6 +62,9 @@ pub struct Parameters {
     /// more processor time.
     #[serde(default)]
     spin_us: u32,
+    /// So many round trips over the node's loopback first; 0: none.
+    #[serde(default)]
+    noise_floor_probes: u32,
 }
 
 /// `histogram` counts from when a request was due, `histogram_actual` from when it was sent.
@@ -84,10 +91,75 @@ pub struct Measured {
     schedule_error_p99_ns: u64,
     schedule_error_max_ns: u64,
     timestamps: &'static str,
+    noise_floor: Option<NoiseFloor>,
+}
+
+/// Of the probe itself: round trips over the node's loopback, just before.
+#[derive(Debug, Serialize)]
+struct NoiseFloor {
+    probes: u64,
+    received: u64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+    schedule_error_p99_ns: u64,
 }
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failure> {
     let channel = open(parameters)?;
+    let noise_floor = match parameters.noise_floor_probes {
+        0 => None,
+        probes => Some(noise_floor(parameters, probes, context)?),
+    };
+    let started_ns = clock::monotonic_ns() + LEAD_NS;
+    context.ready(Started { started_ns });
+    let mut measured = measure(parameters, &channel, started_ns, context)?;
+    measured.noise_floor = noise_floor;
+    Ok(measured)
+}
+
+/// The same schedule and size, to an echo in this process.
+fn noise_floor(
+    parameters: &Parameters,
+    probes: u32,
+    context: &Context,
+) -> Result<NoiseFloor, Failure> {
+    let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let socket = socket::bind_udp(loopback, 0)?;
+    let to = SocketAddr::new(loopback, socket::local_port(&socket)?);
+    let own = Parameters {
+        protocol: Protocol::Udp,
+        count: u64::from(probes),
+        bind: None,
+        ..parameters.clone()
+    };
+    let enough = Stop::new().map_err(during("rtt: noise floor"))?;
+    let idle_ns = u64::MAX;
+    let measured = std::thread::scope(|scope| {
+        let echo = scope.spawn(|| reflect(&socket, &own.token, idle_ns, &enough));
+        let channel = EchoChannel::udp(None, to);
+        let started_ns = clock::monotonic_ns() + LEAD_NS;
+        let measured = channel.and_then(|channel| measure(&own, &channel, started_ns, context));
+        enough.ask();
+        let echoed = echo.join().expect("the echo does not panic");
+        measured.and_then(|measured| echoed.map(|_| measured))
+    })?;
+    Ok(NoiseFloor {
+        probes: measured.sent,
+        received: measured.received,
+        p50_ns: measured.due.as_ref().map(|due| due.p50_ns),
+        p99_ns: measured.due.as_ref().map(|due| due.p99_ns),
+        max_ns: measured.due.as_ref().map(|due| due.max_ns),
+        schedule_error_p99_ns: measured.schedule_error_p99_ns,
+    })
+}
+
+fn measure(
+    parameters: &Parameters,
+    channel: &EchoChannel,
+    started_ns: u64,
+    context: &Context,
+) -> Result<Measured, Failure> {
     let _interrupt = context
         .stop
         .interrupts(channel.socket())
@@ -97,17 +169,15 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
         .set_read_timeout(Some(LOOK))
         .map_err(during("rtt: set a timeout"))?;
     socket::set_receive_buffer(channel.socket(), RECEIVE_BUFFER)?;
-    let started_ns = clock::monotonic_ns() + LEAD_NS;
-    context.ready(Started { started_ns });
     let schedule = Schedule::new(started_ns, parameters.rate_pps);
     let sent = AtomicU64::new(NOT_YET);
     let (sender, receiver) = std::thread::scope(|scope| {
         let sender = scope.spawn(|| {
-            let outcome = send_all(parameters, context, &channel, &schedule);
+            let outcome = send_all(parameters, context, channel, &schedule);
             sent.store(outcome.sent, Ordering::Release);
             outcome
         });
-        let receiver = receive_all(parameters, context, &channel, &schedule, &sent);
+        let receiver = receive_all(parameters, context, channel, &schedule, &sent);
         // A panic of the sender is a bug; the agent's thread ends with it.
         (sender.join().expect("the sender does not panic"), receiver)
     });
@@ -136,6 +206,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
         schedule_error_p50_ns: sender.schedule_error.quantile_ns(0.5),
         schedule_error_p99_ns: sender.schedule_error.quantile_ns(0.99),
         schedule_error_max_ns: sender.schedule_error.quantile_ns(1.0),
+        noise_floor: None,
         timestamps: if receiver.by_kernel { "kernel" } else { "user" },
     })
 }
@@ -147,10 +218,24 @@ fn open(parameters: &Parameters) -> Result<EchoChannel, Failure> {
             EchoChannel::udp(parameters.bind, SocketAddr::new(parameters.to, port))
         }
         (Protocol::Icmp, None) => EchoChannel::icmp(parameters.bind, parameters.to),
-        (Protocol::Udp, None) => Err(Failure::new(
+        (Protocol::Tcp, Some(port)) => {
+            let size = parameters.payload_size as u32;
+            let greeting = Greeting {
+                request_size: size,
+                response_size: size,
+                once: false,
+            };
+            EchoChannel::tcp(
+                parameters.bind,
+                SocketAddr::new(parameters.to, port),
+                CONNECT_TIMEOUT,
+                &greeting.bytes(&parameters.token),
+            )
+        }
+        (Protocol::Udp | Protocol::Tcp, None) => Err(Failure::new(
             "rtt",
             "`port` is missing",
-            "give the port of an echo task",
+            "give the port of an echo task, or of a tcp_responder",
         )),
         (Protocol::Icmp, Some(_)) => {
             Err(Failure::new("rtt", "ICMP has no ports", "leave `port` out"))
@@ -200,7 +285,13 @@ fn send_all(
         header.write(&mut message[front..]);
         match channel.send(&mut message, sequence) {
             Ok(()) => sender.sent += 1,
-            Err(error) => *sender.errors.entry(errno_name(&error)).or_default() += 1,
+            Err(error) => {
+                *sender.errors.entry(errno_name(&error)).or_default() += 1;
+                if parameters.protocol == Protocol::Tcp {
+                    // Half a message may have gone: what follows it would not be understood.
+                    break;
+                }
+            }
         }
         sender.schedule_error.record(time_ns.saturating_sub(due_ns));
     }
@@ -227,8 +318,7 @@ fn receive_all(
 ) -> Result<Receiver, Failure> {
     let timeout_ns = u64::from(parameters.timeout_ms) * 1_000_000;
     let tag = parameters.token.tag();
-    let mut stamped_receiver = StampedReceiver::new(channel.socket());
-    let mut buffer = vec![0; MAX_PAYLOAD];
+    let mut inbox = channel.inbox(parameters.payload_size);
     let expected = blank_payload(parameters.payload_size, &parameters.canary);
     let mut receiver = Receiver {
         received: 0,
@@ -238,32 +328,32 @@ fn receive_all(
         sequence: Sequence::default(),
         due: Latency::default(),
         actual: Latency::default(),
-        by_kernel: false,
+        by_kernel: inbox.stamped(),
     };
     let mut silent_from_ns = None;
     loop {
-        match stamped_receiver.receive(channel.socket(), &mut buffer) {
-            Ok(stamped) if stamped.length > 0 => {
-                let arrived_ns = stamped.arrived_ns();
-                receiver.by_kernel |= stamped.kernel_realtime_ns.is_some();
-                let answer = channel.answer(&buffer[..stamped.length]);
-                let header = answer.and_then(|answer| Header::read(answer, tag));
-                match (answer, header) {
-                    (Some(answer), Some(header))
-                        if header.kind == channel.reply_kind()
-                            && header.sequence < parameters.count =>
-                    {
-                        let body = HEADER_LENGTH..;
-                        let intact = answer.get(body.clone()) == expected.get(body);
-                        receiver.corrupt += u64::from(!intact);
-                        let due_ns = schedule.time_ns(header.sequence);
-                        receiver.count(header, due_ns, arrived_ns, timeout_ns);
-                    }
-                    _ => receiver.strangers += 1,
+        let outcome = inbox.receive(channel, |packet, arrived_ns| {
+            let answer = channel.answer(packet);
+            let header = answer.and_then(|answer| Header::read(answer, tag));
+            match (answer, header) {
+                (Some(answer), Some(header))
+                    if header.kind == channel.reply_kind()
+                        && header.flow == 0
+                        && header.sequence < parameters.count =>
+                {
+                    let body = HEADER_LENGTH..;
+                    let intact = answer.get(body.clone()) == expected.get(body);
+                    receiver.corrupt += u64::from(!intact);
+                    let due_ns = schedule.time_ns(header.sequence);
+                    receiver.count(header, due_ns, arrived_ns, timeout_ns);
                 }
+                _ => receiver.strangers += 1,
             }
-            Ok(_) => {}
+        });
+        match outcome {
+            Ok(()) => {}
             Err(error) if is_passing(&error) => {}
+            Err(_) if context.stop.asked() => {}
             Err(error) => return Err(Failure::io("rtt: receive", &error)),
         }
         let sent = sent.load(Ordering::Acquire);

@@ -1,13 +1,15 @@
 //! The agent as Culvert uses it: JSON lines to the program, traffic over loopback.
 
 mod support;
+mod tcp;
+mod udp;
 
 use serde_json::json;
 use std::net::{TcpStream, UdpSocket};
 use support::{Agent, CANARY, TOKEN};
 
-const OTHER_TOKEN: &str = "ffffffffffffffffffffffffffffffff";
-const LOOPBACK: &str = "127.0.0.1";
+pub const OTHER_TOKEN: &str = "ffffffffffffffffffffffffffffffff";
+pub const LOOPBACK: &str = "127.0.0.1";
 
 #[test]
 fn hello_tells_version_and_protocol() {

@@ -1,0 +1,55 @@
+//! Where bytes of others come in. Each takes any bytes and must return: what is fuzzed.
+
+use crate::packet::header::{Header, PayloadCheck};
+use crate::packet::icmp::reply_payload;
+use crate::packet::seen::{Sight, see};
+use crate::tasks::tcp_responder::Greeting;
+use crate::values::{Canary, Token};
+
+const TOKEN: Token = Token([0; 16]);
+
+/// One line of the control stream.
+pub fn request(line: &[u8]) {
+    if let Err(refusal) = crate::protocol::parse(line) {
+        assert!(!refusal.failure.remedy.is_empty());
+    }
+}
+
+/// A datagram at a sink, and the first bytes at a responder. The tag of the token is zero, so that
+/// bytes that are all zero behind the magic are of the session.
+pub fn packet(payload: &[u8]) {
+    if let Some(header) = Header::read(payload, TOKEN.tag()) {
+        let mut copy = payload.to_vec();
+        header.write(&mut copy);
+        assert_eq!(copy, payload);
+    }
+    PayloadCheck::new(&Canary::default()).intact(payload);
+    if let Some(greeting) = payload
+        .first_chunk()
+        .and_then(|b| Greeting::read(b, &TOKEN))
+    {
+        assert!(greeting.request_size > 0 && greeting.response_size > 0);
+    }
+}
+
+/// A packet at a capture: two bytes of EtherType, then what was captured of it.
+pub fn captured(bytes: &[u8]) {
+    let Some((ethertype, packet)) = bytes.split_first_chunk::<2>() else {
+        return;
+    };
+    for wire_length in [packet.len(), packet.len() / 2, usize::MAX] {
+        if let Sight::Ip(seen) = see(u16::from_be_bytes(*ethertype), packet, wire_length) {
+            assert!(seen.payload.len() <= packet.len());
+            let _ = seen.to_string();
+        }
+    }
+}
+
+/// A packet at an ICMP socket.
+pub fn icmp(packet: &[u8]) {
+    for (ip_header, ipv6) in [(true, false), (false, false), (false, true)] {
+        if let Some(payload) = reply_payload(packet, ip_header, ipv6) {
+            assert!(payload.len() < packet.len());
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `tcp_sink`: accepts the connections of a session and drains them; sends as well if asked to.
+
+pub mod stream;
+
+use crate::clock;
+use crate::context::{Context, Listening};
+use crate::failure::{Failure, during};
+use crate::net::socket;
+use crate::tasks::tcp_source::stream::{Backward, write_until};
+use crate::values::{Canary, Seconds, Token};
+use serde::{Deserialize, Serialize};
+use socket2::Socket;
+use std::io::Read;
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use stream::{Drained, End, Reading, drain, together};
+
+/// How long a caller may take to show the token.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
+pub const MAX_STREAMS: u16 = 128;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    bind: IpAddr,
+    #[serde(default)]
+    port: u16,
+    token: Token,
+    duration_max_s: Seconds,
+    interval_ms: u32,
+    /// If given, the stream is compared with it at the start of each read.
+    canary: Option<Canary>,
+    receive_buffer: Option<usize>,
+    /// Connections that are accepted.
+    #[serde(default = "one")]
+    streams: u16,
+    /// If given, each connection is written to as well until its source has finished.
+    backward: Option<Backward>,
+}
+
+fn one() -> u16 {
+    1
+}
+
+#[derive(Debug, Serialize)]
+pub struct Sunk {
+    #[serde(flatten)]
+    all: Drained,
+    strangers: u64,
+    /// Bytes written the other way, if that was asked for.
+    backward_written: Option<u64>,
+    streams: Vec<Drained>,
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> {
+    check_streams(parameters.streams)?;
+    let listener = listen(parameters)?;
+    let interrupt = context
+        .stop
+        .interrupts(&listener)
+        .map_err(during("tcp_sink"))?;
+    let address = listener.local_addr().map_err(during("own port"))?;
+    let port = address.as_socket().map_or(0, |address| address.port());
+    context.ready(Listening { port });
+    let begun_ns = clock::monotonic_ns();
+    let deadline_ns = begun_ns + parameters.duration_max_s.ns();
+    let mut strangers = 0;
+    let mut connections = Vec::new();
+    while connections.len() < usize::from(parameters.streams)
+        && !context.stop.asked()
+        && clock::monotonic_ns() < deadline_ns
+    {
+        let Some(connection) = accept(&listener)? else {
+            continue;
+        };
+        let _interrupt = context
+            .stop
+            .interrupts(&connection)
+            .map_err(during("tcp_sink"))?;
+        if shows_token(&connection, &parameters.token) {
+            connections.push(connection);
+        } else {
+            strangers += 1;
+        }
+    }
+    // Nobody else may come in from here on.
+    drop((interrupt, listener));
+    let reading = Reading {
+        canary: parameters.canary.as_ref(),
+        interval_ms: parameters.interval_ms,
+        begun_ns: clock::monotonic_ns(),
+        deadline_ns,
+        told: parameters.streams == 1,
+    };
+    let outcomes = drain_all(&connections, &reading, parameters, context)?;
+    let backward_written = parameters
+        .backward
+        .is_some()
+        .then(|| outcomes.iter().map(|(_, written)| written).sum());
+    let streams: Vec<Drained> = outcomes.into_iter().map(|(drained, _)| drained).collect();
+    let all = together(&streams, reading.begun_ns, parameters.interval_ms);
+    Ok(Sunk {
+        all: all.unwrap_or_else(|| nothing(context)),
+        strangers,
+        backward_written,
+        streams,
+    })
+}
+
+fn nothing(context: &Context) -> Drained {
+    let stopped = context.stop.asked();
+    Drained {
+        bytes: 0,
+        first_ns: None,
+        last_ns: None,
+        ended: if stopped { End::Stopped } else { End::Deadline },
+        corrupt_samples: 0,
+        intervals: Vec::new(),
+        tcp_info: None,
+    }
+}
+
+pub fn check_streams(streams: u16) -> Result<(), Failure> {
+    if (1..=MAX_STREAMS).contains(&streams) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("streams {streams}"),
+        "out of range",
+        format!("give 1 to {MAX_STREAMS}"),
+    ))
+}
+
+/// Each connection in threads of its own; what came, and how much was written the other way.
+fn drain_all(
+    connections: &[Socket],
+    reading: &Reading<'_>,
+    parameters: &Parameters,
+    context: &Context,
+) -> Result<Vec<(Drained, u64)>, Failure> {
+    let one = |connection: &Socket| -> Result<(Drained, u64), Failure> {
+        let _interrupt = context
+            .stop
+            .interrupts(connection)
+            .map_err(during("tcp_sink"))?;
+        let Some(backward) = &parameters.backward else {
+            return Ok((drain(connection, reading, context)?, 0));
+        };
+        backward.prepare(connection)?;
+        let finished = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let canary = parameters.canary.clone().unwrap_or_default();
+                let outcome = write_until(connection, &canary, backward.write_size, |_, now_ns| {
+                    finished.load(Ordering::Relaxed)
+                        || context.stop.asked()
+                        || now_ns >= reading.deadline_ns
+                });
+                let _ = connection.shutdown(Shutdown::Write);
+                outcome
+            });
+            let drained = drain(connection, reading, context);
+            finished.store(true, Ordering::Relaxed);
+            let written = writer.join().expect("the writer does not panic");
+            // A source that has gone may reset what is still under way to it.
+            Ok((drained?, written.unwrap_or_else(|broken| broken.written)))
+        })
+    };
+    if let [connection] = connections {
+        return Ok(vec![one(connection)?]);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = connections
+            .iter()
+            .map(|connection| scope.spawn(|| one(connection)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|outcome| outcome.expect("a stream does not panic"))
+            .collect()
+    })
+}
+
+fn listen(parameters: &Parameters) -> Result<Socket, Failure> {
+    let address = SocketAddr::new(parameters.bind, parameters.port);
+    let listener = socket::tcp_socket(parameters.bind)?;
+    if let Some(bytes) = parameters.receive_buffer {
+        socket::set_receive_buffer(&listener, bytes)?;
+    }
+    socket::listen_tcp(&listener, address, TOKEN_TIMEOUT)?;
+    Ok(listener)
+}
+
+/// The next connection; None if none came within the listener's timeout or it was shut down.
+pub fn accept(listener: &Socket) -> Result<Option<Socket>, Failure> {
+    match listener.accept() {
+        Ok((connection, _)) => Ok(Some(connection)),
+        Err(error) => match error.raw_os_error() {
+            // EINVAL: shut down to wake us; the others: a caller that gave up, or nobody.
+            Some(libc::EINVAL | libc::EAGAIN | libc::ECONNABORTED | libc::EINTR) => Ok(None),
+            _ => Err(Failure::io("accept TCP", &error)),
+        },
+    }
+}
+
+pub fn shows_token(mut connection: &Socket, token: &Token) -> bool {
+    let mut shown = [0; 16];
+    connection.set_read_timeout(Some(TOKEN_TIMEOUT)).is_ok()
+        && connection.read_exact(&mut shown).is_ok()
+        && shown == token.0
+}

@@ -1,0 +1,156 @@
+//! Many streams, both directions, transactions and echo over TCP.
+
+use crate::support::{Agent, CANARY, TOKEN};
+use crate::{LOOPBACK, OTHER_TOKEN};
+use serde_json::{Value, json};
+
+fn sum(of: &Value, field: &str) -> u64 {
+    let all = of.as_array().unwrap().iter();
+    all.map(|one| one[field].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn every_stream_is_counted_apart_and_together() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "duration_max_s": 20, "interval_ms": 50, "streams": 3,
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "duration_s": 0.2, "congestion_control": "reno", "write_size": 10000,
+        "nodelay": true, "interval_ms": 50, "drain_s": 10, "streams": 3,
+    }));
+    let source = agent.done(2);
+    let sink = agent.done(1);
+    assert_eq!(source["streams"].as_array().unwrap().len(), 3);
+    assert_eq!(source["drained"], true, "{source}");
+    assert_eq!(source["bytes_written"], sink["bytes"]);
+    assert_eq!(
+        sum(&sink["streams"], "bytes"),
+        sink["bytes"].as_u64().unwrap()
+    );
+    assert_eq!(
+        sum(&sink["intervals"], "bytes"),
+        sink["bytes"].as_u64().unwrap()
+    );
+    assert_eq!(sink["ended"], "closed");
+    assert_eq!(sink["corrupt_samples"], 0);
+    for stream in source["streams"].as_array().unwrap() {
+        assert!(stream["bytes_written"].as_u64().unwrap() > 0, "{stream}");
+    }
+}
+
+#[test]
+fn both_directions_at_once_are_counted() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "duration_max_s": 20, "interval_ms": 50, "streams": 2,
+        "backward": {"congestion_control": "reno", "write_size": 5000, "nodelay": true},
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "duration_s": 0.2, "congestion_control": "reno", "write_size": 10000,
+        "nodelay": true, "interval_ms": 50, "drain_s": 10, "streams": 2, "bidirectional": true,
+    }));
+    let source = agent.done(2);
+    let sink = agent.done(1);
+    assert!(sink["backward_written"].as_u64().unwrap() > 0);
+    assert_eq!(
+        source["backward"]["bytes"], sink["backward_written"],
+        "{source}"
+    );
+    assert_eq!(source["backward"]["corrupt_samples"], 0);
+    assert_eq!(source["bytes_written"], sink["bytes"]);
+    assert_eq!(source["drained"], true);
+}
+
+fn responder(agent: &mut Agent, idle_s: f64) -> Value {
+    agent.ready(json!({
+        "id": 1, "do": "tcp_responder", "bind": LOOPBACK, "token": TOKEN, "idle_s": idle_s,
+    }))["port"]
+        .clone()
+}
+
+#[test]
+fn transactions_over_one_connection_and_over_many() {
+    let mut agent = Agent::start();
+    let port = responder(&mut agent, 20.0);
+    let request = |id: u64, what: &str| {
+        json!({
+            "id": id, "do": what, "connect": LOOPBACK, "port": port, "token": TOKEN,
+            "request_size": 100, "response_size": 1000, "duration_s": 0.1,
+        })
+    };
+    agent.ready(request(2, "tcp_rr"));
+    let over_one = agent.done(2);
+    agent.ready(request(3, "tcp_crr"));
+    let over_many = agent.done(3);
+    let responded = agent.stop(1);
+    let count = |result: &Value| result["transactions"].as_u64().unwrap();
+    assert!(
+        count(&over_one) > 0 && count(&over_many) > 0,
+        "{over_one} {over_many}"
+    );
+    assert_eq!(over_one["count"], over_one["transactions"]);
+    assert_eq!(over_many["errors"], json!({}));
+    assert_eq!(over_many["connect"]["count"], over_many["transactions"]);
+    assert_eq!(
+        responded["responses"].as_u64().unwrap(),
+        count(&over_one) + count(&over_many)
+    );
+    assert_eq!(
+        responded["connections"].as_u64().unwrap(),
+        1 + count(&over_many)
+    );
+    assert_eq!(responded["strangers"], 0);
+}
+
+#[test]
+fn a_responder_answers_no_strangers_and_ends_by_itself() {
+    let mut agent = Agent::start();
+    let port = responder(&mut agent, 0.5);
+    agent.send(json!({
+        "id": 2, "do": "tcp_crr", "connect": LOOPBACK, "port": port, "token": OTHER_TOKEN,
+        "duration_s": 0.2,
+    }));
+    assert_eq!(agent.answer(Some(2))["event"], "ready");
+    assert!(
+        agent.error(Some(2))["why"]
+            .as_str()
+            .unwrap()
+            .contains("no connection")
+    );
+    let responded = agent.done(1);
+    assert!(responded["strangers"].as_u64().unwrap() >= 3, "{responded}");
+    assert_eq!(responded["responses"], 0);
+}
+
+#[test]
+fn round_trips_of_tcp_are_measured() {
+    let mut agent = Agent::start();
+    let port = responder(&mut agent, 20.0);
+    agent.ready(json!({
+        "id": 2, "do": "rtt", "protocol": "tcp", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "rate_pps": 2000, "count": 300, "payload_size": 100, "timeout_ms": 5000,
+        "noise_floor_probes": 50,
+    }));
+    let rtt = agent.done(2);
+    assert_eq!(
+        (&rtt["sent"], &rtt["received"]),
+        (&json!(300), &json!(300)),
+        "{rtt}"
+    );
+    assert_eq!((&rtt["corrupt"], &rtt["strangers"]), (&json!(0), &json!(0)));
+    assert_eq!(rtt["timestamps"], "user");
+    let floor = &rtt["noise_floor"];
+    assert_eq!(
+        (&floor["probes"], &floor["received"]),
+        (&json!(50), &json!(50))
+    );
+    assert!(floor["p50_ns"].as_u64().unwrap() > 0);
+    agent.stop(1);
+}

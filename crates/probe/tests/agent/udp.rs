@@ -1,0 +1,159 @@
+//! Flows, sizes, arrivals, gaps.
+
+use crate::support::{Agent, CANARY, TOKEN};
+use crate::{LOOPBACK, udp_sink};
+use serde_json::{Value, json};
+use std::net::UdpSocket;
+
+/// Packets as the source makes them.
+fn packet(flow: u64, number: u64, time_ns: u64) -> Vec<u8> {
+    let mut packet = b"CVT\x01".to_vec();
+    packet.extend((0..8).map(|i| (0x11 * i) ^ (0x11 * (i + 8))));
+    packet.extend((flow << 48 | number).to_be_bytes());
+    packet.extend(time_ns.to_be_bytes());
+    packet
+}
+
+#[test]
+fn flows_have_ports_and_books_of_their_own() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "interval_ms": 50, "duration_max_s": 20, "flows": 3,
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "payload_size": {"imix": "2a1b"}, "rate_pps": 3000, "duration_s": 0.2,
+        "flows": 3, "threads": 2, "arrivals": "poisson", "seed": 7,
+    }));
+    let source = agent.done(2);
+    let sink = agent.stop(1);
+    assert_eq!(source["segmentation"], "none");
+    assert_eq!(source["packets"], sink["packets"], "{sink}");
+    assert_eq!(source["bytes"], sink["bytes"]);
+    assert_eq!((&sink["lost"], &sink["corrupt"]), (&json!(0), &json!(0)));
+    let (sent, received) = (
+        source["flows"].as_array().unwrap(),
+        sink["flows"].as_array().unwrap(),
+    );
+    for (sent, received) in sent.iter().zip(received) {
+        assert_eq!(sent["packets"], received["packets"]);
+        assert_eq!(sent["bytes"], received["bytes"]);
+        assert!(sent["packets"].as_u64().unwrap() > 0);
+    }
+    assert_ne!(sent[0]["source_port"], sent[1]["source_port"]);
+    // One machine, one clock.
+    assert_eq!(sink["clock"], "shared");
+    assert_eq!(sink["one_way"]["count"], sink["packets"]);
+    assert!(sink["pdv"]["max_ns"].as_u64().is_some());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_number_of_packets() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    let mut scheduled = |id: u64, seed: u64| {
+        agent.ready(json!({
+            "id": id, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+            "payload_size": 36, "rate_pps": 100000, "duration_s": 0.02, "arrivals": "poisson",
+            "seed": seed,
+        }));
+        agent.done(id)["scheduled"].clone()
+    };
+    assert_eq!(scheduled(2, 5), scheduled(3, 5));
+}
+
+#[test]
+fn segmentation_by_the_kernel_makes_the_same_packets() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    agent.ready(json!({
+        "id": 2, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "payload_size": 200, "rate_pps": 20000, "duration_s": 0.1,
+        "arrivals": "burst", "burst": 100, "segmentation": "kernel",
+    }));
+    let source = agent.done(2);
+    let sink = agent.stop(1);
+    assert_eq!(source["packets"], sink["packets"], "{source} {sink}");
+    assert_eq!(source["bytes"], sink["bytes"]);
+    for nothing in ["lost", "corrupt", "strangers", "duplicates", "reordered"] {
+        assert_eq!(sink[nothing], 0, "{nothing}");
+    }
+}
+
+#[test]
+fn runs_extents_and_flows_of_strangers_are_told() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    let socket = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    for number in [0, 1, 5, 6, 3, 9] {
+        socket
+            .send_to(&packet(0, number, 1000), (LOOPBACK, port))
+            .unwrap();
+    }
+    socket.send_to(&packet(1, 0, 0), (LOOPBACK, port)).unwrap();
+    let sink = agent.stop(1);
+    assert_eq!(
+        (&sink["packets"], &sink["strangers"]),
+        (&json!(6), &json!(1)),
+        "{sink}"
+    );
+    // 2 and 4 alone, 7 and 8 together.
+    assert_eq!(sink["loss_runs"]["lengths"], json!([[1, 2], [2, 1]]));
+    assert_eq!(sink["reordering"]["extent_max"], 2);
+    assert_eq!(sink["lost"], 4);
+}
+
+#[test]
+fn a_gap_is_found_with_what_it_cost() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "watch_gap", "bind": LOOPBACK, "token": TOKEN, "rate_pps": 1000,
+        "gap_min_us": 60_000_000, "duration_max_s": 20,
+    }))["port"]
+        .as_u64()
+        .unwrap() as u16;
+    let socket = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    for number in (0..20).chain(70..80) {
+        socket
+            .send_to(&packet(0, number, number * 1_000_000), (LOOPBACK, port))
+            .unwrap();
+    }
+    let watched = agent.stop(1);
+    assert_eq!(watched["packets"], 30, "{watched}");
+    assert_eq!(
+        (&watched["lost"], &watched["gap_count"]),
+        (&json!(50), &json!(1))
+    );
+    assert_eq!(watched["blocked_ns"], 50_000_000);
+    let gap = &watched["costliest"];
+    assert_eq!(gap["sent_before_ns"], 19_000_000);
+    assert_eq!(gap["sent_after_ns"], 70_000_000);
+    assert!(gap["start_ns"].as_u64() <= gap["end_ns"].as_u64());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut agent = Agent::start();
+    let wrong: [Value; 6] = [
+        json!({"payload_size": 20}),
+        json!({"payload_size": 36, "arrivals": "poisson"}),
+        json!({"payload_size": 36, "flows": 0}),
+        json!({"payload_size": 36, "threads": 2}),
+        json!({"payload_size": 36, "burst": 4}),
+        json!({"payload_size": 36, "flows": 2, "bind_port": 65535}),
+    ];
+    for (id, fields) in (1..).zip(wrong) {
+        let mut request = json!({
+            "id": id, "do": "udp_source", "to": LOOPBACK, "port": 9, "token": TOKEN,
+            "duration_s": 0.01,
+        });
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        agent.send(request);
+        agent.error(Some(id));
+    }
+}
