@@ -73,10 +73,10 @@ PRESETS: Mapping[str, Preset] = {
         f"{_WEBPAGETEST}: LTE",
     ),
     "wifi": Preset(
-        Impairment.both(OneWay(jitter=Jitter(20 * MS, Distribution.PARETO))),
-        "the hop adds 20 ms to half of the round trips and 90 ms to a tenth, order is kept",
+        Impairment.both(OneWay(jitter=Jitter(24 * MS, Distribution.PARETO))),
+        "the hop adds 32 ms to half of the round trips and 100 ms to a tenth; order is kept",
         "Pei et al., WiFi can be the weakest link of round trip network latency in the wild, "
-        "INFOCOM 2016: half of the packets above 20 ms, a tenth above 100 ms; the Pareto "
+        "INFOCOM 2016: more than half of the packets above 20 ms, a tenth above 100 ms; the Pareto "
         "distribution is our fit to these two figures",
     ),
     "satellite": Preset(
