@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from functools import cache
 from typing import ClassVar
 
-from bench.floods import PACKAGES, SECONDS, iperf3_flood, probe_flood
+from bench.floods import PACKAGES, SECONDS, Flood, iperf3_flood, probe_flood
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
 from culvert.errors import NotPossible
@@ -16,7 +15,6 @@ from culvert.labs.base import Lab
 LOST = 0.10
 """Share that iperf3's receiver loses at the rate at which both are compared."""
 LOWEST_PPS = 20_000
-HIGHEST_PPS = 1_500_000
 STEPS = 6
 
 
@@ -35,8 +33,8 @@ class ReceiverLoss(Goal):
         with fast_link() as lab:
             rate_pps = _losing_rate(lab)
             return alternate(
-                lambda: _lost(probe_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps),
-                lambda: _lost(iperf3_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps),
+                lambda: _lost(probe_flood(lab, rate_pps=rate_pps)),
+                lambda: _lost(iperf3_flood(lab, rate_pps=rate_pps)),
                 ROUNDS,
             )
 
@@ -70,22 +68,27 @@ class ReceiverCpu(Goal):
 
 
 def _losing_rate(lab: Lab) -> float:
-    """Packets per second at which iperf3 loses about 10 %: bisection in logarithms."""
+    """Packets per second at which iperf3 loses about 10 %: bisection in logarithms.
 
-    @cache
-    def loses(rate_pps: float) -> bool:
-        return _lost(iperf3_flood(lab, rate_pps=rate_pps).socket_drops, rate_pps) >= LOST
-
-    low, high = float(LOWEST_PPS), float(HIGHEST_PPS)
-    if not loses(high):
+    By the rate that it really sent, which is not always the one that it was asked for.
+    """
+    full = iperf3_flood(lab)
+    if _lost(full) < LOST:
         raise NotPossible(
             "receiver-loss", "iperf3 loses less than 10 % at full speed", "nothing to compare"
         )
+    low, high = float(LOWEST_PPS), full.sent / SECONDS
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if loses(middle) else (middle, high)
+        tried = iperf3_flood(lab, rate_pps=middle)
+        if _lost(tried) >= LOST:
+            high = min(high, tried.sent / SECONDS)
+        else:
+            low = middle
+        if low >= high:
+            break
     return high
 
 
-def _lost(drops: int | None, rate_pps: float) -> float:
-    return (drops or 0) / (rate_pps * SECONDS)
+def _lost(flood: Flood) -> float:
+    return (flood.socket_drops or 0) / max(flood.sent, 1)

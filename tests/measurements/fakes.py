@@ -83,8 +83,8 @@ class FakeProbe:
         return self.begin(task, **parameters).result()
 
     def parameters(self, task: str) -> dict[str, Any]:
-        """What the last task of that name was given; a ceiling on the bare link comes first."""
-        return [given for name, given in self.asked if name == task][-1]
+        """What the first task of that name was given; a ceiling on the bare link comes later."""
+        return next(given for name, given in self.asked if name == task)
 
 
 @dataclass

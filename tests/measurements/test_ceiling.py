@@ -16,10 +16,12 @@ SUNK = {"packets": 14_000, "bytes": 504_000, "first_ns": 0, "last_ns": 140_000_0
 
 def test_rates_on_the_bare_link() -> None:
     made = session({"udp_source": SENT}, {"udp_sink": SUNK})
-    ceiling = udp_ceiling(made, 64)
+    ceiling = udp_ceiling(made, 64, "none")
     assert ceiling.sent_pps == pytest.approx(100_000)
     assert ceiling.received_pps == pytest.approx(100_000)
-    assert asked(made.a, "udp_source")["to"] == "198.18.0.2"  # the underlay, not the tunnel
+    given = asked(made.a, "udp_source")
+    assert given["to"] == "198.18.0.2"  # the underlay, not the tunnel
+    assert given["segmentation"] == "none"  # as in the tunnel
 
 
 @pytest.mark.parametrize(
@@ -28,12 +30,12 @@ def test_rates_on_the_bare_link() -> None:
 def test_a_link_that_holds_the_sender_back_is_told(rate_bps: int | None, *, by_link: bool) -> None:
     made = session({"udp_source": SENT}, {"udp_sink": SUNK})
     made.link = replace(LinkSpec(), rate_bps=rate_bps)
-    assert udp_ceiling(made, 64).by_link is by_link
+    assert udp_ceiling(made, 64, "none").by_link is by_link
 
 
 def test_behind_a_firewall_nothing_arrives_and_the_sender_counts_all_the_same() -> None:
     nothing = {"packets": 0, "bytes": 0}
     made = session({"udp_source": SENT, "echo_once": {"answered": False}}, {"udp_sink": nothing})
-    ceiling = udp_ceiling(made, 64)
+    ceiling = udp_ceiling(made, 64, "none")
     assert ceiling.sent_pps == pytest.approx(100_000)
     assert ceiling.received_pps == 0

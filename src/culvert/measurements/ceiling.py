@@ -1,4 +1,4 @@
-"""What the instrument itself can do: the same packets on the bare link, right before the trial."""
+"""What the instrument itself can do: the same packets on the bare link, beside each trial."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ HELD_BACK = 1.2
 """A sender that offers no more than so many times the link's rate is held back by its queue."""
 
 
-def udp_ceiling(session: Session, size: int) -> Ceiling:
+def udp_ceiling(session: Session, size: int, segmentation: str) -> Ceiling:
     """Unpaced UDP from a to b beside the tunnel, in packets of ``size`` bytes.
 
+    ``segmentation`` is what the source did in the tunnel: otherwise the bare link, where the
+    kernel may cut packets, would make the generator look faster than it is in there.
     A router's firewall may let only the tunnel pass; then nothing is received, but what was sent
     counts all the same.
     """
@@ -29,6 +31,7 @@ def udp_ceiling(session: Session, size: int) -> Ceiling:
         rate_pps=None,
         duration_s=CEILING_S,
         quiet_ms=quiet_ms(session, to),
+        segmentation=segmentation,
     )
     sent_pps = trial.sent.offered / max(trial.sent.seconds, 1e-9)
     rate_bps = session.link.rate_bps

@@ -2,10 +2,10 @@
 
 ::
 
-    bare link: the generator's ceiling
     tunnel, unpaced: the highest rate that the search may try
     tunnel, paced: trials of the search ... NDR, PDR
     tunnel, paced at 10, 50, 90 % of the PDR, beside echo requests: latency
+    bare link: the generator's ceiling
 
 Throughput in the sense of RFC 2544, 26.1, and RFC 9004, with MLRsearch as the search.
 """
@@ -83,7 +83,6 @@ class Throughput(Measurement[ThroughputParameters]):
     def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
         """Search, then measure latency below what was found."""
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
-        ceiling = udp_ceiling(session, size)
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             streams = _Streams(session, size)
             unpaced = streams.send(None, UNPACED_S)
@@ -97,6 +96,7 @@ class Throughput(Measurement[ThroughputParameters]):
             )
             (ndr, pdr), trials = search(streams.measure, plan)
             latencies = streams.latencies(pdr, parameters)
+        ceiling = udp_ceiling(session, size, unpaced.sent.segmentation)
         return Outcome(
             metrics=[
                 Metric("packet_size_bytes", "bytes", size),

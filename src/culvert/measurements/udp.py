@@ -63,7 +63,6 @@ class Udp(Measurement[UdpParameters]):
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         """Send for the time asked."""
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
-        ceiling = udp_ceiling(session, size)
         sink = session.b.begin(
             "udp_sink",
             bind=session.inner(session.lab.b),
@@ -89,6 +88,7 @@ class Udp(Measurement[UdpParameters]):
                 ),
             )
             sunk = parse(UdpSunk, sink.stop())  # waits until the last packets have come
+        ceiling = udp_ceiling(session, size, sent.segmentation)
         losses = locate_losses(session, watched, sent.offered, sunk)
         return Outcome(
             metrics=[

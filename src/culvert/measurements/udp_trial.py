@@ -48,8 +48,12 @@ def udp_trial(
     rate_pps: float | None,
     duration_s: float,
     quiet_ms: int = QUIET_MS,
+    segmentation: str = "auto",
 ) -> UdpTrial:
-    """Send to address ``to`` of node b, at ``rate_pps`` or as fast as the socket takes packets."""
+    """Send to address ``to`` of node b, at ``rate_pps`` or as fast as the socket takes packets.
+
+    ``segmentation``: whether the kernel may cut packets out of larger messages; see the protocol.
+    """
     sink = session.b.begin(
         "udp_sink",
         bind=to,
@@ -70,6 +74,7 @@ def udp_trial(
             payload_size=size - UDP_HEADERS,
             rate_pps=rate_pps,
             duration_s=duration_s,
+            segmentation=segmentation,
             **session.marks,
         ),
     )

@@ -5,7 +5,7 @@ Units are in the names; docs/probe-protocol.md is the reference.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -274,6 +274,8 @@ class UdpSource(Result):
     """Packets that the schedule held; more than ``offered`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
     """Packets that the kernel did not take, by the name of its error."""
+    segmentation: Literal["none", "kernel"] = "none"
+    """Who made the packets: the source, or the kernel out of larger messages (UDP_SEGMENT)."""
 
     @property
     def offered(self) -> int:

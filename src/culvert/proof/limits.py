@@ -2,7 +2,7 @@
 
 A generator that cannot send faster, or a receiver's socket that is full, makes every fast tunnel
 look the same. The ceiling is what the same generator and receiver reach on the bare link between
-the same nodes, right before the trial. The baseline is the ceiling: of it nothing is asked.
+the same nodes, right after the trial. The baseline is the ceiling: of it nothing is asked.
 """
 
 from __future__ import annotations
