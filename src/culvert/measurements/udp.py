@@ -6,11 +6,14 @@ many packets were lost in the receiver's socket, a queue, the tunnel or the link
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from culvert.journal.record import Metric, Series
+from culvert.measurements.arrivals import arrival_metrics
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
 from culvert.measurements.integrity import intact
@@ -18,6 +21,7 @@ from culvert.measurements.losses import locate_losses
 from culvert.measurements.max_size import find_max_size
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
+from culvert.measurements.udp_trial import RECEIVE_BUFFER_BYTES, quiet_ms
 from culvert.probe.results import UdpSource, UdpSunk, parse
 from culvert.proof.check import Check
 from culvert.proof.limits import (
@@ -30,21 +34,46 @@ from culvert.units import DurationS, PerSecond
 
 INTERVAL_MS = 100
 SAMPLE_ONE_IN = 64
-RECEIVE_BUFFER_BYTES = 32 << 20
-"""Enough for a receiver that does not run for a tenth of a second."""
-QUIET_MS = 30
 NOTHING = Flow(0, 0)
+
+
+class Arrivals(StrEnum):
+    """How paced packets are spread: evenly, at random, or several at once."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+    BURST = "burst"
 
 
 class UdpParameters(BaseParameters):
     """``packet_size`` is the inner IP packet in bytes, ``max`` the largest that is not fragmented.
 
-    ``rate`` is packets per second; without it as many as the sender's socket takes.
+    ``rate`` is packets per second of all flows; without it as many as the sender's sockets take.
+    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own.
     """
 
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
     rate_pps: Annotated[PerSecond, Field(gt=0)] | None = Field(None, alias="rate")
+    arrivals: Arrivals = Arrivals.CONSTANT
+    burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    flows: Annotated[int, Field(ge=1, le=256)] = 1
+
+    @model_validator(mode="after")
+    def _spread_needs_a_rate(self) -> Self:
+        if self.arrivals is not Arrivals.CONSTANT and self.rate_pps is None:
+            raise PydanticCustomError(
+                "arrivals",
+                "{why}",
+                {"why": f"{self.arrivals} arrivals have no rate", "remedy": "add a rate"},
+            )
+        if self.arrivals is not Arrivals.BURST and self.burst != 1:
+            raise PydanticCustomError(
+                "arrivals",
+                "{why}",
+                {"why": f"arrivals are {self.arrivals}", "remedy": 'write arrivals = "burst"'},
+            )
+        return self
 
 
 class Udp(Measurement[UdpParameters]):
@@ -69,7 +98,8 @@ class Udp(Measurement[UdpParameters]):
             receive_buffer=RECEIVE_BUFFER_BYTES,
             interval_ms=INTERVAL_MS,
             duration_max_s=parameters.duration_s + 15,
-            quiet_ms=QUIET_MS,
+            flows=parameters.flows,
+            quiet_ms=quiet_ms(session, session.inner(session.lab.b)),
             **session.marks,
         )
         port = sink.port()
@@ -84,6 +114,9 @@ class Udp(Measurement[UdpParameters]):
                     payload_size=size - UDP_HEADERS,
                     rate_pps=parameters.rate_pps,
                     duration_s=parameters.duration_s,
+                    arrivals=parameters.arrivals,
+                    burst=parameters.burst,
+                    flows=parameters.flows,
                     **session.marks,
                 ),
             )
@@ -93,6 +126,7 @@ class Udp(Measurement[UdpParameters]):
         return Outcome(
             metrics=[
                 *_metrics(size, sent, sunk),
+                *arrival_metrics(sunk),
                 *losses.metrics(),
                 *ceiling_metrics(ceiling),
             ],

@@ -292,6 +292,20 @@ class OneWayDelay(Result):
     max_ns: int
 
 
+class LossRuns(Result):
+    """Packets lost in a row."""
+
+    runs: int = 0
+    longest: int = 0
+
+
+class DelayVariation(Result):
+    """Delay above the least one (RFC 5481, PDV)."""
+
+    p50_ns: int
+    p99_ns: int
+
+
 class UdpSunk(Result):
     """Result of ``udp_sink``; bytes are UDP payload."""
 
@@ -306,6 +320,10 @@ class UdpSunk(Result):
     socket_drops: int | None = None
     """None where the kernel does not tell."""
     one_way: OneWayDelay | None = None
+    pdv: DelayVariation | None = None
+    jitter_ns: float | None = None
+    """RFC 3550, as after the last packet."""
+    loss_runs: LossRuns = LossRuns()
     intervals: list[BytesInterval] = []
 
 

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from culvert.journal.record import Status
+from culvert.labs.base import LabSpec
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.arrivals import arrival_metrics
+from culvert.measurements.udp import Udp, UdpParameters
+from culvert.probe.results import UdpSunk
+from culvert.run.execution import Execution
+from culvert.runid import new_run_id
+from tests.measurements.fakes import asked, session
+from tests.run.cells import value, vpn
+
+
+def test_what_the_receiver_could_not_know_is_left_out() -> None:
+    names = {metric.name for metric in arrival_metrics(UdpSunk(packets=0, bytes=0))}
+    assert names == {"loss_runs", "longest_loss_run"}
+
+
+def test_figures_of_the_receiver_in_microseconds() -> None:
+    sunk = UdpSunk.model_validate(
+        {
+            "packets": 9,
+            "bytes": 9,
+            "jitter_ns": 1500.0,
+            "loss_runs": {"runs": 2, "longest": 7, "mean": 4.0, "lengths": [[1, 1], [7, 1]]},
+            "one_way": {"min_ns": 1000, "p50_ns": 2000, "p99_ns": 3000, "max_ns": 4000},
+            "pdv": {"p50_ns": 500, "p99_ns": 2500},
+        }
+    )
+    found = {metric.name: metric.value for metric in arrival_metrics(sunk)}
+    assert found["jitter_us"] == pytest.approx(1.5)
+    assert found["longest_loss_run"] == 7
+    assert (found["one_way_p50_us"], found["one_way_p99_us"]) == (2, 3)
+    assert found["delay_variation_p99_us"] == pytest.approx(2.5)
+
+
+def test_arrivals_and_flows_reach_the_probe() -> None:
+    made = session(
+        {"udp_source": {"packets": 10, "bytes": 360, "seconds": 1.0}},
+        {"udp_sink": {"packets": 10, "bytes": 360, "first_ns": 0, "last_ns": 10**9}},
+    )
+    wanted = {"packet_size": 64, "rate": "10/s", "arrivals": "burst", "burst": 5, "flows": 2}
+    Udp().run(made, UdpParameters.model_validate(wanted))
+    given = asked(made.a, "udp_source")
+    assert asked(made.b, "udp_sink")["flows"] == 2
+    assert (given["arrivals"], given["burst"], given["flows"]) == ("burst", 5, 2)
+
+
+@pytest.mark.parametrize("wrong", [{"arrivals": "poisson"}, {"rate": "10/s", "burst": 5}])
+def test_a_spread_without_meaning_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        UdpParameters.model_validate(wrong)
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    "spread", [{"flows": 3}, {"arrivals": "poisson"}, {"arrivals": "burst", "burst": 20}]
+)
+def test_every_packet_of_every_flow_arrives_on_a_bare_link(spread: dict[str, object]) -> None:
+    finding = Execution(
+        vpn("none"),
+        LabSpec(),
+        Udp(),
+        UdpParameters.model_validate({"duration": "500ms", "rate": "2000/s", **spread}),
+        lambda asked: NetnsLab(new_run_id(), asked),
+        {},
+    ).execute()
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "received_packets") == value(finding, "offered_packets")
+    assert value(finding, "loss_runs") == 0
+    assert value(finding, "one_way_p50_us") > 0

@@ -1,0 +1,54 @@
+"""The verification of impaired links, on links that do and do not do what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.impairment import CLEAN, Impairment, OneWay
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.underlay import Underlay, UnderlayParameters
+from culvert.run.execution import Execution, Finding
+from culvert.runid import new_run_id
+from tests.run.cells import vpn
+
+pytestmark = pytest.mark.lab
+LOSSY = LinkSpec(kind="wire", impairment=Impairment.both(OneWay(loss=0.1)), seed=5)
+
+
+def verify(asked: LinkSpec, built: LinkSpec) -> Finding:
+    """What the verification says of a link that is not what it is taken for."""
+    return Execution(
+        vpn("none"),
+        LabSpec(link=asked),
+        Underlay(),
+        UnderlayParameters.model_validate({"duration": "300ms"}),
+        lambda spec: NetnsLab(new_run_id(), replace(spec, link=built)),
+        {},
+    ).execute()
+
+
+def delivered_loss(finding: Finding) -> float:
+    return next(
+        metric.value
+        for metric in finding.outcome.metrics
+        if metric.name == "delivered_loss_ratio" and metric.labels["direction"] == "a to b"
+    )
+
+
+def test_a_link_that_loses_too_little_is_invalid() -> None:
+    finding = verify(LOSSY, replace(LOSSY, impairment=CLEAN))
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith("the underlay loses what was asked")
+
+
+def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
+    findings = [verify(LOSSY, LOSSY) for _ in range(2)]
+    for finding in findings:
+        named = {check.name: check for check in finding.evidence.checks}
+        assert named["the underlay loses what was asked, a to b"].passed
+        assert named["the underlay loses what was asked, b to a"].passed
+    assert 0.05 < delivered_loss(findings[0]) < 0.15
