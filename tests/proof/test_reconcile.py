@@ -111,7 +111,8 @@ def test_a_stream_reconciles_whatever_its_segments(
     assert judge_stream(flow, LinkCount(segments, payload + 52 * segments))
 
 
-@given(st.integers(1000, 10**6), st.integers(64, 1460))
+# Of fewer packets, those on their way when the counters are read could hide the difference.
+@given(st.integers(10_000, 10**6), st.integers(64, 1460))
 def test_clear_text_beside_a_stream_does_not(packets: int, length: int) -> None:
     flow = Flow(packets, packets * length, length)
     assert not judge_stream(flow, LinkCount(packets, packets * length))

@@ -11,8 +11,9 @@ from culvert.proof.traffic import Flow
 
 RECEIVE_BUFFER_BYTES = 32 << 20
 """Enough for a receiver that does not run for a tenth of a second."""
-QUIET_MS = 30
-"""Without a packet for so long, and two round trips more, the last one has come."""
+QUIET_MS = 100
+"""Without a packet for so long, and two round trips more, the last one has come. A packet that
+comes later finds no socket, and its ICMP error goes back through the tunnel, uncounted."""
 SLACK_S = 15
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from typing import Any
@@ -19,7 +21,9 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.run.execution import Execution, Finding, LabFactory
 from culvert.run.progress import Progress, Step
+from culvert.run.record import record_of
 from culvert.run.tally import Tally
+from culvert.run.underlays import Underlays
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.vpns import registry
@@ -53,6 +57,9 @@ class Runner:
         self._make_lab = make_lab
         self._cores = cores
         self._progress = progress
+        self._underlays = Underlays(
+            lambda condition: study.lab_spec(condition, cores).link, journal
+        )
         self._keys = {cell.key for cell in plan.cells}
         self._known_max_size: dict[str, int] = {}
         self._failures: dict[str, list[str]] = defaultdict(list)
@@ -83,6 +90,10 @@ class Runner:
             elapsed_s = earlier_s + time.monotonic() - begun
             step = Step(trial, number, total, self._remaining_s(total, number, elapsed_s))
             self._progress.begin(step)
+            verification = self._underlays.verify(trial, done, self._execute)
+            if verification is not None:
+                self._journal.record(verification)
+                tally.add(verification)
             record = self._one(trial)
             self._journal.record(record)
             self._note(step, record, tally)
@@ -94,39 +105,23 @@ class Runner:
 
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
-        finding = self._given_up(trial.cell.vpn)
+        finding = self._given_up(trial.cell.vpn) or self._underlays.objection(trial)
         if finding is None:
-            finding = self._execute(trial.cell)
+            finding = self._execute(trial)
             if finding.status is Status.FAILED:
                 self._failures[trial.cell.vpn].append(finding.reason)
             elif finding.status is Status.OK:
                 self._failures[trial.cell.vpn].clear()
-        return TrialRecord(
-            block=trial.block,
-            position=trial.position,
-            cell_key=trial.cell.key,
-            vpn=trial.cell.vpn,
-            version=finding.version,
-            condition=trial.cell.condition,
-            measurement=trial.cell.measurement,
-            parameters=trial.cell.parameters,
-            status=finding.status,
-            reason=finding.reason,
-            remedy=finding.remedy,
-            started_at=started_at,
-            duration_s=time.monotonic() - begun,
-            measuring_s=finding.measuring_s,
-            evidence=finding.evidence.as_json(),
-            metrics=finding.outcome.metrics,
-            series=finding.outcome.series,
-            histograms=finding.outcome.histograms,
-        )
+        return record_of(trial, finding, started_at, time.monotonic() - begun)
 
-    def _execute(self, cell: Cell) -> Finding:
+    def _execute(self, trial: Trial) -> Finding:
+        cell = trial.cell
         try:
+            spec = self._study.lab_spec(cell.condition, self._cores)
+            seed = block_seed(self._study.seed, trial.block)
             execution = Execution(
                 registry.create(registry.parse(cell.vpn)),
-                self._study.lab_spec(cell.condition, self._cores),
+                replace(spec, link=replace(spec.link, seed=seed)),
                 self._measurements[cell.measurement](),
                 self._catalogue.parameters(cell.measurement, cell.parameters),
                 self._make_lab,
@@ -184,3 +179,10 @@ def expected_s(catalogue: Catalogue, cell: Cell) -> float:
     parameters = catalogue.parameters(cell.measurement, cell.parameters)
     seconds: float = measurement.estimate_s(parameters)
     return seconds + OVERHEAD_S
+
+
+def block_seed(seed: int, block: int) -> int:
+    """What decides about packets in a block: the same for all its cells, so that they can be
+    compared as pairs; another in each block, so that blocks are repetitions. 48 bits."""
+    digest = hashlib.sha256(f"{seed}/{block}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")

@@ -1,0 +1,35 @@
+"""A trial and what came of it, as the journal keeps it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from culvert.journal.record import TrialRecord
+from culvert.plan.plan import Trial
+from culvert.run.execution import Finding
+
+
+def record_of(
+    trial: Trial, finding: Finding, started_at: datetime, duration_s: float
+) -> TrialRecord:
+    """The record of a trial that has ended."""
+    return TrialRecord(
+        block=trial.block,
+        position=trial.position,
+        cell_key=trial.cell.key,
+        vpn=trial.cell.vpn,
+        version=finding.version,
+        condition=trial.cell.condition,
+        measurement=trial.cell.measurement,
+        parameters=trial.cell.parameters,
+        status=finding.status,
+        reason=finding.reason,
+        remedy=finding.remedy,
+        started_at=started_at,
+        duration_s=duration_s,
+        measuring_s=finding.measuring_s,
+        evidence=finding.evidence.as_json(),
+        metrics=finding.outcome.metrics,
+        series=finding.outcome.series,
+        histograms=finding.outcome.histograms,
+    )

@@ -1,0 +1,94 @@
+"""Before each block, every impaired link is verified: asked and delivered must agree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import polars as pl
+
+from culvert.errors import CulvertError
+from culvert.journal.journal import Journal
+from culvert.journal.record import Status, TrialRecord
+from culvert.labs.base import LinkSpec
+from culvert.measurements.underlay import Underlay, UnderlayParameters
+from culvert.plan.cells import Cell
+from culvert.plan.plan import Trial
+from culvert.run.execution import Finding
+from culvert.run.record import record_of
+from culvert.study.model import BASELINE
+from culvert.study.parameters import canonical_json
+
+POSITION = 0
+"""In its block: before all trials."""
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    status: Status
+    reason: str
+    remedy: str
+
+
+class Underlays:
+    """What is known of the links of a run, by block and condition.
+
+    ``link_of`` gives the link that a condition asks for; it may raise CulvertError, which the
+    condition's trials will tell.
+    """
+
+    def __init__(self, link_of: Callable[[str], LinkSpec], journal: Journal) -> None:
+        self._link_of = link_of
+        self._journal = journal
+        self._verdicts: dict[tuple[int, str], _Verdict] = {}
+
+    def verify(
+        self,
+        trial: Trial,
+        done: Collection[tuple[int, str]],
+        execute: Callable[[Trial], Finding],
+    ) -> TrialRecord | None:
+        """Measure the link that the trial is about to use, unless that was done in its block.
+
+        Returns the record to keep.
+        """
+        place = trial.block, trial.cell.condition
+        if place in self._verdicts or not self._impaired(trial.cell.condition):
+            return None
+        parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
+        cell = Cell(BASELINE, trial.cell.condition, Underlay.kind, canonical_json(parameters))
+        if (trial.block, cell.key) in done:
+            self._verdicts[place] = self._recalled(trial.block, cell)
+            return None
+        started_at, begun = datetime.now(UTC), time.monotonic()
+        verification = Trial(trial.block, POSITION, cell)
+        finding = execute(verification)
+        self._verdicts[place] = _Verdict(finding.status, finding.reason, finding.remedy)
+        return record_of(verification, finding, started_at, time.monotonic() - begun)
+
+    def objection(self, trial: Trial) -> Finding | None:
+        """Why the trial cannot count, if its link does something else than was asked."""
+        verdict = self._verdicts.get((trial.block, trial.cell.condition))
+        if verdict is None or verdict.status is Status.OK:
+            return None
+        status = verdict.status if verdict.status is Status.UNSUPPORTED else Status.INVALID
+        return Finding(
+            status,
+            reason=f"not measured, for the underlay in this block: {verdict.reason}",
+            remedy=verdict.remedy,
+        )
+
+    def _impaired(self, condition: str) -> bool:
+        try:
+            return bool(self._link_of(condition).impairment)
+        except CulvertError:
+            return False
+
+    def _recalled(self, block: int, cell: Cell) -> _Verdict:
+        """What the journal of an interrupted run says."""
+        trials = self._journal.trials()
+        found = trials.filter((pl.col("block") == block) & (pl.col("cell") == cell.key))
+        row = found.row(-1, named=True)
+        return _Verdict(Status(row["status"]), row["reason"], row["remedy"])

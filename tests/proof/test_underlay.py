@@ -1,0 +1,92 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.labs.impairment import Bursts, Jitter, OneWay
+from culvert.proof.underlay import (
+    Delivered,
+    asked_loss,
+    delay_bounds_ns,
+    judge_direction,
+    loss_interval,
+)
+
+FRAME = 1514
+
+
+def delivered(**changes: object) -> Delivered:
+    base: dict[str, object] = {
+        "sent": 5000,
+        "lost": 50,
+        "duplicates": 0,
+        "reordered": 0,
+        "delay_min_ns": 5_000_000,
+        "delay_p50_ns": 5_200_000,
+    }
+    return Delivered(**{**base, **changes})  # type: ignore[arg-type]
+
+
+def failures(one_way: OneWay, found: Delivered, rate_bps: int | None = None) -> list[str]:
+    checks = judge_direction("a to b", one_way, found, rate_bps=rate_bps, packet_bytes=FRAME)
+    return [check.name.removesuffix(", a to b") for check in checks if not check.passed]
+
+
+ASKED = OneWay(loss=0.01, delay_ns=5_000_000)
+
+
+def test_what_was_asked_agrees() -> None:
+    assert failures(ASKED, delivered()) == []
+
+
+def test_each_disagreement_is_named() -> None:
+    assert failures(ASKED, delivered(lost=0)) == ["the underlay loses what was asked"]
+    assert failures(ASKED, delivered(lost=500)) == ["the underlay loses what was asked"]
+    assert failures(ASKED, delivered(delay_p50_ns=4_000_000)) == ["the underlay delays as asked"]
+    assert failures(ASKED, delivered(delay_p50_ns=9_000_000)) == ["the underlay delays as asked"]
+    assert failures(ASKED, delivered(delay_p50_ns=None)) == ["the underlay delays as asked"]
+    assert failures(ASKED, delivered(reordered=1)) == ["no packet is reordered"]
+    assert failures(ASKED, delivered(duplicates=1)) == ["no packet is duplicated"]
+
+
+def test_the_rate_counts_what_was_lost_behind_it() -> None:
+    rate = 100_000_000
+    assert failures(ASKED, delivered(rate_bps=0.99 * rate), rate) == []
+    assert failures(ASKED, delivered(rate_bps=0.9 * rate), rate) == [
+        "the underlay's rate is as asked"
+    ]
+    assert failures(ASKED, delivered(rate_bps=1.1 * rate), rate) == [
+        "the underlay's rate is as asked"
+    ]
+
+
+def test_reordering_that_was_asked_for_is_no_fault() -> None:
+    jitter = Jitter(1_000_000, reorders=True)
+    asked = OneWay(loss=0.01, delay_ns=5_000_000, jitter=jitter)
+    assert failures(asked, delivered(reordered=100)) == []
+
+
+@given(st.floats(0, 1), st.integers(1, 10**6))
+def test_the_interval_holds_what_was_asked_and_stays_a_share(share: float, packets: int) -> None:
+    low, high = loss_interval(OneWay(loss=share), packets)
+    assert 0 <= low <= share <= high <= 1
+
+
+@given(st.integers(100, 10**5))
+def test_no_loss_asked_means_none(packets: int) -> None:
+    assert loss_interval(OneWay(), packets) == (0.0, 0.0)
+
+
+@given(st.floats(0.001, 0.5), st.floats(0.001, 0.5))
+def test_bursts_make_the_interval_wider(to_bad: float, to_good: float) -> None:
+    bursts = OneWay(loss=Bursts(to_bad, to_good))
+    share = asked_loss(bursts)
+    assert share is not None
+    of_bursts, of_single = loss_interval(bursts, 5000), loss_interval(OneWay(loss=share), 5000)
+    assert of_bursts[0] <= of_single[0] + 1e-12
+    assert of_bursts[1] >= of_single[1] - 1e-12
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**8))
+def test_a_median_delay_may_not_be_below_what_was_asked(delay_ns: int, more_ns: int) -> None:
+    low, high = delay_bounds_ns(OneWay(delay_ns=delay_ns), more_ns)
+    assert low <= delay_ns <= delay_ns + more_ns <= high
+    assert delay_ns - low <= 1000
