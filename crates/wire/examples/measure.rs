@@ -21,7 +21,7 @@ const LENGTH: Duration = Duration::from_secs(SECONDS);
 
 fn main() {
     let only = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, fn()); 9] = [
+    let cases: [(&str, fn()); 11] = [
         ("tcp-offloads", || tcp("tcp-offloads", &["--offloads"])),
         ("tcp-per-packet", || tcp("tcp-per-packet", &[])),
         ("tcp-loss", || {
@@ -29,6 +29,22 @@ fn main() {
         }),
         ("udp-single", || udp("udp-single", 36, 1, None)),
         ("udp-super", || udp("udp-super", 36, 64, None)),
+        ("udp-single-half", || {
+            udp(
+                "udp-single-half",
+                36,
+                1,
+                Some(Duration::from_secs(64) / 150_000),
+            )
+        }),
+        ("udp-super-half", || {
+            udp(
+                "udp-super-half",
+                36,
+                64,
+                Some(Duration::from_secs(64) / 1_500_000),
+            )
+        }),
         ("rtt", rtt),
         ("delay", delay),
         ("rate", rate),
@@ -118,7 +134,8 @@ fn tcp(name: &str, options: &[&str]) {
     );
 }
 
-/// UDP payloads of `bytes`, `segments` to a system call by UDP_SEGMENT, or singly by sendmmsg.
+/// UDP payloads of `bytes` by sendmmsg, `segments` to a message by UDP_SEGMENT; `pause` is the time of
+/// 64 packets, without it as fast as it goes.
 fn udp(name: &str, bytes: usize, segments: usize, pause: Option<Duration>) {
     let (a, b, mut wire) = connect(&["--offloads", "--interval-ms", "100000"]);
     let receiver = b.run(|| UdpSocket::bind("198.18.0.2:7000").expect("a socket"));
@@ -172,7 +189,7 @@ fn udp(name: &str, bytes: usize, segments: usize, pause: Option<Duration>) {
                 let result = libc::sendmmsg(socket.as_raw_fd(), many.as_mut_ptr(), 64, 0);
                 sent += result.max(0) as u64 * segments as u64;
                 if let Some(pause) = pause {
-                    while start.elapsed() < pause * (sent / 64) as u32 {}
+                    sleep_until(start + pause * (sent / 64) as u32);
                 }
             }
             sent
