@@ -8,7 +8,10 @@ import pytest
 
 from culvert.labs.base import LinkSpec
 from culvert.measurements.ceiling import udp_ceiling
-from tests.measurements.fakes import asked, session
+from culvert.measurements.udp import Udp, UdpParameters
+from culvert.proof.limits import GENERATOR, RECEIVER
+from culvert.vpns.none import NoVpn
+from tests.measurements.fakes import Tunnel, asked, session
 
 SENT = {"packets": 15_000, "bytes": 540_000, "seconds": 0.15}
 SUNK = {"packets": 14_000, "bytes": 504_000, "first_ns": 0, "last_ns": 140_000_000}
@@ -39,3 +42,28 @@ def test_behind_a_firewall_nothing_arrives_and_the_sender_counts_all_the_same() 
     ceiling = udp_ceiling(made, 64, "none")
     assert ceiling.sent_pps == pytest.approx(100_000)
     assert ceiling.received_pps == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arrived", "drops", "doubts"),
+    [
+        ({}, 15_000, 0, {GENERATOR}),  # all that the generator can do came through
+        ({}, 9_000, 0, set()),  # the tunnel is the limit
+        ({}, 9_000, 6_000, {RECEIVER, GENERATOR}),  # the tunnel carried all, the socket did not
+        ({"rate": "100000/s"}, 15_000, 0, set()),  # what was asked was offered
+    ],
+)
+def test_a_udp_trial_at_the_instruments_limit_is_doubted(
+    parameters: dict[str, object], arrived: int, drops: int, doubts: set[str]
+) -> None:
+    scheduled = {"scheduled": 15_000} if parameters else {}
+    sunk = SUNK | {"packets": arrived, "bytes": 36 * arrived, "socket_drops": drops}
+    made = session(
+        {"udp_source": SENT | scheduled}, {"udp_sink": sunk}, vpn=Tunnel(NoVpn.variants[0])
+    )
+    outcome = Udp().run(made, UdpParameters.model_validate({"packet_size": 64, **parameters}))
+    failed = [check for check in outcome.doubts if not check.passed]
+    assert {check.name for check in failed} == doubts
+    assert all(check.remedy for check in failed)
+    names = {metric.name for metric in outcome.metrics}
+    assert {"ceiling_sent_pps", "ceiling_received_pps"} <= names
