@@ -25,7 +25,7 @@ class Preset:
 
 
 def _line(down_bps: int, up_bps: int, round_trip_ms: int) -> Impairment:
-    """A subscriber's line: node a is at home. The queue holds 100 ms, as RFC 8290 found them."""
+    """A subscriber's line: node a is at home. The queue holds 100 ms: our choice."""
 
     def one_way(rate_bps: int) -> OneWay:
         queue = max(rate_bps // 80, 32 * 1514)
