@@ -234,6 +234,10 @@ class Lab(ABC):
     b: Node
     router: Node | None
 
+    def faults(self) -> Sequence[str]:
+        """What the links did since they were made that nobody asked of them, in words."""
+        return ()
+
     @abstractmethod
     def open(self) -> None:
         """Make nodes and links; on an error nothing is left."""

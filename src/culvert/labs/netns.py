@@ -59,6 +59,10 @@ class NetnsLab(Lab):
             for name in self._plan.nodes
         }
 
+    def faults(self) -> Sequence[str]:
+        """Of the wires; other links are the kernel's, whose counters the accounting reads."""
+        return [fault for wire in self.wires for fault in wire.statistics().faults()]
+
     def open(self) -> None:
         """Make nodes and links; on an error, or Ctrl-C, nothing is left."""
         _require_root()

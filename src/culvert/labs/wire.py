@@ -73,6 +73,18 @@ class Statistics:
     a_to_b: Counts
     b_to_a: Counts
 
+    def faults(self) -> list[str]:
+        """What no condition asks for: packets that the wire could not hold or not understand."""
+        return [
+            f"{count} packets {what}, {direction}"
+            for direction, counts in (("a to b", self.a_to_b), ("b to a", self.b_to_a))
+            for count, what in (
+                (counts.overrun_packets, "found no room in the wire's memory"),
+                (counts.malformed_packets, "were not understood by the wire"),
+            )
+            if count
+        ]
+
 
 class Wire:
     """One cable, from ``left`` (its end a) to ``right`` (its end b)."""

@@ -24,6 +24,15 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
         checks += _of_processes(watched)
         if outcome.traffic is not None:
             checks += _of_bytes(vpn, lab, link, outcome, watched)
+    checks += [
+        Check(
+            "the link did what was asked of it",
+            passed=False,
+            detail=fault,
+            remedy="ask for less rate or delay, or end what else runs on this machine",
+        )
+        for fault in lab.faults()
+    ]
     checks += _plausible(link, outcome)
     return checks
 
