@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from culvert.labs.impairment import Bursts, Distribution, Impairment, Jitter, On
 from culvert.labs.netns import NetnsLab
 from culvert.labs.presets import PRESETS
 from culvert.labs.process import LocalProcess
-from culvert.labs.wire import Counts, Wire
+from culvert.labs.wire import Counts, Statistics, Wire
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
@@ -210,3 +211,14 @@ def test_closing_leaves_nothing(lab: LabFactory) -> None:
     pair.close()
     assert not Path(f"/proc/{pid}").exists()
     assert not list(Path("/run/netns").glob(f"culvert-{pair.run_id}-*"))
+
+
+def test_faults_are_what_no_condition_asks_for() -> None:
+    clean = Counts(**{field.name: 0 for field in fields(Counts)})
+    dropped = replace(clean, lost_packets=5, queue_full_packets=7)
+    assert Statistics(1, dropped, clean).faults() == []
+    broken = replace(clean, overrun_packets=2, malformed_packets=1)
+    assert Statistics(1, clean, broken).faults() == [
+        "2 packets found no room in the wire's memory, b to a",
+        "1 packets were not understood by the wire, b to a",
+    ]
