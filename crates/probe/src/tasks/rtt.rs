@@ -126,6 +126,7 @@ fn noise_floor(
 ) -> Result<NoiseFloor, Failure> {
     let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
     let socket = socket::bind_udp(loopback, 0)?;
+    socket::set_receive_buffer(&socket, RECEIVE_BUFFER)?;
     let to = SocketAddr::new(loopback, socket::local_port(&socket)?);
     let own = Parameters {
         protocol: Protocol::Udp,
