@@ -47,7 +47,11 @@ def flood(lab: NetnsLab, packets: int) -> Counts:
 
 def _all_received(wire: Wire, packets: int) -> Counts | None:
     counts = wire.statistics().a_to_b
-    return counts if counts.received_packets == packets else None
+    fates = ("delivered", "lost", "queue_full", "codel", "blackout", "filtered", "overrun")
+    fates += ("too_long", "malformed", "refused", "in_flight")
+    told = sum(getattr(counts, f"{fate}_packets") for fate in fates) - counts.duplicated_packets
+    # Received is counted before a packet's fate is: wait for both.
+    return counts if counts.received_packets == packets == told else None
 
 
 def longest(lab: NetnsLab) -> int:
