@@ -45,11 +45,15 @@ def flood(lab: NetnsLab, packets: int) -> Counts:
         )
 
 
+FATES = (
+    *("delivered", "lost", "queue_full", "codel", "blackout", "filtered", "overrun"),
+    *("too_long", "malformed", "refused", "in_flight"),
+)
+
+
 def _all_received(wire: Wire, packets: int) -> Counts | None:
     counts = wire.statistics().a_to_b
-    fates = ("delivered", "lost", "queue_full", "codel", "blackout", "filtered", "overrun")
-    fates += ("too_long", "malformed", "refused", "in_flight")
-    told = sum(getattr(counts, f"{fate}_packets") for fate in fates) - counts.duplicated_packets
+    told = sum(getattr(counts, f"{fate}_packets") for fate in FATES) - counts.duplicated_packets
     # Received is counted before a packet's fate is: wait for both.
     return counts if counts.received_packets == packets == told else None
 
