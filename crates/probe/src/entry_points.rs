@@ -5,8 +5,11 @@ use crate::packet::icmp::reply_payload;
 use crate::packet::seen::{Sight, see};
 use crate::tasks::tcp_responder::Greeting;
 use crate::values::{Canary, Token};
+use std::sync::LazyLock;
 
 const TOKEN: Token = Token([0; 16]);
+/// Made once: it holds the longest payload there is.
+static CHECK: LazyLock<PayloadCheck> = LazyLock::new(|| PayloadCheck::new(&Canary::default()));
 
 /// One line of the control stream.
 pub fn request(line: &[u8]) {
@@ -23,7 +26,7 @@ pub fn packet(payload: &[u8]) {
         header.write(&mut copy);
         assert_eq!(copy, payload);
     }
-    PayloadCheck::new(&Canary::default()).intact(payload);
+    CHECK.intact(payload);
     if let Some(greeting) = payload
         .first_chunk()
         .and_then(|b| Greeting::read(b, &TOKEN))
