@@ -1,5 +1,9 @@
 # make demo    set up, run the study `quick`, write the report and print its path
 # make test    set up, run all tests
+# make setup   build; then .venv/bin/culvert runs
+# make lint    formats, types, warnings
+# make bench   goals beside peers; ONLY=name runs one
+# make fuzz    the parsers of foreign bytes, FUZZ_SECONDS each
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -15,10 +19,10 @@ OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
 APT := nftables iputils-ping
 APT_TEST := chromium
 
-.PHONY: help setup demo test lint fmt bench fuzz clean
+.PHONY: help setup demo test lint fmt bench fuzz probe-static clean
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 setup: .venv/.set-up
 
@@ -45,6 +49,17 @@ fmt: setup
 
 bench: setup
 	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+# Needs a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz
+fuzz:
+	@for crate in probe wire; do for target in $$(cd crates/$$crate && cargo +nightly fuzz list); do \
+	  echo "== $$crate $$target"; (cd crates/$$crate && cargo +nightly fuzz run -s none $$target \
+	    -- -max_total_time=$(or $(FUZZ_SECONDS),300)) || exit 1; done; done
+
+# One file for a router or a remote host: target/static/release/culvert-probe
+probe-static:
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked -p culvert-probe \
+	  --target $(shell rustc -vV | sed -n 's/^host: //p') --target-dir target/static
 
 clean:
 	$(SUDO) $(CULVERT) clean
