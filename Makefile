@@ -74,15 +74,15 @@ clean:
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	@missing=$$(for package in $(APT); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
 	  if [ -n "$$missing" ]; then \
-	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 update && \
-	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing; fi
+	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update && \
+	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing >/dev/null; fi
 	$(UV) sync --locked
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles
 	@missing=$$(for package in $(APT_TEST); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
 	  if [ -n "$$missing" ]; then \
-	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 update && \
-	    $(SUDO) apt-get -q -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing; fi
+	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update && \
+	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing >/dev/null; fi
 	$(SUDO) $(CULVERT) install --all
 	@touch $@
