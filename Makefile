@@ -16,8 +16,16 @@ RUST := $(shell find crates -name '*.rs') $(wildcard crates/*/Cargo.toml) Cargo.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 STUDY ?= quick
 OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
-APT := nftables iputils-ping
+APT := iproute2 nftables iputils-ping
 APT_TEST := chromium
+
+# Debian packages that are not there yet; $(1) names them.
+define install-packages
+	@missing=$$(for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
+	  apt="$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"; \
+	  [ -z "$$missing" ] || { $$apt update && \
+	    $$apt install --yes --no-install-recommends $$missing >/dev/null; }
+endef
 
 .PHONY: help setup demo test lint fmt bench fuzz probe-static clean
 
@@ -72,17 +80,11 @@ clean:
 .venv/.set-up: $(if $(filter .tools/%,$(UV)),$(UV)) pyproject.toml uv.lock $(RUST)
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
-	@missing=$$(for package in $(APT); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
-	  if [ -n "$$missing" ]; then \
-	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update && \
-	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing >/dev/null; fi
+	$(call install-packages,$(APT))
 	$(UV) sync --locked
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles
-	@missing=$$(for package in $(APT_TEST); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
-	  if [ -n "$$missing" ]; then \
-	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update && \
-	    $(SUDO) DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends $$missing >/dev/null; fi
+	$(call install-packages,$(APT_TEST))
 	$(SUDO) $(CULVERT) install --all
 	@touch $@
