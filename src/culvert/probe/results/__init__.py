@@ -1,0 +1,62 @@
+"""What the agent answers, as types. An answer that does not fit is a ProbeError.
+
+Units are in the names; docs/probe-protocol.md is the reference.
+"""
+
+from culvert.probe.results.accounting import (
+    Accounted,
+    CpuTimes,
+    DeviceUse,
+    KernelThreadUse,
+    OwnUse,
+    ProcessUse,
+    QueueUse,
+    ThreadUse,
+    UdpUse,
+)
+from culvert.probe.results.base import Result, parse
+from culvert.probe.results.capture import (
+    Captured,
+    Count,
+    Others,
+    Randomness,
+    RecordedPacket,
+    TwoWay,
+)
+from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, RttResult
+from culvert.probe.results.tcp import BytesInterval, TcpInfo, TcpSource, TcpSourceInterval, TcpSunk
+from culvert.probe.results.udp import DelayVariation, LossRuns, OneWayDelay, UdpSource, UdpSunk
+
+__all__ = [
+    "Accounted",
+    "BytesInterval",
+    "Captured",
+    "Count",
+    "CpuTimes",
+    "DelayVariation",
+    "DeviceUse",
+    "EchoOnce",
+    "EchoResult",
+    "FirstAnswer",
+    "KernelThreadUse",
+    "LossRuns",
+    "OneWayDelay",
+    "Others",
+    "OwnUse",
+    "ProcessUse",
+    "QueueUse",
+    "Randomness",
+    "RecordedPacket",
+    "Result",
+    "RttResult",
+    "TcpInfo",
+    "TcpSource",
+    "TcpSourceInterval",
+    "TcpSunk",
+    "ThreadUse",
+    "TwoWay",
+    "UdpSource",
+    "UdpSunk",
+    "UdpUse",
+    "parse",
+]

@@ -1,0 +1,115 @@
+"""Who used the processors, and what devices and sockets counted."""
+
+from __future__ import annotations
+
+from culvert.probe.results.base import Result
+
+
+class CpuTimes(Result):
+    """Seconds that one CPU spent, from /proc/stat."""
+
+    cpu: int
+    user_s: float
+    nice_s: float = 0.0
+    system_s: float
+    irq_s: float = 0.0
+    softirq_s: float = 0.0
+    steal_s: float = 0.0
+    idle_s: float = 0.0
+
+
+class ThreadUse(Result):
+    """One thread's share; ``run_ns`` is time on a CPU from schedstat."""
+
+    tid: int
+    name: str
+    run_ns: int
+    user_s: float = 0.0
+    system_s: float = 0.0
+    voluntary: int = 0
+    involuntary: int = 0
+
+
+class ProcessUse(Result):
+    """One process's share, its threads named; ``vm_hwm_bytes`` is its peak memory."""
+
+    label: str
+    pid: int
+    run_ns: int | None = None
+    """This and the following are None for a process that has died."""
+    user_s: float | None = None
+    system_s: float | None = None
+    voluntary: int | None = None
+    involuntary: int | None = None
+    vm_hwm_bytes: int | None = None
+    died: bool = False
+    threads: list[ThreadUse] = []
+
+
+class KernelThreadUse(Result):
+    """A kernel thread's share."""
+
+    comm: str
+    pid: int
+    run_ns: int | None = None
+
+
+class OwnUse(Result):
+    """The probe's own share."""
+
+    run_ns: int
+    user_s: float = 0.0
+    system_s: float = 0.0
+
+
+class QueueUse(Result):
+    """What a qdisc dropped."""
+
+    kind: str
+    root: bool
+    drops: int
+
+
+class DeviceUse(Result):
+    """What a device counted (Ethernet bytes where it is an Ethernet device)."""
+
+    name: str
+    rx_packets: int
+    rx_bytes: int
+    tx_packets: int
+    tx_bytes: int
+    rx_dropped: int = 0
+    tx_dropped: int = 0
+    rx_errors: int = 0
+    tx_errors: int = 0
+    qdiscs: list[QueueUse] = []
+
+    @property
+    def qdisc_drops(self) -> int:
+        """Packets that the root qdisc dropped, its children's included."""
+        return sum(queue.drops for queue in self.qdiscs if queue.root)
+
+
+class UdpUse(Result):
+    """The namespace's UDP counters (/proc/net/snmp)."""
+
+    in_errors: int = 0
+    rcvbuf_errors: int = 0
+    sndbuf_errors: int = 0
+
+
+class Accounted(Result):
+    """Result of an ``accounting`` task: differences between its start and its end."""
+
+    seconds: float
+    cpus: list[CpuTimes]
+    processes: list[ProcessUse] = []
+    kernel_threads: list[KernelThreadUse] = []
+    probe: OwnUse | None = None
+    devices: list[DeviceUse] = []
+    udp: UdpUse = UdpUse()
+    context_switches_total: int = 0
+
+    def device(self, name: str) -> DeviceUse | None:
+        """The device of that name, if it was watched."""
+        return next((device for device in self.devices if device.name == name), None)

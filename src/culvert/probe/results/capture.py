@@ -1,0 +1,67 @@
+"""What a capture saw."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from culvert.probe.results.base import Result
+
+
+class Count(Result):
+    """Packets and IP bytes."""
+
+    packets: int = 0
+    bytes: int = 0
+
+
+class TwoWay(Result):
+    """Counts by direction, as seen from the node."""
+
+    out: Count = Count()
+    arriving: Count = Field(Count(), alias="in")
+
+    def total(self) -> int:
+        """Packets of both directions."""
+        return self.out.packets + self.arriving.packets
+
+
+class Others(Count):
+    """Packets that do not belong to the tunnel, and a few of them in words."""
+
+    examples: list[str] = []
+
+
+class Randomness(Result):
+    """Of payload bytes beyond the first 64: 8.0 bits per byte is indistinguishable from random."""
+
+    bytes: int
+    bits_per_byte: float
+
+
+class RecordedPacket(Result):
+    """One packet; ``realtime_ns`` is the kernel's receive timestamp (CLOCK_REALTIME)."""
+
+    realtime_ns: int | None
+    outgoing: bool
+    protocol: int
+    source_port: int = 0
+    destination_port: int = 0
+    length: int
+    payload: str = ""
+
+
+class Captured(Result):
+    """Result of a ``capture`` task."""
+
+    packets: int
+    bytes: int
+    matching: TwoWay
+    other: Others
+    fragments: int = 0
+    gso_packets: int = 0
+    """Packets longer than the device's MTU: no packet on a wire is."""
+    canary_hits: int = 0
+    canary_example: str | None = None
+    randomness: Randomness | None = None
+    kernel_drops: int = 0
+    recorded: list[RecordedPacket] = []

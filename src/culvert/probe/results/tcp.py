@@ -1,0 +1,65 @@
+"""TCP sources and sinks."""
+
+from __future__ import annotations
+
+from culvert.probe.results.base import Result
+
+
+class TcpInfo(Result):
+    """The kernel's tcp_info at the end (linux/tcp.h)."""
+
+    segs_out: int = 0
+    segs_in: int = 0
+    data_segs_out: int = 0
+    bytes_sent: int = 0
+    bytes_acked: int = 0
+    bytes_retrans: int = 0
+    bytes_received: int = 0
+    snd_mss: int = 0
+    """Largest payload of a segment, options deducted."""
+    advmss: int = 0
+    """What this end announced in its SYN."""
+    pmtu: int = 0
+
+
+class TcpSourceInterval(Result):
+    """TCP_INFO of the sender at one moment; ``retransmits`` since the interval before."""
+
+    t_ns: int
+    bytes_acked: int
+    retransmits: int
+    cwnd: int
+    rtt_us: int
+
+
+class TcpSource(Result):
+    """Result of ``tcp_source``."""
+
+    bytes_written: int
+    seconds: float
+    congestion_control: str
+    mss: int
+    retransmits: int
+    data_segs_out: int
+    intervals: list[TcpSourceInterval] = []
+    final_tcp_info: TcpInfo
+    """After all that was written had been acknowledged, or could not be."""
+
+
+class BytesInterval(Result):
+    """Bytes that arrived in the interval ending at ``t_ns``."""
+
+    t_ns: int
+    bytes: int
+    packets: int = 0
+
+
+class TcpSunk(Result):
+    """Result of ``tcp_sink``."""
+
+    bytes: int
+    first_ns: int | None = None
+    last_ns: int | None = None
+    corrupt_samples: int = 0
+    intervals: list[BytesInterval] = []
+    tcp_info: TcpInfo | None = None
