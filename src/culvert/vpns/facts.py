@@ -1,4 +1,4 @@
-"""Waiting for a fact that a program should bring about, without outwaiting the program's death."""
+"""Facts about a tunnel: waiting for one as long as its program lives, and reading one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded, VpnError
-from culvert.labs.base import Process
+from culvert.labs.base import Node, Process
+from culvert.vpns.base import DataPath
 from culvert.waiting import wait_until
 
 T = TypeVar("T")
@@ -59,3 +60,21 @@ def log_tail(process: Process) -> str:
     """The end of its log, to be put behind a reason: the log itself goes with the lab."""
     lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
     return f"; its log ends: {' | '.join(lines[-_LOG_LINES:])}" if lines else "; its log is empty"
+
+
+def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> DataPath:
+    """The data path, by the kind of a tunnel's interface: a tun device ends in a program.
+
+    ``kernel_kind`` is how the kind of the kernel's own interface begins. Raises VpnError if it is
+    neither.
+    """
+    link = node.link(device)
+    if link is not None and link.kind == "tun":
+        return DataPath.USER
+    if link is not None and link.kind.startswith(kernel_kind):
+        return DataPath.KERNEL
+    raise VpnError(
+        f"{vpn} on node {node.name}",
+        f"{device} is {link.kind if link else 'missing'}, neither tun nor {kernel_kind}",
+        "bring the tunnel up again",
+    )

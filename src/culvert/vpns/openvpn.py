@@ -28,7 +28,7 @@ from culvert.vpns.base import (
     Vpn,
     underlay_address,
 )
-from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.openvpn_config import DEVICE, PORT, Cipher, Transport
 from culvert.vpns.openvpn_management import SOCKET_PATH_MAX, Management, State
 from culvert.vpns.pki import Authority, KeyKind, Usage
@@ -297,17 +297,8 @@ class OpenVpn(Vpn):
         return DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """By the kind of the interface: a tun device ends in a program."""
-        link = node.link(DEVICE)
-        if link is not None and link.kind == "tun":
-            return DataPath.USER
-        if link is not None and link.kind.startswith("ovpn"):  # ovpn, or ovpn-dco out of tree
-            return DataPath.KERNEL
-        raise VpnError(
-            f"{self.id} on node {node.name}",
-            f"{DEVICE} is {link.kind if link else 'missing'}, neither tun nor ovpn",
-            "bring the tunnel up again",
-        )
+        """By the kind of the interface; in the kernel it is ovpn, or ovpn-dco out of tree."""
+        return path_of_device(self.id, node, DEVICE, kernel_kind="ovpn")
 
     @property
     def outer_flow(self) -> OuterFlow | None:

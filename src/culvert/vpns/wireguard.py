@@ -31,7 +31,7 @@ from culvert.vpns.base import (
     Vpn,
     underlay_address,
 )
-from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.packages import package_version
 
@@ -251,17 +251,8 @@ class WireGuard(Vpn):
         return DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """By the kind of the interface: a tun device ends in a program."""
-        link = node.link(DEVICE)
-        if link is not None and link.kind == "tun":
-            return DataPath.USER
-        if link is not None and link.kind == "wireguard":
-            return DataPath.KERNEL
-        raise VpnError(
-            f"{self.id} on node {node.name}",
-            f"{DEVICE} is {link.kind if link else 'missing'}, neither tun nor wireguard",
-            "bring the tunnel up again",
-        )
+        """By the kind of the interface."""
+        return path_of_device(self.id, node, DEVICE, kernel_kind="wireguard")
 
     @property
     def outer_flow(self) -> OuterFlow | None:
