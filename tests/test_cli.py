@@ -22,7 +22,8 @@ from tests.journal.dummies import HEAD, failed, trial
 
 COMMANDS = ("doctor", "vpns", "install", "up", "run", "report", "export", "clean")
 ESCAPES = "\x1b[31m\x1b]0;pwned\x07[bold]b[/][/nope]\u202eflip"
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+NOBODY = ("unshare", "--user")
+"""Nobody, with no rights outside; yet it can read this checkout, wherever root keeps it."""
 
 Cli = Callable[..., Said]
 
