@@ -16,15 +16,18 @@ RUST := $(shell find crates -name '*.rs') $(wildcard crates/*/Cargo.toml) Cargo.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 STUDY ?= quick
 OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
-APT := iproute2 nftables iputils-ping
-APT_TEST := chromium
+APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev) \
+  $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
+
+APT_GET := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 
 # Debian packages that are not there yet; $(1) names them.
 define install-packages
-	@missing=$$(for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || echo $$package; done); \
-	  apt="$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"; \
-	  [ -z "$$missing" ] || { $$apt update && \
-	    $$apt install --yes --no-install-recommends $$missing >/dev/null; }
+	@missing=$$(for package in $(1); do \
+	    dpkg-query -Wf '$${Status}' $$package 2>/dev/null | grep -q ' installed' || echo $$package; \
+	  done); \
+	  [ -z "$$missing" ] || { $(APT_GET) update && \
+	    $(APT_GET) install --yes --no-install-recommends $$missing >/dev/null; }
 endef
 
 .PHONY: help setup demo test lint fmt bench fuzz probe-static clean
@@ -74,6 +77,7 @@ clean:
 	rm -rf build target .venv
 
 .tools/uv/bin/uv:
+	$(call install-packages,$(APT))
 	python3 -m venv .tools/uv
 	.tools/uv/bin/pip install --quiet uv==$(UV_VERSION)
 
@@ -85,6 +89,8 @@ clean:
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles
-	$(call install-packages,$(APT_TEST))
+	@command -v chromium chromium-browser google-chrome >/dev/null || { $(APT_GET) update && \
+	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
+	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install --all
 	@touch $@

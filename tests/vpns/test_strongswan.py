@@ -162,22 +162,26 @@ class TestMissing:
     def test_the_plugin_is_needed_in_user_space_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("culvert.vpns.strongswan._PLUGIN_DIRECTORIES", ())
 
-        def lacks(*, esp_in_kernel: bool) -> set[str]:
-            monkeypatch.setattr(features, "has", lambda name: name == "esp" and esp_in_kernel)
-            return {lack.what for lack in driver("strongswan/esp-aes256gcm").missing()}
+        def lacks(vpn: str) -> set[str]:
+            return {lack.what for lack in driver(vpn).missing()}
 
         plugin = "strongSwan's plugin kernel-libipsec"
-        assert plugin in lacks(esp_in_kernel=False)
-        assert plugin not in lacks(esp_in_kernel=True)
+        assert plugin in lacks("strongswan/esp-aes256gcm")
+        assert plugin not in lacks("strongswan/esp-aes256gcm+kernel")
+
+    def test_the_kernel_is_used_only_where_it_has_esp(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for has_esp in (True, False):
+            monkeypatch.setattr(features, "has", lambda _, has_esp=has_esp: has_esp)
+            lacks = {lack.what for lack in driver("strongswan/esp-aes256gcm+kernel").missing()}
+            assert ("ESP in the kernel" not in lacks) == has_esp
+            assert driver("strongswan/esp-aes256gcm").data_path is DataPath.USER
 
 
-class TestWhereThereIsEspInTheKernel:
-    @pytest.fixture(autouse=True)
-    def _kernel(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(features, "has", lambda name: name == "esp")
-
+class TestEspInTheKernel:
     def test_the_outer_packets_are_esp(self) -> None:
-        vpn = driver("strongswan/esp-aes256gcm")
+        vpn = driver("strongswan/esp-aes256gcm+kernel")
         assert vpn.data_path is DataPath.KERNEL
         assert vpn.outer_flow == OuterFlow(50)
         assert vpn.outer_length(64) == 120

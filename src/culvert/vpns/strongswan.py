@@ -52,6 +52,7 @@ _PLUGIN_DIRECTORIES = (
 )
 _KEY_BYTES = 32
 _CERT = "cert"
+_KERNEL = "kernel"
 
 _SHAPES = {
     Suite.AES128CBC_SHA256: esp.CBC_SHA256,
@@ -88,10 +89,11 @@ class StrongSwan(Vpn):
     """One charon on each node; node a initiates."""
 
     name = "strongswan"
-    summary = "IPsec by strongSwan, in user space where the kernel has no ESP"
+    summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
     variants = tuple(_variant(name, *suite) for name, suite in _SUITES.items())
     options: ClassVar[Mapping[str, str]] = {
-        _CERT: "Ed25519 certificates instead of a pre-shared key"
+        _CERT: "Ed25519 certificates instead of a pre-shared key",
+        _KERNEL: "ESP by the kernel instead of kernel-libipsec",
     }
     role = "strongswan"
 
@@ -99,6 +101,7 @@ class StrongSwan(Vpn):
         super().__init__(variant, options)
         self.suite = _SUITES[variant.name][0]
         self.certificates = _CERT in options
+        self.in_kernel = _KERNEL in options
         authentication = "Ed25519 certificates" if self.certificates else "pre-shared key"
         self.variant = replace(variant, facts={**variant.facts, "authentication": authentication})
 
@@ -112,6 +115,8 @@ class StrongSwan(Vpn):
             for program in ("charon-systemd", "swanctl", "ip")
             if tools.find(program) is None
         ]
+        if self.in_kernel and not features.has("esp"):
+            missing.append(Missing("ESP in the kernel", f"leave +{_KERNEL} out, or see doctor"))
         if self.data_path is DataPath.USER:
             if not any((Path(place) / _PLUGIN).exists() for place in _PLUGIN_DIRECTORIES):
                 missing.append(Missing("strongSwan's plugin kernel-libipsec", remedy))
@@ -274,8 +279,8 @@ class StrongSwan(Vpn):
 
     @property
     def data_path(self) -> DataPath:
-        """The kernel's where it has ESP."""
-        return DataPath.KERNEL if features.has("esp") else DataPath.USER
+        """In user space, so that results of different kernels compare, unless asked."""
+        return DataPath.KERNEL if self.in_kernel else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations; USER if it holds none, and ipsec0 is a tun."""
