@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -37,11 +38,12 @@ def main() -> int:
             out.print(f"{goal.name:<24}{goal.what}")
         return 0
     try:
-        lines = [_one(goal(), out) for goal in _chosen(options.only)]
-    except CulvertError as error:
+        chosen = _chosen(options.only)
+    except UsageError as error:
         out.print(f"error: {error}\nremedy: {error.remedy}", markup=False)
         return error.exit_code
-    _write(lines)
+    for goal in chosen:
+        _write(_attempt(goal(), out))
     return 0
 
 
@@ -51,6 +53,21 @@ def _chosen(only: str | None) -> list[type[Goal]]:
         names = ", ".join(goal.name for goal in GOALS)
         raise UsageError(f"goal '{only}'", "is unknown", f"one of: {names}")
     return chosen
+
+
+def _attempt(goal: Goal, out: Console) -> dict[str, Any]:
+    """The line of a goal, or of why it could not be measured: the others go on."""
+    try:
+        line = _one(goal, out)
+    except (CulvertError, OSError, ValueError, subprocess.SubprocessError) as error:
+        reason = f"{error}" or type(error).__name__
+        out.print(f"{goal.name:<22} not possible: {reason}", markup=False)
+        line = {"name": goal.name, "what": goal.what, "goal": goal.goal, "not_possible": reason}
+    return line | {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "culvert": __version__,
+        "environment": environment.capture(),
+    }
 
 
 def _one(goal: Goal, out: Console) -> dict[str, Any]:
@@ -74,11 +91,13 @@ def _one(goal: Goal, out: Console) -> dict[str, Any]:
 def _prepare(goal: Goal) -> None:
     missing = [package for program, package in goal.programs if tools.find(program) is None]
     if missing:
-        subprocess.run(
-            ["apt-get", "-qq", "install", "--yes", "--no-install-recommends", *missing],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        for words in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
+            subprocess.run(
+                ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", *words],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+            )
     wanted = [vpn for vpn in goal.vpns if registry.create(registry.parse(vpn)).missing()]
     if wanted:
         for result in install(wanted):
@@ -102,19 +121,13 @@ def _as_json(goal: Goal, samples: Samples, *, met: bool) -> dict[str, Any]:
     }
 
 
-def _write(lines: list[dict[str, Any]]) -> None:
-    """Replace the lines of the goals that ran, keep the others."""
+def _write(line: dict[str, Any]) -> None:
+    """Replace the line of a goal, keep the others."""
     kept: dict[str, Any] = {}
     if RESULTS.exists():
-        kept = {line["name"]: line for line in json.loads(RESULTS.read_text())["goals"]}
-    kept.update({line["name"]: line for line in lines})
-    content = {
-        "culvert": __version__,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": environment.capture(),
-        "goals": list(kept.values()),
-    }
-    RESULTS.write_text(json.dumps(content, indent=2) + "\n")
+        kept = {old["name"]: old for old in json.loads(RESULTS.read_text())["goals"]}
+    kept[line["name"]] = line
+    RESULTS.write_text(json.dumps({"goals": list(kept.values())}, indent=2) + "\n")
 
 
 sys.exit(main())

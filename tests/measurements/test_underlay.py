@@ -13,7 +13,7 @@ from culvert.labs.netns import NetnsLab
 from culvert.measurements.underlay import Underlay, UnderlayParameters
 from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
-from tests.run.cells import vpn
+from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab
 LOSSY = LinkSpec(kind="wire", impairment=Impairment.both(OneWay(loss=0.1)), seed=5)
@@ -52,3 +52,18 @@ def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
         assert named["the underlay loses what was asked, a to b"].passed
         assert named["the underlay loses what was asked, b to a"].passed
     assert 0.05 < delivered_loss(findings[0]) < 0.15
+
+
+@pytest.mark.parametrize("kind", ["udp", "rtt"])
+def test_a_long_path_is_waited_for(kind: str) -> None:
+    slow = Impairment.both(OneWay(delay_ns=300_000_000))
+    finding = execute(vpn("none"), kind, LabSpec(link=LinkSpec(kind="wire", impairment=slow)))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.parametrize("kind", ["udp", "rtt"])
+@pytest.mark.parametrize("one_way", [OneWay(duplicate=0.1), OneWay(corrupt=0.02)])
+def test_what_was_asked_for_makes_nothing_invalid(kind: str, one_way: OneWay) -> None:
+    link = LinkSpec(kind="wire", rate_bps=50_000_000, impairment=Impairment.both(one_way))
+    finding = execute(vpn("none"), kind, LabSpec(link=link))
+    assert (finding.status, finding.reason) == (Status.OK, "")

@@ -49,7 +49,8 @@ def test_the_receivers_socket(arrived: int, drops: int, *, passed: bool) -> None
     assert check.remedy
 
 
-def test_a_connection_as_fast_as_the_bare_link() -> None:
+def test_a_connection_much_faster_than_the_bare_link() -> None:
     assert connection_is_not_the_limit(5e9, None) == []
     assert [check.passed for check in connection_is_not_the_limit(1e9, 5e9)] == [True]
-    assert [check.passed for check in connection_is_not_the_limit(4.9e9, 5e9)] == [False]
+    assert [check.passed for check in connection_is_not_the_limit(4.9e9, 5e9)] == [True]
+    assert [check.passed for check in connection_is_not_the_limit(8e9, 5e9)] == [False]

@@ -48,7 +48,7 @@ def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) 
     Counters overlap in time by a few packets at the edges, so a place never gets more than is
     still missing.
     """
-    missing = max(sent - (sunk.packets - sunk.duplicates), 0)
+    missing = max(sent - sunk.unique, 0)
     a, b = watched.a.accounted, watched.b.accounted
     outer_a, outer_b = (
         _device(accounted, node.underlay.device)

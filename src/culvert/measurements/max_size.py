@@ -6,6 +6,8 @@ whose MTU is too large fragments outside where nobody looks.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from culvert.errors import VpnError
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
@@ -14,12 +16,14 @@ from culvert.probe.client import Task
 from culvert.probe.results import Captured, EchoOnce, parse
 
 ATTEMPTS = 3
+LOSSY_ATTEMPTS = 12
+"""Where the link is asked to lose packets, a size must not seem too large by chance."""
 TIMEOUT_MS = 150
 
 
 def find_max_size(session: Session) -> int:
     """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
-    key = f"{session.vpn.id} {session.link}"
+    key = f"{session.vpn.id} {replace(session.link, seed=0)}"
     if key not in session.known_max_size:
         session.known_max_size[key] = _search(session)
     return session.known_max_size[key]
@@ -55,16 +59,18 @@ def _search(session: Session) -> int:
 
 
 def _crosses(session: Session, port: int, size: int) -> bool:
+    attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
+    timeout_ms = session.patience_ms(TIMEOUT_MS)
     capture = _begin_capture(session)
     answer = session.a.call(
         "echo_once",
-        ATTEMPTS * TIMEOUT_MS / 1000 + 5,
+        attempts * timeout_ms / 1000 + 5,
         to=session.inner(session.lab.b),
         port=port,
         payload_size=size - UDP_HEADERS,
         df=True,
-        attempts=ATTEMPTS,
-        timeout_ms=TIMEOUT_MS,
+        attempts=attempts,
+        timeout_ms=timeout_ms,
         **session.marks,
     )
     captured = parse(Captured, capture.stop())

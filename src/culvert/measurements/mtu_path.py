@@ -108,13 +108,13 @@ class OneWay:
             EchoOnce,
             self._source.probe.call(
                 "echo_once",
-                ATTEMPTS * TIMEOUT_MS / 1000 + 5,
+                ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
                 to=self._to,
                 port=self._port,
                 payload_size=size - UDP_HEADERS,
                 df=True,
                 attempts=ATTEMPTS,
-                timeout_ms=TIMEOUT_MS,
+                timeout_ms=self._session.patience_ms(TIMEOUT_MS),
                 **self._session.marks,
             ),
         )
@@ -132,13 +132,13 @@ class OneWay:
         back as it was."""
         answer = self._source.probe.call(
             "echo_once",
-            ATTEMPTS * TIMEOUT_MS / 1000 + 5,
+            ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
             to=self._to,
             port=self._port,
             payload_size=size - UDP_HEADERS,
             df=False,
             attempts=ATTEMPTS,
-            timeout_ms=TIMEOUT_MS,
+            timeout_ms=self._session.patience_ms(TIMEOUT_MS),
             **self._session.marks,
         )
         return parse(EchoOnce, answer).answered

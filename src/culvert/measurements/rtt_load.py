@@ -38,7 +38,7 @@ class Echo:
             rate_pps=rate_pps,
             count=count,
             payload_size=size - UDP_HEADERS,
-            timeout_ms=TIMEOUT_MS,
+            timeout_ms=self._session.patience_ms(TIMEOUT_MS),
             spin_us=spin_us,
             **self._session.marks,
         )

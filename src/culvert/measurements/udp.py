@@ -133,11 +133,12 @@ class Udp(Measurement[UdpParameters]):
             watched=[watched],
             traffic=InnerTraffic(
                 a_to_b_sent=Flow(sent.packets, sent.packets * size, size),
-                a_to_b_received=Flow(sunk.packets, sunk.packets * size, size),
+                # Duplicates, made on the way, cost the sender nothing.
+                a_to_b_received=Flow(sunk.unique, sunk.unique * size, size),
                 b_to_a_sent=NOTHING,
                 b_to_a_received=NOTHING,
             ),
-            goodput_bytes=sunk.bytes,
+            goodput_bytes=sunk.unique * (size - UDP_HEADERS),
             series=[_series(sunk)],
             doubts=[
                 _conserved(sent, sunk),
@@ -156,16 +157,16 @@ def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
     sending_s = max(sent.seconds, 1e-9)
     # Not less than the sending took: a few packets at its begin, or one, would flatter.
     arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
-    lost = sent.offered - (sunk.packets - sunk.duplicates)
+    lost = sent.offered - sunk.unique
     payload_bits = 8 * (size - UDP_HEADERS)
     return [
         Metric("packet_size_bytes", "bytes", size),
         Metric("offered_bps", "bit/s", payload_bits * sent.offered / sending_s),
-        Metric("goodput_bps", "bit/s", 8 * sunk.bytes / arriving_s),
+        Metric("goodput_bps", "bit/s", payload_bits * sunk.unique / arriving_s),
         Metric("offered_pps", "packets/s", sent.offered / sending_s),
-        Metric("received_pps", "packets/s", sunk.packets / arriving_s),
+        Metric("received_pps", "packets/s", sunk.unique / arriving_s),
         Metric("offered_packets", "packets", sent.offered),
-        Metric("received_packets", "packets", sunk.packets),
+        Metric("received_packets", "packets", sunk.unique),
         Metric("loss_ratio", "1", lost / max(sent.offered, 1)),
         Metric("duplicate_packets", "packets", sunk.duplicates),
         Metric("reordered_packets", "packets", sunk.reordered),
@@ -182,7 +183,7 @@ def _series(sunk: UdpSunk) -> Series:
 
 
 def _conserved(sent: UdpSource, sunk: UdpSunk) -> Check:
-    unique = sunk.packets - sunk.duplicates
+    unique = sunk.unique
     return Check(
         "packets are conserved",
         0 < unique <= sent.packets,

@@ -28,7 +28,7 @@ class UdpTrial:
     @property
     def unique(self) -> int:
         """Packets that arrived, duplicates counted once."""
-        return self.sunk.packets - self.sunk.duplicates
+        return self.sunk.unique
 
     @property
     def sent_flow(self) -> Flow:
@@ -37,8 +37,8 @@ class UdpTrial:
 
     @property
     def received_flow(self) -> Flow:
-        """For the proof: what came out."""
-        return Flow(self.sunk.packets, self.sunk.packets * self.size, self.size)
+        """For the proof: what came out; a link's duplicates cost the sender nothing."""
+        return Flow(self.unique, self.unique * self.size, self.size)
 
 
 def udp_trial(

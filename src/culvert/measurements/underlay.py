@@ -95,11 +95,11 @@ class _Direction:
             pps = min(pps, RATE_SHARE * self._rate_bps / self._frame_bits)
         self._sent, self._sunk = self._stream(pps, parameters.duration_s)
         rate_bps = None
-        packets, arrived = self._sent.packets, self._sunk.packets
+        packets, arrived = self._sent.packets, self._sunk.unique
         if self._rate_bps is not None and self._rate_bps <= MEASURABLE_BPS:
             sent, sunk = self._overload(self._rate_bps)
             rate_bps = self._rate_of(sunk)
-            packets, arrived = packets + sent.packets, arrived + sunk.packets
+            packets, arrived = packets + sent.packets, arrived + sunk.unique
         self._delivered = _delivered(self._sent, self._sunk, rate_bps)
         self.sent = Flow(packets, packets * self._size, self._size)
         self.received = Flow(arrived, arrived * self._size, self._size)
@@ -183,7 +183,7 @@ def _spread_ns(one_way: OneWay) -> int:
 
 
 def _delivered(sent: UdpSource, sunk: UdpSunk, rate_bps: float | None) -> Delivered:
-    arrived = sunk.packets - sunk.duplicates
+    arrived = sunk.unique
     return Delivered(
         sent=sent.packets,
         lost=max(sent.packets - arrived, 0),

@@ -44,7 +44,7 @@ def send_canary(session: Session) -> list[Check]:
             rate_pps=CANARY_RATE_PPS,
             count=CANARY_PACKETS,
             payload_size=CANARY_PAYLOAD_BYTES,
-            timeout_ms=TIMEOUT_MS,
+            timeout_ms=session.patience_ms(TIMEOUT_MS),
             **session.marks,
         ),
     )

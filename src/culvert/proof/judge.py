@@ -18,7 +18,7 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
     """Checks over all that was watched, and the measurement's own doubts."""
     checks = list(outcome.doubts)
     for watched in outcome.watched:
-        checks += _of_captures(vpn, watched)
+        checks += _of_captures(vpn, watched, link)
         if not link.offloads:
             checks.append(_only_wire_packets(watched))
         checks += _of_processes(watched)
@@ -37,11 +37,15 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
     return checks
 
 
-def _of_captures(vpn: Vpn, watched: Watched) -> list[Check]:
+def _of_captures(vpn: Vpn, watched: Watched, link: LinkSpec) -> list[Check]:
     """The receiver's capture must have seen traffic; the sender's must have seen nothing odd."""
-    checks = judge_capture(vpn, watched.b.captured, "towards b")
+    checks = judge_capture(
+        vpn, watched.b.captured, "towards b", corruption=link.impairment.a_to_b.corrupt
+    )
     if watched.a.captured.packets:
-        back = judge_capture(vpn, watched.a.captured, "towards a")
+        back = judge_capture(
+            vpn, watched.a.captured, "towards a", corruption=link.impairment.b_to_a.corrupt
+        )
         checks += back if vpn.outer_flow is not None else []
     return checks
 
@@ -105,6 +109,7 @@ def _of_bytes(
                 inner_mtu=interface.mtu,
                 ethernet_mtu=link.mtu,
                 super_packets=link.offloads,
+                duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
             )
         )
     return checks

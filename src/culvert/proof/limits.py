@@ -14,6 +14,9 @@ from culvert.vpns.base import Vpn
 
 NEAR_CEILING = 0.9
 """A rate of this share of the generator's ceiling may be the generator's own."""
+NEAR_CONNECTION = 1.5
+"""The same for TCP, whose short connection is a rough ceiling: its slow start is in it, and a
+tunnel's device may take larger segments than the bare link."""
 LITTLE_LOSS = 0.01
 """A path that is the limit loses more than this of what it is offered, or holds the sender back."""
 SOCKET_DROPS = 0.02
@@ -84,7 +87,7 @@ def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> 
 
 
 def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -> list[Check]:
-    """Fails where a connection through the tunnel is as fast as one beside it.
+    """Fails where a connection through the tunnel is much faster than one beside it.
 
     Bits per second. Nothing is asked where there is no ceiling to compare with.
     """
@@ -94,10 +97,10 @@ def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -
     return [
         Check(
             GENERATOR,
-            share < NEAR_CEILING,
+            share < NEAR_CONNECTION,
             f"{goodput_bps / 1e6:,.0f} Mbit/s, {100 * share:.0f} % of the "
             f"{ceiling_bps / 1e6:,.0f} that one connection reaches on the bare link",
-            "the tunnel is at least as fast as the nodes' own TCP: use more streams or cores",
+            "faster than the nodes' own TCP: it is not the tunnel that was measured",
             {"goodput_bps": goodput_bps, "ceiling_bps": ceiling_bps},
         )
     ]

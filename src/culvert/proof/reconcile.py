@@ -86,11 +86,13 @@ def reconcile(
     inner_mtu: int,
     ethernet_mtu: int,
     super_packets: bool,
+    duplication: float = 0.0,
 ) -> Check:
     """Check one direction.
 
     ``super_packets``: the link carries GSO packets, whose repeated headers nobody counted; then
-    the outer bytes may be as low as the inner ones.
+    the outer bytes may be as low as the inner ones. ``duplication`` is the share of packets that
+    the link was asked to duplicate: the far end has counted, or answered, so many more.
     """
     low_cost = cost_bounds(received, outer_length, inner_mtu, ethernet_mtu)
     high_cost = cost_bounds(sent, outer_length, inner_mtu, ethernet_mtu)
@@ -107,8 +109,8 @@ def reconcile(
         high = high_cost[1]
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
     slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)
-    low_bound = low * (1 - RELATIVE_TOLERANCE) - slack
-    high_bound = high * (1 + RELATIVE_TOLERANCE) + slack
+    low_bound = low * (1 - RELATIVE_TOLERANCE) / (1 + 2 * duplication) - slack
+    high_bound = high * (1 + RELATIVE_TOLERANCE) * (1 + 2 * duplication) + slack
     passed = least <= high_bound and most >= low_bound
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(

@@ -69,3 +69,8 @@ class UdpSunk(Result):
     """RFC 3550, as after the last packet."""
     loss_runs: LossRuns = LossRuns()
     intervals: list[BytesInterval] = []
+
+    @property
+    def unique(self) -> int:
+        """Packets that arrived, duplicates counted once."""
+        return self.packets - self.duplicates
