@@ -109,6 +109,7 @@ class FakeLab:
 
     a: FakeNode
     b: FakeNode
+    shared_kernel: bool = True
 
 
 def session(

@@ -3,11 +3,10 @@ from typing import Any
 import pytest
 
 from culvert.measurements.cpu import cpu_metrics
-from culvert.measurements.watch import NodeWatch, Watched
-from culvert.probe.results import Accounted, Captured
+from culvert.probe.results import Accounted
 
 
-def watched(**accounted: Any) -> Watched:
+def accounted(**changes: Any) -> dict[str, Accounted]:
     base: dict[str, Any] = {
         "seconds": 2.0,
         "cpus": [
@@ -30,15 +29,12 @@ def watched(**accounted: Any) -> Watched:
         "probe": {"run_ns": 250_000_000},
         "context_switches_total": 1000,
     }
-    node = NodeWatch(
-        Accounted.model_validate({**base, **accounted}),
-        Captured(packets=0, bytes=0, matching={}, other={}),  # type: ignore[arg-type]
-    )
-    return Watched({"a": node, "b": node}, 2.0)
+    node = Accounted.model_validate({**base, **changes})
+    return {"a": node, "b": node}
 
 
 def values(shared_kernel: bool = True, goodput_bytes: int | None = 10**9) -> dict[str, float]:
-    metrics = cpu_metrics(watched(), goodput_bytes=goodput_bytes, shared_kernel=shared_kernel)
+    metrics = cpu_metrics(accounted(), goodput_bytes=goodput_bytes, shared_kernel=shared_kernel)
     return {metric.name: metric.value for metric in metrics if not metric.labels}
 
 
@@ -67,7 +63,7 @@ def test_without_goodput_there_is_no_figure_per_gigabyte() -> None:
 
 
 def test_processes_threads_and_switches_are_named() -> None:
-    metrics = cpu_metrics(watched(), goodput_bytes=None, shared_kernel=True)
+    metrics = cpu_metrics(accounted(), goodput_bytes=None, shared_kernel=True)
     found = {(m.name, m.labels.get("node"), m.labels.get("kind")): m for m in metrics}
     assert found["context_switches", "a", "voluntary"].value == 10
     assert found["memory_peak_bytes", "b", None].value == 5_000_000

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from culvert.labs.base import Node, Process
+from culvert.labs.base import Node, Process, Usage
 from culvert.measurements.base import Outcome
 from culvert.measurements.initiation import Initiation, InitiationParameters
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
@@ -22,6 +22,10 @@ class Started:
 
     started_monotonic_ns: int
     name: str = "vpn"
+    pid: int = 7
+
+    def usage(self) -> Usage:
+        return Usage(2_000_000, 3, 1, 4096)
 
 
 class Slow(Tunnel):
@@ -66,6 +70,18 @@ def initiate(
 
 def values(outcome: Outcome) -> dict[str, float]:
     return {metric.name: metric.value for metric in outcome.metrics}
+
+
+def test_what_all_cold_starts_used_is_added_up_by_name() -> None:
+    _, outcome = initiate(START_NS + 20 * MS, HANDSHAKE, cycles=3)
+    used = {
+        (metric.name, metric.labels.get("kind")): metric.value
+        for metric in outcome.metrics
+        if metric.labels.get("process") == "vpn"
+    }
+    assert used["cpu_process_s", None] == pytest.approx(3 * 2 * 0.002)
+    assert used["context_switches", "voluntary"] == 18
+    assert used["memory_peak_bytes", None] == 4096
 
 
 def test_total_is_from_the_first_execution_to_the_answer() -> None:

@@ -195,6 +195,23 @@ def test_what_is_not_installed_is_unsupported_with_the_remedy() -> None:
     assert finding.remedy == "culvert install unheard-of"
 
 
+@pytest.mark.vpn
+@pytest.mark.parametrize("word", REAL)
+def test_a_cold_start_costs_cpu_at_both_ends(word: str) -> None:
+    skip_if_missing(word)
+    finding = execute(vpn(word), "initiation")
+    used = {
+        metric.labels["node"]
+        for metric in finding.outcome.metrics
+        if metric.name == "cpu_process_s"
+        and metric.labels["process"] != "probe"
+        and metric.value > 0
+    }
+    assert used == {"a", "b"}
+    labelled = [(m.name, tuple(sorted(m.labels.items()))) for m in finding.outcome.metrics]
+    assert len(labelled) == len(set(labelled))
+
+
 def test_cpu_and_its_owners_are_in_every_traffic_trial() -> None:
     finding = execute(vpn("none"), "tcp")
     names = {metric.name for metric in finding.outcome.metrics}

@@ -97,6 +97,16 @@ class Completed:
     stderr: str
 
 
+@dataclass(frozen=True)
+class Usage:
+    """What a process has used since it was started, all its threads together."""
+
+    cpu_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    peak_memory_bytes: int
+
+
 class Process(ABC):
     """A process on a node, in a process group of its own, ended by us."""
 
@@ -132,6 +142,10 @@ class Process(ABC):
     @abstractmethod
     def stop(self, *, grace_s: float = 2.0) -> None:
         """SIGTERM to its group, SIGKILL after the grace; returns when it is gone."""
+
+    def usage(self) -> Usage | None:
+        """What it has used until now; None where the lab cannot tell, or it has ended."""
+        return None
 
     def log_text(self) -> str:
         """What it has written to its log so far."""

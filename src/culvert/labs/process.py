@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.base import Process
+from culvert.labs.base import Process, Usage
 from culvert.labs.launch import Started
+from culvert.labs.usage import usage_of
 from culvert.waiting import wait_until
 
 GONE_DEADLINE_S = 2.0
@@ -50,6 +51,10 @@ class LocalProcess(Process):
     def alive(self) -> bool:
         """True while it runs."""
         return self.returncode() is None
+
+    def usage(self) -> Usage | None:
+        """From /proc, while it runs."""
+        return usage_of(self.pid) if self.alive() else None
 
     def returncode(self) -> int | None:
         """Exit code, negative for a signal, None while it runs."""

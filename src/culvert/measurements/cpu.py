@@ -7,47 +7,48 @@ accounting; ``culvert doctor`` tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from culvert.journal.record import Metric
-from culvert.measurements.watch import NodeWatch, Watched
 from culvert.probe.results import Accounted, CpuTimes
 
 GIGABYTE = 1e9
 
 
 def cpu_metrics(
-    watched: Watched, *, goodput_bytes: int | None, shared_kernel: bool
+    accounted: Mapping[str, Accounted], *, goodput_bytes: int | None, shared_kernel: bool
 ) -> list[Metric]:
-    """Metrics of both nodes. ``shared_kernel``: both read the same /proc/stat, so it counts once.
+    """Metrics of both nodes, a and b.
+
+    ``shared_kernel``: both read the same /proc/stat, so it counts once.
 
     CPU seconds per gigabyte (1e9 bytes of goodput) are given for the whole machine, for the VPN's
     processes and kernel threads, and for the probe, so that the generator's share can be told.
     """
-    nodes = [watched.a] if shared_kernel else [watched.a, watched.b]
-    cpus = [(node.accounted.seconds, cpu) for node in nodes for cpu in node.accounted.cpus]
+    nodes = [accounted["a"]] if shared_kernel else [accounted["a"], accounted["b"]]
+    cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
     busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
-    vpn_s = sum(_vpn_s(node.accounted) for node in watched.nodes.values())
-    probe_s = sum(_probe_s(node.accounted) for node in watched.nodes.values())
+    vpn_s = sum(_vpn_s(node) for node in accounted.values())
+    probe_s = sum(_probe_s(node) for node in accounted.values())
     metrics = [
         *_percentages(cpus),
-        *_per_core(watched, shared_kernel=shared_kernel),
+        *_per_core(accounted, shared_kernel=shared_kernel),
         Metric("cpu_busy_s", "s", busy_s),
         Metric("cpu_vpn_s", "s", vpn_s),
         Metric("cpu_probe_s", "s", probe_s),
         Metric(
             "context_switches_total",
             "switches",
-            sum(node.accounted.context_switches_total for node in nodes),
+            sum(node.context_switches_total for node in nodes),
         ),
     ]
-    for name, node in watched.nodes.items():
+    for name, node in accounted.items():
         metrics += _per_process(name, node)
     if shared_kernel:
-        metrics += _kernel_threads("machine", watched.a.accounted)
+        metrics += _kernel_threads("machine", accounted["a"])
     else:
-        for name, node in watched.nodes.items():
-            metrics += _kernel_threads(name, node.accounted)
+        for name, node in accounted.items():
+            metrics += _kernel_threads(name, node)
     if goodput_bytes:
         gigabytes = goodput_bytes / GIGABYTE
         metrics += [
@@ -85,13 +86,13 @@ def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
     ]
 
 
-def _per_core(watched: Watched, *, shared_kernel: bool) -> list[Metric]:
+def _per_core(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> list[Metric]:
     metrics = []
-    for name, node in watched.nodes.items():
+    for name, node in accounted.items():
         if shared_kernel and name != "a":
             continue
         label = "machine" if shared_kernel else name
-        for cpu in node.accounted.cpus:
+        for cpu in node.cpus:
             labels = {"node": label, "cpu": str(cpu.cpu)}
             metrics += [
                 Metric("core_user_s", "s", cpu.user_s + cpu.nice_s, labels),
@@ -101,11 +102,11 @@ def _per_core(watched: Watched, *, shared_kernel: bool) -> list[Metric]:
     return metrics
 
 
-def _per_process(name: str, node: NodeWatch) -> list[Metric]:
+def _per_process(name: str, node: Accounted) -> list[Metric]:
     metrics = [
-        Metric("cpu_process_s", "s", _probe_s(node.accounted), _of(name, "probe")),
+        Metric("cpu_process_s", "s", _probe_s(node), _of(name, "probe")),
     ]
-    for process in node.accounted.processes:
+    for process in node.processes:
         labels = _of(name, process.label)
         metrics += [
             Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),

@@ -20,10 +20,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.journal.record import Metric, Series
+from culvert.labs.base import Process
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.cpu import cpu_metrics
 from culvert.measurements.session import Session
 from culvert.measurements.watch import capture_parameters
-from culvert.probe.results import Captured, FirstAnswer, RecordedPacket, parse
+from culvert.probe.results import Captured, FirstAnswer, ProcessUse, RecordedPacket, parse
 from culvert.proof.capture import judge_capture
 from culvert.proof.check import Check
 from culvert.vpns.base import OuterPacket
@@ -57,10 +59,13 @@ class Initiation(Measurement[InitiationParameters]):
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
         """Bring the tunnel up ``cycles`` times."""
         cycles = []
-        for number in range(parameters.cycles):
-            if number:
-                session.vpn.disconnect(session.lab.a)
-            cycles.append(_Cycle(session))
+        with session.account() as accounted:
+            for number in range(parameters.cycles):
+                if number:
+                    session.vpn.disconnect(session.lab.a)
+                cycles.append(_Cycle(session))
+        starting = _together([use for cycle in cycles for use in cycle.processes])
+        accounted["a"] = accounted["a"].model_copy(update={"processes": starting})
         totals = [cycle.total_ms for cycle in cycles]
         handshakes = [c.handshake_ms for c in cycles if c.handshake_ms is not None]
         metrics = [
@@ -74,6 +79,9 @@ class Initiation(Measurement[InitiationParameters]):
                     "handshake_packets", "packets", statistics.median(c.packets for c in cycles)
                 ),
             ]
+        metrics += cpu_metrics(
+            accounted, goodput_bytes=None, shared_kernel=session.lab.shared_kernel
+        )
         at = [cycle.begun_ns for cycle in cycles]
         series = [Series("total_ms", "ms", at, totals)]
         if len(handshakes) == len(cycles):
@@ -117,6 +125,9 @@ class _Cycle:
         self.begun_ns = time.monotonic_ns()
         vpn.connect(a)
         found = parse(FirstAnswer, answer.result(vpn.up_deadline_s + 10))
+        self.processes = [
+            use for process in vpn.processes["a"] if (use := _used(process)) is not None
+        ]
         captured = parse(Captured, capture.stop())
         echo.stop()
         command_ns = min(
@@ -144,6 +155,37 @@ class _Cycle:
             f"{self.total_ms:.3f} ms from the command to the first answer",
             "traffic reaches the inner address around the tunnel: look at the routes",
         )
+
+
+def _used(process: Process) -> ProcessUse | None:
+    """What the initiator's process has used since its cold start."""
+    usage = process.usage()
+    if usage is None:
+        return None
+    return ProcessUse(
+        label=process.name,
+        pid=process.pid,
+        run_ns=usage.cpu_ns,
+        voluntary=usage.voluntary_switches,
+        involuntary=usage.involuntary_switches,
+        vm_hwm_bytes=usage.peak_memory_bytes,
+    )
+
+
+def _together(uses: list[ProcessUse]) -> list[ProcessUse]:
+    """Processes of one label as one: what all cold starts used, and the highest peak."""
+    total: dict[str, ProcessUse] = {}
+    for use in uses:
+        before = total.setdefault(use.label, ProcessUse(label=use.label, pid=use.pid))
+        total[use.label] = before.model_copy(
+            update={
+                "run_ns": (before.run_ns or 0) + (use.run_ns or 0),
+                "voluntary": (before.voluntary or 0) + (use.voluntary or 0),
+                "involuntary": (before.involuntary or 0) + (use.involuntary or 0),
+                "vm_hwm_bytes": max(before.vm_hwm_bytes or 0, use.vm_hwm_bytes or 0),
+            }
+        )
+    return list(total.values())
 
 
 def outer_packet(packet: RecordedPacket) -> OuterPacket:

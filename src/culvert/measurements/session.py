@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from culvert.labs.base import Lab, LinkSpec, Node
 from culvert.measurements.watch import Watched, Watcher, new_canary
 from culvert.probe.client import Probe
+from culvert.probe.results import Accounted
 from culvert.vpns.base import Vpn
 
 
@@ -51,11 +52,19 @@ class Session:
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
         """Account and capture on both nodes while the body runs."""
-        watcher = Watcher(
+        with self._watcher().watch(sample_one_in=sample_one_in) as watched:
+            yield watched
+
+    @contextmanager
+    def account(self) -> Iterator[dict[str, Accounted]]:
+        """Account on both nodes while the body runs, and capture nothing."""
+        with self._watcher().account() as accounted:
+            yield accounted
+
+    def _watcher(self) -> Watcher:
+        return Watcher(
             self.vpn,
             {"a": self.lab.a, "b": self.lab.b},
             {"a": self.a, "b": self.b},
             self.canary,
         )
-        with watcher.watch(sample_one_in=sample_one_in) as watched:
-            yield watched

@@ -60,6 +60,11 @@ class Watched:
     seconds: float
 
     @property
+    def accounted(self) -> dict[str, Accounted]:
+        """The accounting, by node."""
+        return {name: node.accounted for name, node in self.nodes.items()}
+
+    @property
     def a(self) -> NodeWatch:
         """Node a."""
         return self.nodes["a"]
@@ -102,6 +107,17 @@ class Watcher:
         for name in self._nodes:
             watched.nodes[name] = NodeWatch(accounted[name], captured[name])
 
+    @contextmanager
+    def account(self) -> Iterator[dict[str, Accounted]]:
+        """Only the accounting; filled by node when the body has ended."""
+        found: dict[str, Accounted] = {}
+        accounts = {name: self._begin_accounting(name) for name in self._nodes}
+        for task in accounts.values():
+            task.ready()
+        yield found
+        for name, task in accounts.items():
+            found[name] = parse(Accounted, task.stop())
+
     def _begin_capture(self, name: str, sample_one_in: int) -> Task:
         return self._probes[name].begin(
             "capture",
@@ -116,6 +132,8 @@ class Watcher:
     def _begin_accounting(self, name: str) -> Task:
         node = self._nodes[name]
         devices = dict.fromkeys((node.underlay.device, self._vpn.interface(node)))
+        # A tunnel that is not up yet has no interface.
+        devices = {device: None for device in devices if node.link(device) is not None}
         return self._probes[name].begin(
             "accounting",
             pids=[

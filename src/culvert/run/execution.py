@@ -161,7 +161,7 @@ class Execution:
         metrics = []
         for watched in finding.outcome.watched:
             metrics += cpu_metrics(
-                watched,
+                watched.accounted,
                 goodput_bytes=finding.outcome.goodput_bytes,
                 shared_kernel=lab.shared_kernel,
             )

@@ -1,0 +1,29 @@
+"""What a process of this machine has used, from /proc (proc_pid_status(5), sched-stats)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from culvert.labs.base import Usage
+
+
+def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:
+    """Of all threads that it has now; None if it has ended."""
+    process = proc / str(pid)
+    cpu_ns = voluntary = involuntary = 0
+    try:
+        for thread in (process / "task").iterdir():
+            cpu_ns += int((thread / "schedstat").read_text().split()[0])
+            status = (thread / "status").read_text()
+            voluntary += _figure(status, "voluntary_ctxt_switches")
+            involuntary += _figure(status, "nonvoluntary_ctxt_switches")
+        peak_kb = _figure((process / "status").read_text(), "VmHWM")
+    except (OSError, IndexError, ValueError):
+        return None  # it ended while it was looked at
+    return Usage(cpu_ns, voluntary, involuntary, peak_kb * 1024)
+
+
+def _figure(status: str, name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)
+    return int(found[1]) if found else 0
