@@ -36,7 +36,6 @@ PROGRAMS = (
     _own("culvert-probe", "every lab and measurement"),
     _own("culvert-wire", "the link wire"),
     _vpn("wireguard-go", "wireguard", "wireguard/go", "wireguard/go-debian"),
-    _vpn("wg", "wireguard"),
     _vpn("openvpn", "openvpn"),
     _vpn("charon-systemd", "strongswan"),
     _vpn("swanctl", "strongswan"),
