@@ -16,7 +16,8 @@ from typing import Literal
 
 from culvert.plan.cells import Cell
 from culvert.plan.stopping import MIN_BLOCKS
-from culvert.study.model import BASELINE, BlocksTable
+from culvert.study.blocks import BlocksTable
+from culvert.study.names import BASELINE
 from culvert.study.rule import StopRule
 from culvert.study.study import Study
 

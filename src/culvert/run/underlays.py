@@ -18,7 +18,7 @@ from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.run.execution import Finding
 from culvert.run.record import record_of
-from culvert.study.model import BASELINE
+from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json
 
 POSITION = 0

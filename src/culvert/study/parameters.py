@@ -16,9 +16,10 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from culvert.study.catalogue import Catalogue
+from culvert.study.condition import ConditionTable
 from culvert.study.explain import SEE
 from culvert.study.lines import Path
-from culvert.study.model import ConditionTable, MeasurementTable
+from culvert.study.model import MeasurementTable
 from culvert.study.problems import Problem, problems_of
 from culvert.study.table import known_keys, near
 

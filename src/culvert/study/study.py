@@ -15,10 +15,13 @@ from pydantic import ValidationError
 from culvert.errors import StudyError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
+from culvert.study.condition import ConditionTable
 from culvert.study.cpus import nodes_of, split
+from culvert.study.lab import NodeCpus
 from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
-from culvert.study.model import BASELINE, ConditionTable, NodeCpus, StudyFile
+from culvert.study.model import StudyFile
+from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, canonical_json, requested, takes_congestion
 from culvert.study.problems import Problem, problems_of, study_error
 from culvert.study.shipped import find_study

@@ -1,0 +1,61 @@
+"""``[plan]``: in which order and how often."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+from culvert.study.names import shape
+from culvert.study.rule import StopRule
+from culvert.study.table import Table, problem
+from culvert.units import DurationS
+
+
+def _rule(value: str) -> str:
+    try:
+        StopRule.parse(value)
+    except ValueError as error:
+        raise problem(str(error), 'write it as "ci <= 2%"') from None
+    return value
+
+
+class BlocksTable(Table):
+    """``blocks`` as a table: repeat until precise, at most ``max`` times, within ``budget``."""
+
+    min: int | None = Field(None, ge=1)
+    max: int | None = Field(None, ge=1)
+    until: Annotated[str, AfterValidator(_rule)] | None = None
+    budget_s: Annotated[DurationS, Field(gt=0)] | None = Field(None, alias="budget")
+
+    @model_validator(mode="after")
+    def _ends(self) -> BlocksTable:
+        if self.max is None and self.budget_s is None:
+            raise problem(
+                "nothing ends the run", 'add max, as in max = 30, or budget = "20min"', ["max"]
+            )
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise problem(
+                f"min {self.min} is more than max {self.max}", "swap or correct them", ["min"]
+            )
+        return self
+
+
+class PlanTable(Table):
+    """``[plan]``: in which order and how often."""
+
+    order: Literal["random", "listed"] = "random"
+    seed: int = Field(1, ge=0, lt=2**63)
+    blocks: Annotated[
+        Annotated[Annotated[int, Field(ge=1, le=1_000_000)], Tag("word")]
+        | Annotated[BlocksTable, Tag("table")],
+        Discriminator(shape),
+    ] = 5
+    pause_s: DurationS = Field(0.0, alias="pause")
+    warmup: int = Field(0, ge=0)

@@ -1,0 +1,43 @@
+"""``[[claim]]``: a sentence of a paper or of a vendor made testable."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import (
+    Discriminator,
+    Field,
+    Tag,
+)
+
+from culvert.study.names import Name
+from culvert.study.table import Table
+
+
+class Published(Table):
+    """A value that the claim's source prints."""
+
+    value: float = Field(allow_inf_nan=False)
+    unit: str
+    place: str = ""
+
+
+def _published_shape(value: object) -> str:
+    return "many" if isinstance(value, list | tuple) else "one"
+
+
+class ClaimTable(Table):
+    """``[[claim]]``: a sentence made testable. Kept in the journal for the analysis."""
+
+    id: Name
+    text: str = Field(min_length=1)
+    source: str = ""
+    test: str | None = Field(None, min_length=1)
+    published: (
+        Annotated[
+            Annotated[Published, Tag("one")]
+            | Annotated[tuple[Published, ...], Tag("many"), Field(strict=False)],
+            Discriminator(_published_shape),
+        ]
+        | None
+    ) = None
