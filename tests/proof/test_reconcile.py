@@ -7,7 +7,7 @@ from culvert.proof.traffic import Flow
 ETHERNET_MTU = 1500
 
 
-def wireguard(inner: int) -> int | None:
+def wireguard(inner: int) -> int:
     """20 IP + 8 UDP + 16 header + padding to 16 + 16 tag."""
     return 60 + -(-inner // 16) * 16
 
@@ -29,7 +29,6 @@ def judge(sent: Flow, received: Flow, link_bytes: int, *, super_packets: bool = 
 def test_exact_count_reconciles(packets: int, length: int) -> None:
     flow = Flow(packets, packets * length, length)
     outer = wireguard(length)
-    assert outer is not None
     assert judge(flow, flow, packets * outer)
 
 
@@ -43,7 +42,6 @@ def test_traffic_in_the_clear_does_not(packets: int, length: int) -> None:
 def test_a_share_beside_the_tunnel_does_not(packets: int, length: int, share: float) -> None:
     flow = Flow(packets, packets * length, length)
     outer = wireguard(length)
-    assert outer is not None
     seen_through_tunnel = int(packets * (1 - share)) * outer
     assert not judge(flow, flow, seen_through_tunnel)
 
@@ -53,14 +51,12 @@ def test_loss_before_the_link_is_allowed(sent: int, per_mille_lost: int) -> None
     received = sent - sent * per_mille_lost // 1000
     on_link = (sent + received) // 2
     outer = wireguard(512)
-    assert outer is not None
     assert judge(Flow(sent, sent * 512, 512), Flow(received, received * 512, 512), on_link * outer)
 
 
 def test_more_than_was_sent_is_refused() -> None:
     flow = Flow(10_000, 10_000 * 512, 512)
     outer = wireguard(512)
-    assert outer is not None
     assert not judge(flow, flow, 11_000 * outer)
 
 
@@ -72,11 +68,8 @@ def test_nothing_sent_and_nothing_counted_reconcile_but_a_stranger_does_not() ->
 
 def test_mixed_lengths_are_bounded_by_the_padding() -> None:
     flow = Flow(1000, 1000 * 1420)
-    bounds = cost_bounds(flow, wireguard, 1420, ETHERNET_MTU)
-    assert bounds is not None
-    low, high = bounds
+    low, high = cost_bounds(flow, wireguard, 1420, ETHERNET_MTU)
     exact = wireguard(1420)
-    assert exact is not None
     assert low <= 1000 * exact <= high
     assert high - low <= 1000 * 15
 

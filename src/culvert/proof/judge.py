@@ -21,7 +21,6 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
         checks += _of_captures(vpn, watched, link)
         if not link.offloads:
             checks.append(_only_wire_packets(watched))
-        checks += _of_processes(watched)
         if outcome.traffic is not None:
             checks += _of_bytes(vpn, lab, link, outcome, watched)
     checks += [
@@ -58,21 +57,6 @@ def _only_wire_packets(watched: Watched) -> Check:
         f"{longer} captured packets were longer than the link's MTU",
         "super-packets crossed a link whose offloads should be off: report this",
     )
-
-
-def _of_processes(watched: Watched) -> list[Check]:
-    """A process that died in the middle carried no data to the end."""
-    return [
-        Check(
-            "the VPN's processes lived",
-            passed=False,
-            detail=f"{process.label} on node {name} died during the measurement",
-            remedy="look at its log; run the trial again",
-        )
-        for name, node in watched.nodes.items()
-        for process in node.accounted.processes
-        if process.died
-    ]
 
 
 def _of_bytes(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from culvert.proof.check import Check
 from culvert.proof.traffic import Flow
 
+KnownLength = Callable[[int], int]
 OuterLength = Callable[[int], int | None]
 SHORTEST_PACKET = 28
 """An IP header and a UDP header: no inner packet is shorter."""
@@ -49,9 +51,9 @@ def on_the_wire(outer_length: int, ethernet_mtu: int) -> int:
 
 
 def cost_bounds(
-    flow: Flow, outer_length: OuterLength, inner_mtu: int, ethernet_mtu: int
-) -> tuple[float, float] | None:
-    """Lowest and highest outer IP bytes that ``flow`` can have cost; None for a stream tunnel.
+    flow: Flow, outer_length: KnownLength, inner_mtu: int, ethernet_mtu: int
+) -> tuple[float, float]:
+    """Lowest and highest outer IP bytes that ``flow`` can have cost.
 
     Exact where all packets have one length, else bounded by the least and the greatest overhead
     of any length up to ``inner_mtu`` bytes (padding makes them differ by up to a block).
@@ -59,17 +61,12 @@ def cost_bounds(
     if flow.packets == 0:
         return 0.0, 0.0
     if flow.length is not None:
-        exact = outer_length(flow.length)
-        if exact is None:
-            return None
-        cost = float(flow.packets * on_the_wire(exact, ethernet_mtu))
+        cost = float(flow.packets * on_the_wire(outer_length(flow.length), ethernet_mtu))
         return cost, cost
-    overheads = []
-    for length in range(SHORTEST_PACKET, inner_mtu + 1):
-        outer = outer_length(length)
-        if outer is None:
-            return None
-        overheads.append(on_the_wire(outer, ethernet_mtu) - length)
+    overheads = [
+        on_the_wire(outer_length(length), ethernet_mtu) - length
+        for length in range(SHORTEST_PACKET, inner_mtu + 1)
+    ]
     return (
         flow.ip_bytes + flow.packets * min(overheads),
         flow.ip_bytes + flow.option_bytes + flow.packets * max(overheads),
@@ -94,19 +91,17 @@ def reconcile(
     the outer bytes may be as low as the inner ones. ``duplication`` is the share of packets that
     the link was asked to duplicate: the far end has counted, or answered, so many more.
     """
-    low_cost = cost_bounds(received, outer_length, inner_mtu, ethernet_mtu)
-    high_cost = cost_bounds(sent, outer_length, inner_mtu, ethernet_mtu)
     least, most = float(link.ip_bytes), float(link.ip_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
         least, most = (max(link.ip_bytes - header * link.packets, 0) for header in STREAM_HEADERS)
         least, most = min(least, most), max(least, most)
         rule = "a stream: bounds for what its segments carried"
-    elif low_cost is None or high_cost is None:
-        raise AssertionError("a driver knows the length of each packet or of none")
     else:
-        low = received.ip_bytes * 0.9 if super_packets else low_cost[0]
-        high = high_cost[1]
+        known = cast("KnownLength", outer_length)  # of one packet known, of all packets known
+        low, _ = cost_bounds(received, known, inner_mtu, ethernet_mtu)
+        _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu)
+        low = received.ip_bytes * 0.9 if super_packets else low
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
     slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)
     low_bound = low * (1 - RELATIVE_TOLERANCE) / (1 + 2 * duplication) - slack
