@@ -241,3 +241,26 @@ PerSecond = Annotated[
     PlainSerializer(format_per_second, return_type=str, when_used="json"),
 ]
 """Events per second."""
+
+_FAMILIES: tuple[Mapping[str, float], ...] = (
+    {unit: float(size) for unit, size in _DURATION_NS.items()},
+    {unit: float(size) for unit, size in _RATE_BPS.items()},
+    {unit: float(size) for unit, size in _SIZE_BYTES.items()} | {"bytes": 1.0},
+    {"packets/s": 1.0, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6, "/s": 1.0, "k/s": 1e3, "M/s": 1e6},
+    {"1": 1.0, "%": 0.01},
+)
+
+
+def convert(number: float, unit: str, wanted: str) -> float:
+    """A figure of one unit in another of its kind: 1.5 "Mbit/s" is 1500000 "bit/s".
+
+    Raises QuantityError if there is no way from one to the other.
+    """
+    if unit == wanted:
+        return number
+    for family in _FAMILIES:
+        if unit in family and wanted in family:
+            return number * family[unit] / family[wanted]
+    given = f'"{unit}"' if unit != "1" else "a number without a unit"
+    units = next((list(family) for family in _FAMILIES if wanted in family), [wanted])
+    raise QuantityError(f"{given} is no {wanted}", f"write it in {', '.join(units)}")

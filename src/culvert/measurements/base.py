@@ -8,6 +8,7 @@ CPU, drops and the proof cover exactly the packets that it counts.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
@@ -54,6 +55,9 @@ class Measurement(ABC, Generic[P]):
     summary: ClassVar[str]
     headline: ClassVar[str]
     """The metric that progress shows and that the stopping rule looks at."""
+    metrics: ClassVar[Mapping[str, str]] = {}
+    """Name and unit of each metric that an outcome may hold, so that claims can be checked before
+    anything runs; those of the CPU go without saying. Empty: not declared, not checked."""
     Parameters: ClassVar[type[BaseParameters]]
     drives_tunnel: ClassVar[bool] = False
     """True if it brings the tunnel up and down itself (initiation)."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -48,6 +49,12 @@ class Initiation(Measurement[InitiationParameters]):
     kind: ClassVar[str] = "initiation"
     summary: ClassVar[str] = "time to the first inner packet, and of the handshake, from packets"
     headline: ClassVar[str] = "total_ms"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "total_ms": "ms",
+        "handshake_ms": "ms",
+        "echo_attempts": "packets",
+        "handshake_packets": "packets",
+    }
     Parameters = InitiationParameters
     drives_tunnel: ClassVar[bool] = True
 

@@ -11,6 +11,7 @@ The increase is what queues in the tunnel and below it add (bufferbloat), as in 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -62,6 +63,21 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
     kind: ClassVar[str] = "loaded_rtt"
     summary: ClassVar[str] = "round-trip time under TCP load, and its increase over idle"
     headline: ClassVar[str] = "rtt_loaded_p50_us"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "rtt_idle_p50_us": "us",
+        "rtt_idle_p90_us": "us",
+        "rtt_idle_p99_us": "us",
+        "rtt_loaded_p50_us": "us",
+        "rtt_loaded_p90_us": "us",
+        "rtt_loaded_p99_us": "us",
+        "rtt_increase_p50_us": "us",
+        "rtt_increase_p90_us": "us",
+        "rtt_increase_p99_us": "us",
+        "load_up_bps": "bit/s",
+        "load_down_bps": "bit/s",
+        "probe_loss_idle_ratio": "1",
+        "probe_loss_loaded_ratio": "1",
+    }
     Parameters = LoadedRttParameters
 
     @classmethod

@@ -7,6 +7,7 @@ something on the way clamps the MSS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -65,6 +66,26 @@ class Mtu(Measurement[MtuParameters]):
     kind: ClassVar[str] = "mtu"
     summary: ClassVar[str] = "largest packet each way, fragmentation, black holes, MSS clamping"
     headline: ClassVar[str] = "unfragmented_a_to_b_bytes"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "interface_mtu_a_to_b_bytes": "bytes",
+        "largest_a_to_b_bytes": "bytes",
+        "unfragmented_a_to_b_bytes": "bytes",
+        "mss_a_to_b_bytes": "bytes",
+        "mss_announced_a_to_b_bytes": "bytes",
+        "interface_mtu_b_to_a_bytes": "bytes",
+        "largest_b_to_a_bytes": "bytes",
+        "unfragmented_b_to_a_bytes": "bytes",
+        "mss_b_to_a_bytes": "bytes",
+        "mss_announced_b_to_a_bytes": "bytes",
+        "black_hole_a_to_b": "1",
+        "fragments_outside_a_to_b": "1",
+        "fragments_inside_a_to_b": "1",
+        "mss_clamped_a_to_b": "1",
+        "black_hole_b_to_a": "1",
+        "fragments_outside_b_to_a": "1",
+        "fragments_inside_b_to_a": "1",
+        "mss_clamped_b_to_a": "1",
+    }
     Parameters = MtuParameters
 
     @classmethod

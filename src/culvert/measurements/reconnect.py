@@ -12,6 +12,7 @@ times are told from a packet generator, RFC 6201 and RFC 7747): no clock of the 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -55,6 +56,13 @@ class Reconnect(Measurement[ReconnectParameters]):
     kind: ClassVar[str] = "reconnect"
     summary: ClassVar[str] = "time without traffic after a restart, silence, roaming or a rekey"
     headline: ClassVar[str] = "blocked_ms"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "blocked_ms": "ms",
+        "resolution_ms": "ms",
+        "event_ms": "ms",
+        "recovered_ms": "ms",
+        "lost_packets": "packets",
+    }
     Parameters = ReconnectParameters
 
     @classmethod

@@ -6,6 +6,7 @@ stall delays the answers that it should delay.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -43,6 +44,20 @@ class Rtt(Measurement[RttParameters]):
     kind: ClassVar[str] = "rtt"
     summary: ClassVar[str] = "round-trip time percentiles by UDP or ICMP echo"
     headline: ClassVar[str] = "rtt_p50_us"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "probes_sent": "packets",
+        "probes_lost": "packets",
+        "loss_ratio": "1",
+        "rtt_min_us": "us",
+        "rtt_mean_us": "us",
+        "rtt_p50_us": "us",
+        "rtt_p90_us": "us",
+        "rtt_p99_us": "us",
+        "rtt_p99_9_us": "us",
+        "rtt_max_us": "us",
+        "rtt_actual_p50_us": "us",
+        "schedule_error_p99_us": "us",
+    }
     Parameters = RttParameters
 
     @classmethod

@@ -7,6 +7,7 @@ start has not filled the path. The congestion control is part of the condition: 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -42,6 +43,15 @@ class Tcp(Measurement[TcpParameters]):
     kind: ClassVar[str] = "tcp"
     summary: ClassVar[str] = "TCP goodput, retransmissions, congestion window and round trip"
     headline: ClassVar[str] = "goodput_bps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "goodput_bps": "bit/s",
+        "ceiling_goodput_bps": "bit/s",
+        "retransmitted_segments": "segments",
+        "cwnd_p50_segments": "segments",
+        "retransmit_ratio": "1",
+        "mss_bytes": "bytes",
+        "tcp_rtt_p50_us": "us",
+    }
     Parameters = TcpParameters
 
     @classmethod

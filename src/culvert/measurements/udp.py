@@ -6,6 +6,7 @@ many packets were lost in the receiver's socket, a queue, the tunnel or the link
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -82,6 +83,34 @@ class Udp(Measurement[UdpParameters]):
     kind: ClassVar[str] = "udp"
     summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
     headline: ClassVar[str] = "goodput_bps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "goodput_bps": "bit/s",
+        "offered_bps": "bit/s",
+        "offered_pps": "packets/s",
+        "received_pps": "packets/s",
+        "ceiling_sent_pps": "packets/s",
+        "ceiling_received_pps": "packets/s",
+        "sent_packets": "packets",
+        "offered_packets": "packets",
+        "received_packets": "packets",
+        "duplicate_packets": "packets",
+        "reordered_packets": "packets",
+        "send_errors": "packets",
+        "lost_in_socket": "packets",
+        "lost_in_qdisc": "packets",
+        "lost_in_tunnel": "packets",
+        "lost_on_link": "packets",
+        "lost_unattributed": "packets",
+        "longest_loss_run": "packets",
+        "loss_ratio": "1",
+        "loss_runs": "runs",
+        "jitter_us": "us",
+        "one_way_p50_us": "us",
+        "one_way_p99_us": "us",
+        "delay_variation_p50_us": "us",
+        "delay_variation_p99_us": "us",
+        "packet_size_bytes": "bytes",
+    }
     Parameters = UdpParameters
 
     @classmethod

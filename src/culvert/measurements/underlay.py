@@ -6,6 +6,7 @@ delivered disagree, no trial of that condition counts in that block.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -47,6 +48,18 @@ class Underlay(Measurement[UnderlayParameters]):
     kind: ClassVar[str] = "underlay"
     summary: ClassVar[str] = "what an impaired link delivers, beside what was asked of it"
     headline: ClassVar[str] = "delivered_loss_ratio"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "delivered_loss_ratio": "1",
+        "asked_loss_ratio": "1",
+        "asked_delay_ms": "ms",
+        "delivered_delay_ms": "ms",
+        "delivered_delay_min_ms": "ms",
+        "sent_packets": "packets",
+        "reordered_packets": "packets",
+        "duplicate_packets": "packets",
+        "asked_rate_bps": "bit/s",
+        "delivered_rate_bps": "bit/s",
+    }
     Parameters = UnderlayParameters
 
     @classmethod

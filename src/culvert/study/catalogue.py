@@ -13,6 +13,31 @@ from culvert.errors import UsageError
 
 GROUP = "culvert.measurements"
 
+COMMON_METRICS: Mapping[str, str] = {
+    "cpu_percent": "%",
+    "cpu_user_percent": "%",
+    "cpu_system_percent": "%",
+    "cpu_softirq_percent": "%",
+    "cpu_steal_percent": "%",
+    "cpu_busy_s": "s",
+    "cpu_vpn_s": "s",
+    "cpu_probe_s": "s",
+    "cpu_s_per_gb": "s/GB",
+    "cpu_vpn_s_per_gb": "s/GB",
+    "cpu_probe_s_per_gb": "s/GB",
+    "cpu_process_s": "s",
+    "cpu_thread_s": "s",
+    "cpu_kernel_thread_s": "s",
+    "core_user_s": "s",
+    "core_system_s": "s",
+    "core_softirq_s": "s",
+    "context_switches": "switches",
+    "context_switches_total": "switches",
+    "memory_peak_bytes": "bytes",
+    "tunnel_up_s": "s",
+}
+"""What every trial may yield, with units: see measurements/cpu.py."""
+
 
 class MeasurementType(Protocol):
     """What the study needs of a measurement class: its name and the model of its parameters."""
@@ -20,6 +45,7 @@ class MeasurementType(Protocol):
     kind: ClassVar[str]
     summary: ClassVar[str]
     Parameters: ClassVar[type[BaseModel]]
+    metrics: ClassVar[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -33,6 +59,12 @@ class Catalogue:
     def parameters(self, kind: str, canonical_json: str) -> BaseModel:
         """The parameters of a cell as the measurement's own model."""
         return self.measurements[kind].Parameters.model_validate_json(canonical_json)
+
+    def units(self, kind: str) -> Mapping[str, str] | None:
+        """Metrics and their units; None for a measurement that is not here or declares none."""
+        measurement = self.measurements.get(kind)
+        declared = getattr(measurement, "metrics", None)
+        return {**declared, **COMMON_METRICS} if declared else None
 
 
 def installed_measurements() -> dict[str, Any]:
