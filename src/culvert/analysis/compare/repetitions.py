@@ -1,0 +1,33 @@
+"""How many more repetitions would decide, if the next ones are like those at hand."""
+
+from __future__ import annotations
+
+import math
+
+from culvert.analysis.compare.contrast import Contrast
+
+POWER = 0.8
+"""So often would that many repetitions decide."""
+
+MOST = 10_000
+"""More than this is no advice."""
+
+
+def more_repetitions(
+    contrast: Contrast, distance: float, alpha: float, *, power: float = POWER
+) -> int | None:
+    """Repetitions beyond ``contrast.n`` for a one-sided test at ``alpha`` over that distance.
+
+    ``distance`` is from the estimate to the bound that it must be told from. The standard error
+    falls with the root of the repetitions: n' = n ((z(1 - alpha) + z(power)) se / distance)^2,
+    at least one. None where that is more than MOST.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - most commands never get here
+
+    if distance <= 0 or not math.isfinite(distance):
+        return None
+    sure = float(ndtri(1 - alpha)) + float(ndtri(power))
+    wanted = contrast.n * (sure * contrast.se / distance) ** 2
+    if wanted > MOST:
+        return None
+    return max(1, math.ceil(wanted) - contrast.n)

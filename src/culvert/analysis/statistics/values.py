@@ -1,0 +1,27 @@
+"""What every statistic takes: a series of finite numbers, in the order of measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Values = Sequence[float] | Array
+
+
+def array(values: Values) -> Array:
+    """The values as an array. Raises ValueError for what is not a flat series of finite numbers."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise ValueError("a series is one row of finite numbers")
+    return found
+
+
+def spread(values: Array) -> float:
+    """The standard deviation with n - 1, without overflow or rounding noise; 0 if all are equal."""
+    if values.size < 2 or np.ptp(values) == 0:
+        return 0.0
+    scale = float(np.abs(values).max())
+    return float(np.std(values / scale, ddof=1)) * scale
