@@ -14,19 +14,15 @@ false alarms where it is stated to be. docs/compare.md has the rates.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FEWEST = 5
-"""Below five values a series says nothing about its own correlation."""
+from culvert.analysis.statistics.serial import FEWEST, lag1
+from culvert.analysis.statistics.values import Array, Values, array
 
 _MOST_CORRELATED = 0.95
 _LEAST_EFFECTIVE = 1.5
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -80,9 +76,9 @@ class Contrast:
         return luck if distance > 0 else 1 - luck
 
 
-def paired_contrast(differences: Sequence[float]) -> Contrast | None:
+def paired_contrast(differences: Values) -> Contrast | None:
     """The mean of differences taken block by block, in the blocks' order; None below FEWEST."""
-    values = np.asarray(differences, dtype=np.float64)
+    values = array(differences)
     n = len(values)
     if n < FEWEST:
         return None
@@ -91,12 +87,12 @@ def paired_contrast(differences: Sequence[float]) -> Contrast | None:
     return Contrast(float(values.mean()), math.sqrt(variance), df, n, effective, paired=True)
 
 
-def unpaired_contrast(before: Sequence[float], after: Sequence[float]) -> Contrast | None:
+def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
     """mean(after) - mean(before), each in order of time; None below FEWEST.
 
     Both were measured on one kind of machine: they share one estimate of the correlation.
     """
-    old, new = (np.asarray(values, dtype=np.float64) for values in (before, after))
+    old, new = array(before), array(after)
     shorter = min(len(old), len(new))
     if shorter < FEWEST:
         return None
@@ -116,7 +112,7 @@ def unpaired_contrast(before: Sequence[float], after: Sequence[float]) -> Contra
     )
 
 
-def _mean_variance(values: Values, correlation: float) -> tuple[float, float, float]:
+def _mean_variance(values: Array, correlation: float) -> tuple[float, float, float]:
     """Variance of the mean, effective sample size, degrees of freedom."""
     n = len(values)
     effective = max(n * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
@@ -127,17 +123,13 @@ def _mean_variance(values: Values, correlation: float) -> tuple[float, float, fl
     return variance / effective, effective, max(effective - 1, (n - 1) / 2)
 
 
-def _lag1(values: Values) -> float:
+def _lag1(values: Array) -> float:
     """Lag-1 autocorrelation without its bias; 0 for a constant series."""
-    if _constant(values):
-        return 0.0
-    n = len(values)
-    around = values - values.mean()
-    raw = float(np.dot(around[1:], around[:-1]) / np.dot(around, around))
-    return (n * raw + 1) / (n - 4)
+    raw = None if _constant(values) else lag1(values)
+    return 0.0 if raw is None else (len(values) * raw + 1) / (len(values) - 4)
 
 
-def _constant(values: Values) -> bool:
+def _constant(values: Array) -> bool:
     """Equal but for rounding: a mean of equal logarithms is not always the same number."""
     return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
