@@ -30,6 +30,7 @@ class Note(StrEnum):
     TOO_FEW = "fewer than 5 trials: no interval"
     CONSTANT = "every trial gave the same value: no interval"
     FIVE = "5 trials: no interval can hold more than 94 %"
+    NOT_POSITIVE = "a value is not positive: no interval of a ratio"
     PERCENTILE = "percentile bootstrap, as BCa is undefined here"
 
 

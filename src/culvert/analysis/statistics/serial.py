@@ -14,7 +14,7 @@ FEWEST = 5
 
 def lag1(values: Values) -> float | None:
     """The correlation of each value with the next; None with fewer than 3 values or no spread."""
-    found = _correlations(array(values), 1)
+    found = correlations(array(values), 1)
     return None if found is None else float(found[0])
 
 
@@ -43,7 +43,7 @@ def effective_sample_size(values: Values) -> float:
     """
     sample = array(values)
     n = sample.size
-    found = _correlations(sample, n // 2) if n >= FEWEST else None
+    found = correlations(sample, n // 2) if n >= FEWEST else None
     if found is None:
         return float(n)
     rho = np.concatenate([[1.0], found + (1 + found) / n])
@@ -58,8 +58,23 @@ def effective_sample_size(values: Values) -> float:
     return float(min(n, max(1.0, n / max(total, 1.0))))
 
 
-def _correlations(sample: Array, lags: int) -> Array | None:
-    """Lags 1 to ``lags``, each sum divided by that of lag 0; None without spread."""
+def inflation(residuals: Values, fitted: int) -> float:
+    """By how much correlation of first order inflates the variance of a mean: (1 + r) / (1 - r).
+
+    At least 1. ``residuals`` are what is left after ``fitted`` parameters; each takes
+    (1 + 3 r) / n from r (Marriott and Pope, Biometrika 41, 1954), which is given back.
+    """
+    sample = array(residuals)
+    found = correlations(sample, 1)
+    if found is None:
+        return 1.0
+    r = float(found[0])
+    r = min(max(r + fitted * (1 + 3 * r) / sample.size, 0.0), 0.95)
+    return (1 + r) / (1 - r)
+
+
+def correlations(sample: Array, lags: int) -> Array | None:
+    """Lags 1 to ``lags``, each sum of products divided by that of lag 0; None without spread."""
     if sample.size < 3 or np.ptp(sample) == 0:
         return None
     about = sample - sample.mean()
