@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from culvert import __version__
+from culvert.compare.form import Form
 from culvert.console import (
     accept_any_text,
     err,
@@ -247,6 +248,51 @@ def report(
     written = report_on(directory, out, show=not as_json)
     if as_json:
         print_json({"report": str(written)})
+
+
+@app.command(epilog="Example: culvert compare results/before results/after --tolerance 3%")
+def compare(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="A [B]", help="DIR or DIR:VPN; one DIR with two --vpn.")
+    ],
+    vpn: Annotated[
+        list[str] | None, typer.Option("--vpn", metavar="VPN", help="Two VPNs of one run.")
+    ] = None,
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="What is not worth talking about.")
+    ] = "3%",
+    alpha: Annotated[
+        str, typer.Option(metavar="SHARE", help="False alarms in a whole comparison, at most.")
+    ] = "5%",
+    form: Annotated[Form, typer.Option("--format")] = Form.TEXT,
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Instead of standard output.")
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Cells whose VPN, condition or measurement match."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="key (the default), all, or names with commas."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell faster, slower, same or cannot tell, of B against A; exit code 1 if slower."""
+    from culvert.compare.command import CompareRequest, run_compare
+
+    request = CompareRequest(
+        runs,
+        vpn or [],
+        tolerance,
+        alpha,
+        Form.JSON if as_json else form,
+        file,
+        only,
+        metrics,
+    )
+    if run_compare(request):
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: culvert export results/quick --format csv > quick.csv")

@@ -115,11 +115,11 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
 def _mean_variance(values: Array, correlation: float) -> tuple[float, float, float]:
     """Variance of the mean, effective sample size, degrees of freedom."""
     n = len(values)
+    if _constant(values):
+        return 0.0, float(n), float(n - 1)
     effective = max(n * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
     # Correlated values scatter less around their own mean than around the true one.
     variance = float(values.var()) / (1 - 1 / effective)
-    if _constant(values):
-        variance = 0.0
     return variance / effective, effective, max(effective - 1, (n - 1) / 2)
 
 

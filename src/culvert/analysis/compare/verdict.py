@@ -54,7 +54,9 @@ class Judgement:
     more: int | None = None
 
 
-TOO_FEW = "fewer than five trials that count on one side"
+TOO_FEW = "fewer than five trials"
+SCATTERS = "scatters too much"
+BEYOND = "differs, perhaps by more than the tolerance"
 
 
 def judge(
@@ -76,18 +78,16 @@ def judge(
         contrast.p_between(tolerance.low, tolerance.high) <= alpha
     ):
         return Judgement(Change.SAME)
-    if p_adjusted <= alpha:
-        if not tolerance.holds(estimate):
-            return Judgement(_changed(estimate, direction))
-        distance = min(estimate - tolerance.low, tolerance.high - estimate)
-        more = more_repetitions(contrast, distance, alpha)
-        return Judgement(Change.UNCLEAR, "differs, perhaps by more than the tolerance", more)
+    if p_adjusted <= alpha and not tolerance.holds(estimate):
+        return Judgement(_changed(estimate, direction))
     if tolerance.holds(estimate):
         distance = min(estimate - tolerance.low, tolerance.high - estimate)
         more = more_repetitions(contrast, distance, alpha)
     else:
-        more = more_repetitions(contrast, abs(estimate), alpha / 2)
-    return Judgement(Change.UNCLEAR, "it scatters too much", more)
+        # What the comparisons beside it cost: Holm's factor.
+        factor = p_adjusted / max(contrast.p_two_sided(), 1e-300)
+        more = more_repetitions(contrast, abs(estimate), alpha / max(1.0, factor) / 2)
+    return Judgement(Change.UNCLEAR, BEYOND if p_adjusted <= alpha else SCATTERS, more)
 
 
 def _changed(estimate: float, direction: Direction) -> Change:

@@ -1,0 +1,102 @@
+"""``culvert compare``: from the command line to an exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.compare.document import document
+from culvert.compare.form import Form
+from culvert.compare.junit import junit
+from culvert.compare.markdown import markdown
+from culvert.compare.outcome import Outcome, compare
+from culvert.compare.side import sides
+from culvert.compare.terminal import render
+from culvert.console import PIPE_WIDTH, SafeConsole, out
+from culvert.errors import UsageError
+
+_SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """What the command line asks for. ``tolerance`` and ``alpha`` as written."""
+
+    words: list[str]
+    vpns: list[str]
+    tolerance: str
+    alpha: str
+    form: Form
+    file: Path | None
+    only: str | None
+    metrics: str | None
+
+
+def run_compare(request: CompareRequest) -> bool:
+    """Print or write the comparison; true if something became slower. Raises UsageError."""
+    tolerance = share(request.tolerance, "--tolerance", most=0.5)
+    alpha = share(request.alpha, "--alpha", most=0.2)
+    if alpha == 0:
+        raise UsageError("--alpha", "without an error rate nothing can be told", "write 5%")
+    a, b = sides(request.words, request.vpns)
+    outcome = compare(
+        a,
+        b,
+        tolerance=tolerance,
+        alpha=alpha,
+        only=request.only,
+        metrics=_metrics(request.metrics),
+    )
+    _give(outcome, request.form, request.file)
+    return outcome.regressed
+
+
+def share(text: str, option: str, *, most: float) -> float:
+    """``3%`` or ``0.03`` as 0.03. Raises UsageError."""
+    found = _SHARE.fullmatch(text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value <= most:
+        raise UsageError(
+            f"{option} {text}", f"it is not a share of at most {100 * most:g} %", "write 3%"
+        )
+    return value
+
+
+def _metrics(text: str | None) -> tuple[str, ...]:
+    """``key`` (the default), ``all``, or names and patterns with commas between."""
+    if text is None or text == "key":
+        return ()
+    if text == "all":
+        return ("*",)
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _give(outcome: Outcome, form: Form, file: Path | None) -> None:
+    if file is None:
+        if form is Form.TEXT:
+            out.print(render(outcome))
+        else:
+            out.file.write(_text(outcome, form))
+            out.file.flush()
+        return
+    try:
+        file.write_text(_text(outcome, form), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            str(file), f"it cannot be written: {error.strerror}", "choose another place"
+        ) from error
+
+
+def _text(outcome: Outcome, form: Form) -> str:
+    if form is Form.JSON:
+        return json.dumps(document(outcome), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if form is Form.MARKDOWN:
+        return markdown(outcome)
+    if form is Form.JUNIT:
+        return junit(outcome)
+    plain = SafeConsole(width=PIPE_WIDTH, highlight=False, color_system=None)
+    with plain.capture() as captured:
+        plain.print(render(outcome))
+    return captured.get()

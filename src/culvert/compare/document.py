@@ -1,0 +1,49 @@
+"""A comparison as JSON, for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from culvert.analysis.compare.comparison import Comparison
+from culvert.compare.outcome import Outcome
+from culvert.compare.side import Side
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """All that was found, in the journal's units."""
+    return {
+        "a": _side(outcome.a),
+        "b": _side(outcome.b),
+        "tolerance": outcome.tolerance,
+        "alpha": outcome.alpha,
+        "paired": outcome.paired,
+        "regressed": outcome.regressed,
+        "counts": {str(change): count for change, count in outcome.counts.items()},
+        "warnings": list(outcome.warnings),
+        "comparisons": [_comparison(one) for one in outcome.found],
+        "absent": [
+            asdict(one) | {"parameters": json.loads(one.parameters)} for one in outcome.absent
+        ],
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "directory": str(side.directory),
+        "vpn": side.vpn,
+        "study": side.run.study,
+        "started_at": side.run.started_at,
+        "culvert_version": side.run.culvert_version,
+        "versions": side.versions,
+    }
+
+
+def _comparison(one: Comparison) -> dict[str, Any]:
+    told = asdict(one)
+    told["parameters"] = json.loads(one.parameters)
+    told["labels"] = json.loads(one.labels)
+    told["direction"] = str(one.direction)
+    told["change"] = str(one.change)
+    return told

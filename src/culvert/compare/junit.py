@@ -1,0 +1,49 @@
+"""A comparison as JUnit's XML, which CI systems show as tests."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from culvert.analysis.compare.verdict import Change
+from culvert.compare.outcome import Outcome
+from culvert.compare.words import Line, lines, missing, summary
+from culvert.console import printable
+
+
+def junit(outcome: Outcome) -> str:
+    """One test a comparison: slower fails, what cannot be told or is missing is skipped."""
+    suite = Element("testsuite", name=f"culvert compare {_text(outcome.b.name)}")
+    told = lines(outcome)
+    for line in told:
+        case = SubElement(
+            suite, "testcase", classname=_text(line.vpn), name=_text(f"{line.cell}: {line.metric}")
+        )
+        if line.verdict is Change.SLOWER and not line.control:
+            failure = SubElement(case, "failure", message=_text(f"slower: {line.change}"))
+            failure.text = _text(_sentence(line))
+        elif line.verdict is Change.UNCLEAR:
+            SubElement(case, "skipped", message=_text(f"cannot tell: {line.note}"))
+        SubElement(case, "system-out").text = _text(_sentence(line))
+    lacking = missing(outcome)
+    for one in lacking:
+        case = SubElement(suite, "testcase", classname="not compared", name=_text(one))
+        SubElement(case, "skipped", message="one side lacks it")
+    failures = suite.findall("testcase/failure")
+    skipped = suite.findall("testcase/skipped")
+    counts = (("tests", len(suite)), ("failures", len(failures)), ("skipped", len(skipped)))
+    for name, count in (*counts, ("errors", 0)):
+        suite.set(name, str(count))
+    out = SubElement(suite, "system-out")
+    out.text = _text("\n".join([summary(outcome), *outcome.warnings]))
+    indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
+
+
+def _sentence(line: Line) -> str:
+    figures = f"{line.before}, then {line.after} ({line.change})" if line.change else line.before
+    return f"{line.verdict}: {figures}{'; ' + line.note if line.note else ''}"
+
+
+def _text(text: str) -> str:
+    """XML has no control characters, not even escaped."""
+    return printable(text).replace("\ufffe", "").replace("\uffff", "")

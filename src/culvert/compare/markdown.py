@@ -1,0 +1,41 @@
+"""A comparison as Markdown, for a pull request."""
+
+from __future__ import annotations
+
+import re
+
+from culvert.compare.outcome import Outcome
+from culvert.compare.words import heading, lines, method, missing, summary
+from culvert.console import printable
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!])")
+_COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note")
+
+
+def markdown(outcome: Outcome) -> str:
+    """A heading with the sum, the table, what is missing, the method."""
+    parts = [f"### {_text(summary(outcome))}", ""]
+    parts += [f"- **{name}**: {_text(told)}" for name, told in heading(outcome)]
+    parts += [f"- **Careful**: {_text(warning)}" for warning in outcome.warnings]
+    parts += ["", _row(_COLUMNS), _row(("---",) * 4 + ("---:",) * 3 + ("---",))]
+    for line in lines(outcome):
+        verdict = str(line.verdict)
+        cells = [verdict if line.control else f"**{verdict}**"]
+        cells += [_text(line.vpn), _text(line.cell), _text(line.metric), _text(line.before)]
+        note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
+        cells += [_text(line.after), _text(line.change), _text(note)]
+        parts.append(_row(cells))
+    lacking = missing(outcome)
+    if lacking:
+        parts += ["", "Not compared:", ""]
+        parts += [f"- {_text(told)}" for told in lacking]
+    return "\n".join([*parts, "", _text(method(outcome)), ""])
+
+
+def _row(cells: tuple[str, ...] | list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """Foreign text shows as it is: no markup, no link, no second line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))

@@ -1,0 +1,52 @@
+"""A comparison for people at a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from culvert.analysis.compare.verdict import Change
+from culvert.compare.outcome import Outcome
+from culvert.compare.words import Line, heading, lines, method, missing, summary
+
+STYLES = {
+    Change.SLOWER: "bold red",
+    Change.FASTER: "bold green",
+    Change.CHANGED: "bold yellow",
+    Change.UNCLEAR: "yellow",
+    Change.SAME: "green",
+}
+
+
+def render(outcome: Outcome) -> RenderableType:
+    """Sides, warnings, a table, what is missing, and the sum."""
+    parts: list[RenderableType] = [
+        Text.assemble((f"{name}  ", "bold"), told) for name, told in heading(outcome)
+    ]
+    parts += [Text(f"!  {warning}", style="yellow") for warning in outcome.warnings]
+    parts.append(_table(lines(outcome)))
+    parts += [Text(f"-  {told}", style="dim") for told in missing(outcome)]
+    style = "bold red" if outcome.regressed else "bold"
+    parts += [Text(summary(outcome), style=style), Text(method(outcome), style="dim")]
+    return Group(*parts)
+
+
+def _table(told: list[Line]) -> Table:
+    several = len({line.vpn for line in told}) > 1
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("verdict", no_wrap=True)
+    for name in (["VPN"] if several else []) + ["cell", "metric"]:
+        table.add_column(name, overflow="fold")
+    for name in ("A", "B", "change [95 %]"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    for line in told:
+        verdict = Text(str(line.verdict), style="dim" if line.control else STYLES[line.verdict])
+        note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
+        texts = [line.vpn] if several else []
+        texts += [line.cell, line.metric, line.before, line.after, line.change]
+        style = "dim" if line.control else ""
+        table.add_row(verdict, *(Text(text, style=style) for text in texts), Text(note, "dim"))
+    return table
