@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from culvert.doctor import features
 from culvert.errors import NotPossible, UsageError
-from culvert.labs import netem
+from culvert.labs import netem, netem_options
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Bursts, Distribution, Impairment, Jitter, OneWay
+from culvert.labs.impairment import CLEAN, Bursts, Impairment, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 from culvert.labs.netns import NetnsLab
 from culvert.labs.presets import PRESETS
 from tests.conftest import LabFactory
@@ -71,7 +72,7 @@ def test_a_rate_of_a_direction_goes_before_the_links() -> None:
 
 def test_netem_in_its_own_units() -> None:
     one_way = OneWay(delay_ns=50_000_000, loss=0.01, reorder=0.25, corrupt=0.001, duplicate=0.02)
-    chosen = netem.options(one_way, 1_000_000_000)
+    chosen = netem_options.options(one_way, 1_000_000_000)
     del chosen["limit"]
     assert chosen == {
         "delay": 50_000,
@@ -86,10 +87,10 @@ def test_netem_in_its_own_units() -> None:
 
 @given(st.integers(1_000, 10**10), st.integers(0, 10**9))
 def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> None:
-    limit = netem.limit_packets(OneWay(delay_ns=delay_ns), rate_bps)
-    smallest = rate_bps * delay_ns / 1e9 / 8 / netem.SMALLEST_FRAME_BYTES
-    assert limit >= min(smallest, netem.MAX_LIMIT_PACKETS)
-    assert 0 < limit <= netem.MAX_LIMIT_PACKETS
+    limit = netem_options.limit_packets(OneWay(delay_ns=delay_ns), rate_bps)
+    smallest = rate_bps * delay_ns / 1e9 / 8 / netem_options.SMALLEST_FRAME_BYTES
+    assert limit >= min(smallest, netem_options.MAX_LIMIT_PACKETS)
+    assert 0 < limit <= netem_options.MAX_LIMIT_PACKETS
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> Non
 )
 def test_what_netem_cannot_do_is_refused(one_way: OneWay) -> None:
     with pytest.raises(UsageError) as caught:
-        netem.options(one_way, None)
+        netem_options.options(one_way, None)
     assert "wire" in caught.value.remedy
 
 

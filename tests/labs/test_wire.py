@@ -14,7 +14,8 @@ import pytest
 
 from culvert.errors import LabError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import Bursts, Distribution, Impairment, Jitter, OneWay
+from culvert.labs.impairment import Bursts, Impairment, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 from culvert.labs.netns import NetnsLab
 from culvert.labs.presets import PRESETS
 from culvert.labs.process import LocalProcess

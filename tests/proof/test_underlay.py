@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.labs.impairment import Bursts, Jitter, OneWay
+from culvert.labs.impairment import Bursts, OneWay
+from culvert.labs.jitter import Jitter
 from culvert.proof.underlay import (
     Delivered,
     asked_loss,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from culvert.labs.impairment import Distribution, Impairment, Jitter, OneWay
+from culvert.labs.impairment import Impairment, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 
 MS = 1_000_000
 MBIT = 1_000_000

@@ -40,7 +40,7 @@ class Session:
         """How long an answer may take: the link's asked round trip with its jitter, on top."""
         both = (self.link.impairment.a_to_b, self.link.impairment.b_to_a)
         asked_ns = sum(
-            way.delay_ns + 10 * (way.jitter.spread_ns if way.jitter else 0) for way in both
+            way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both
         )
         return at_least_ms + 2 * round(asked_ns / 1e6)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from culvert.labs.impairment import Bursts, Distribution, OneWay
+from culvert.labs.impairment import Bursts, OneWay
+from culvert.labs.jitter import Distribution
 from culvert.proof.check import Check
 
 SIGMAS = 3.89

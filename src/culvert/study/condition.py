@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, model_validator
 
-from culvert.labs.impairment import CLEAN, LONGEST_DELAY_NS, Impairment, Jitter, OneWay
+from culvert.errors import UsageError
+from culvert.labs import netem_options
+from culvert.labs.impairment import CLEAN, Impairment
 from culvert.labs.presets import PRESETS
+from culvert.study.direction import DirectionTable
+from culvert.study.lab import LinkTable
 from culvert.study.names import Mtu, Name
-from culvert.study.table import Table, near, problem
-from culvert.units import DurationNs, Fraction, RateBps
-
-Delay = Annotated[DurationNs, Field(le=LONGEST_DELAY_NS)]
+from culvert.study.table import known_keys, near, problem
 
 
 def _preset(value: str) -> str:
@@ -26,50 +23,81 @@ def _preset(value: str) -> str:
     return value
 
 
-class ConditionTable(Table):
-    """``[[condition]]``: what differs from ``[lab]``."""
+class ConditionTable(DirectionTable):
+    """``[[condition]]``: what differs from ``[lab]``.
+
+    The keys of a direction act in each; what ``up`` (a to b) and ``down`` (b to a) say goes before
+    them, and they before the preset. ``rate`` is the whole lab's.
+    """
 
     name: Name
-    rate_bps: Annotated[RateBps, Field(gt=0)] | None = Field(None, alias="rate")
     mtu: Mtu | None = None
     offloads: bool | None = None
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
-
     preset: Annotated[str, AfterValidator(_preset)] | None = None
-    loss: Fraction | None = None
-    delay_ns: Delay | None = Field(None, alias="delay")
-    jitter_ns: Delay | None = Field(None, alias="jitter")
-    reorder: Fraction | None = None
-    duplicate: Fraction | None = None
-    corrupt: Fraction | None = None
+    up: DirectionTable | None = None
+    down: DirectionTable | None = None
 
     @property
     def impairments(self) -> list[str]:
         """The keys that a plain cable cannot fulfil, as they stand in the file."""
-        fields = ("preset", "loss", "delay_ns", "jitter_ns", "reorder", "duplicate", "corrupt")
-        return [name.removesuffix("_ns") for name in fields if getattr(self, name) is not None]
+        plain = ("name", "rate", "mtu", "offloads", "congestion")
+        given = {
+            field.alias or name
+            for name, field in type(self).model_fields.items()
+            if getattr(self, name, None) is not None
+        }
+        return [key for key in known_keys(type(self)) if key in given and key not in plain]
 
     @property
     def impairment(self) -> Impairment:
         """What the link is to do in each direction: the preset, and what is written beside it."""
         base = PRESETS[self.preset].impairment if self.preset is not None else CLEAN
-        return Impairment(self._applied(base.a_to_b), self._applied(base.b_to_a))
-
-    def _applied(self, one_way: OneWay) -> OneWay:
-        changes: dict[str, Any] = {
-            name: value
-            for name in ("loss", "delay_ns", "reorder", "duplicate", "corrupt")
-            if (value := getattr(self, name)) is not None
-        }
-        if self.jitter_ns is not None:
-            changes["jitter"] = Jitter(self.jitter_ns)
-        return replace(one_way, **changes)
+        # The rate is the link's: it limits every cable of a routed lab.
+        both = self.model_copy(update={"rate_bps": None})
+        up, down = both.applied(base.a_to_b), both.applied(base.b_to_a)
+        return Impairment(
+            self.up.applied(up) if self.up else up, self.down.applied(down) if self.down else down
+        )
 
     @model_validator(mode="after")
-    def _reordering_needs_a_delay(self) -> ConditionTable:
-        impairment = self.impairment
-        if any(way.reorder and not way.delay_ns for way in (impairment.a_to_b, impairment.b_to_a)):
+    def _can_be(self) -> ConditionTable:
+        try:
+            self.impairment.check()
+        except UsageError as error:
             raise problem(
-                "there is no delay that a reordered packet could skip", "add a delay", ["reorder"]
-            )
+                f"{error.what}: {error.why}", error.remedy, self._culprit(error)
+            ) from None
         return self
+
+    def refuse_on(self, link: LinkTable, index: int) -> None:
+        """Raise what the lab's link cannot do of this condition, which is the ``index``-th."""
+        here: list[str | int] = ["condition", index]
+        if link.kind == "veth" and self.impairments:
+            key = self.impairments[0]
+            raise problem(
+                f'"{key}" is more than a veth link can do',
+                'write kind = "wire" in [lab] link',
+                [*here, key],
+            )
+        rate_bps = link.rate_bps if self.rate_bps is None else self.rate_bps
+        for one_way in (self.impairment.a_to_b, self.impairment.b_to_a):
+            try:
+                one_way.check_queue(rate_bps)
+                if link.kind == "netem":
+                    netem_options.options(one_way, rate_bps)
+            except UsageError as error:
+                why = f"{error.what}: {error.why}"
+                raise problem(why, error.remedy, [*here, *self._culprit(error)]) from None
+        offloads = link.offloads if self.offloads is None else self.offloads
+        if self.impairment.per_super_packet and not offloads:
+            raise problem(
+                "there are no super-packets without offloads", "write offloads = true", here
+            )
+
+    def _culprit(self, error: UsageError) -> Iterator[str]:
+        """The key that an error is about, if it stands in the file."""
+        word = error.what.removeprefix("the ").partition(" ")[0].partition(".")[0]
+        word = {"reordering": "reorder", "CoDel": "queue", "this": "jitter"}.get(word, word)
+        if word in self.impairments:
+            yield word

@@ -1,0 +1,137 @@
+"""Recorded links: files that the wire replays, checked before anything runs, known by their digest.
+
+Two formats, both a number of milliseconds on each line: a *trace* has whole numbers, none before
+the one above it, each an opportunity to deliver one full frame (mahimahi's mm-link); *delays* are
+what packets took, one of them drawn for each packet, such as ping prints.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from culvert.errors import LabError, UsageError
+
+LONGEST_TRACE_MS = 86_400_000
+LONGEST_DELAY_MS = 60_000
+LONGEST_FILE_BYTES = 512 << 20
+OPPORTUNITY_BITS = 8 * 1514
+_TRACE_REMEDY = "each line is a whole number of milliseconds, none before the one above it"
+_DELAYS_REMEDY = "each line is a number of milliseconds from 0 to 60000"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A file that was read and found good. Equal content is equal, wherever it lies."""
+
+    path: Path = field(compare=False)
+    sha256: str
+
+    def unchanged(self) -> Path:
+        """Its path, if it still holds what was checked; raises LabError."""
+        try:
+            same = _digest(self.path.read_bytes()) == self.sha256
+        except OSError as error:
+            raise LabError(str(self.path), str(error.strerror), "put the file back") from error
+        if not same:
+            raise LabError(
+                str(self.path), "it has changed since the study was read", "start the run again"
+            )
+        return self.path
+
+
+@dataclass(frozen=True)
+class Trace(Recorded):
+    """Delivery opportunities, with their mean rate in bits a second of full frames."""
+
+    mean_rate_bps: float
+
+    @classmethod
+    def unread(cls, path: Path) -> Trace:
+        """A file that a finished run named, and nobody needs any more."""
+        return cls(path, "", 0.0)
+
+    @classmethod
+    def read(cls, path: Path) -> Trace:
+        """Raises UsageError that names the file, and the line."""
+        content = _content(path)
+        last, count = 0, 0
+        for number, line in _lines(path, content):
+            moment = int(line) if line.isascii() and line.isdigit() and len(line) < 12 else -1
+            if not 0 <= moment <= LONGEST_TRACE_MS:
+                why = f"line {number} is no number of milliseconds up to a day"
+                raise UsageError(str(path), why, _TRACE_REMEDY)
+            if moment < last:
+                why = f"line {number} is earlier than the one before it"
+                raise UsageError(str(path), why, _TRACE_REMEDY)
+            last, count = moment, count + 1
+        if not last:
+            why = "its last time is 0" if count else "it has no delivery opportunity"
+            raise UsageError(str(path), why, _TRACE_REMEDY)
+        return cls(path, _digest(content), count * OPPORTUNITY_BITS / (last / 1000))
+
+
+@dataclass(frozen=True)
+class Delays(Recorded):
+    """Delays of packets, with their least, median and greatest in nanoseconds."""
+
+    min_ns: int
+    median_ns: int
+    max_ns: int
+
+    @classmethod
+    def unread(cls, path: Path) -> Delays:
+        """A file that a finished run named, and nobody needs any more."""
+        return cls(path, "", 0, 0, 0)
+
+    @classmethod
+    def read(cls, path: Path) -> Delays:
+        """Raises UsageError that names the file, and the line."""
+        content = _content(path)
+        values = [
+            _delay_ms(path, number, line)
+            for number, line in _lines(path, content)
+            if not line.startswith("#")
+        ]
+        if not values:
+            raise UsageError(str(path), "it has no delay", _DELAYS_REMEDY)
+        least, middle, most = min(values), statistics.median(values), max(values)
+        return cls(path, _digest(content), *(round(ms * 1e6) for ms in (least, middle, most)))
+
+
+def _delay_ms(path: Path, number: int, line: str) -> float:
+    try:
+        value = float(line)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= LONGEST_DELAY_MS:
+        raise UsageError(str(path), f"line {number} is no delay", _DELAYS_REMEDY)
+    return value
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LONGEST_FILE_BYTES:
+            raise UsageError(str(path), "it is longer than 512 MiB", "use a shorter recording")
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"
+        ) from error
+
+
+def _lines(path: Path, content: bytes) -> list[tuple[int, str]]:
+    """Lines that are not empty, with their numbers."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(str(path), "it is not text", "see docs/conditions.md") from error
+    lines = enumerate(text.split("\n"), 1)
+    return [(number, line.strip()) for number, line in lines if line.strip()]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,97 @@
+"""Files that the wire replays: what is read of them, and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import LabError, UsageError
+from culvert.labs.recorded import Delays, Trace
+
+
+def written(directory: Path, content: str | bytes) -> Path:
+    path = directory / "recorded"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_trace_has_a_mean_rate(tmp_path: Path) -> None:
+    trace = Trace.read(written(tmp_path, "5\n10\n10\n\n1000\n"))
+    assert trace.mean_rate_bps == 4 * 1514 * 8
+
+
+def test_delays_have_a_middle(tmp_path: Path) -> None:
+    delays = Delays.read(written(tmp_path, "# ping\n1\n0.5\n12\n"))
+    assert (delays.min_ns, delays.median_ns, delays.max_ns) == (500_000, 1_000_000, 12_000_000)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "no delivery opportunity"),
+        ("0\n0\n", "last time is 0"),
+        ("5\n4\n", "line 2 is earlier"),
+        ("1\n2.5\n", "line 2 is no number"),
+        ("-1\n", "line 1"),
+        ("86400001\n", "line 1"),
+        ("\u0661\n", "line 1"),
+        (b"\xff\xfe", "not text"),
+    ],
+)
+def test_broken_traces(tmp_path: Path, content: str | bytes, why: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(UsageError, match=why) as caught:
+        Trace.read(path)
+    assert caught.value.what == str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("# nothing\n", "no delay"),
+        ("1\nx\n", "line 2"),
+        ("nan\n", "line 1"),
+        ("inf\n", "line 1"),
+        ("60001\n", "line 1"),
+        (b"\xff", "not text"),
+    ],
+)
+def test_broken_delays(tmp_path: Path, content: str | bytes, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Delays.read(written(tmp_path, content))
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(UsageError, match="cannot be read"):
+            Trace.read(path)
+
+
+def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:
+    trace = Trace.read(written(tmp_path, "1\n"))
+    assert trace.unchanged() == trace.path
+    written(tmp_path, "2\n")
+    with pytest.raises(LabError, match="has changed"):
+        trace.unchanged()
+    trace.path.unlink()
+    with pytest.raises(LabError, match="No such file"):
+        trace.unchanged()
+
+
+def test_equal_content_is_equal_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    assert Trace.read(written(tmp_path, "7\n")) == Trace.read(written(tmp_path / "x", "7\n"))
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_are_more_than_refused(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = written(tmp_path_factory.mktemp("f"), content)
+    for read in (Trace.read, Delays.read):
+        with suppress(UsageError):
+            assert read(path).sha256
