@@ -8,19 +8,20 @@ namespaces, guests, on hosts and in Kubernetes.
     pair      a ──────────────── b        198.18.0.0/24
 
     routed    a ──── router ──── b        198.18.0.0/24, 198.18.1.0/24
-                  (nftables)
+                  (nftables: firewall, NAT)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
 from culvert.labs.impairment import CLEAN, Impairment
+from culvert.labs.nat import Nat
 
 Topology = Literal["pair", "routed"]
 LinkKind = Literal["veth", "wire", "netem"]
@@ -59,13 +60,16 @@ class LabSpec:
     """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use.
 
     ``firewall`` is what the router of a routed lab lets pass besides answers; None is everything
-    between a and b.
+    between a and b. ``nat`` names the node that is behind the router's NAT, and its kind;
+    ``block_udp`` drops UDP on the router. All three are for routed labs.
     """
 
     topology: Topology = "pair"
     link: LinkSpec = LinkSpec()
     cpus: Mapping[str, tuple[int, ...]] | None = None
     firewall: tuple[Allowed, ...] | None = None
+    nat: Mapping[str, Nat] = field(default_factory=dict)
+    block_udp: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,6 +254,10 @@ class Lab(ABC):
 
     def faults(self) -> Sequence[str]:
         """What the links did since they were made that nobody asked of them, in words."""
+        return ()
+
+    def obstacles(self) -> Sequence[str]:
+        """What the underlay has kept from passing because the lab asks for it, in words."""
         return ()
 
     @abstractmethod

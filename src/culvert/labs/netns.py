@@ -15,7 +15,7 @@ from culvert.labs.interrupts import deferred
 from culvert.labs.node import NetnsNode
 from culvert.labs.places import NAMESPACES, run_directory
 from culvert.labs.shaping import MAX_RATE_BPS
-from culvert.labs.topology import Plug, mac_of, plan
+from culvert.labs.topology import Plug, mac_of, plan, side
 from culvert.labs.wire import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.wire import RATES_BPS as WIRE_RATES_BPS
 from culvert.labs.wire import Wire
@@ -47,6 +47,11 @@ class NetnsLab(Lab):
         }
         self.a, self.b = self.nodes["a"], self.nodes["b"]
         self.router = self.nodes.get("router")
+        self._rules = firewall.Rules(
+            spec.firewall,
+            next(((kind, side(self._plan, node)) for node, kind in spec.nat.items()), None),
+            spec.block_udp,
+        )
         self.wires: list[Wire] = []
         """The running wires in the order of cables; empty for other kinds of links."""
         self._claimed = False
@@ -62,6 +67,10 @@ class NetnsLab(Lab):
     def faults(self) -> Sequence[str]:
         """Of the wires; other links are the kernel's, whose counters the accounting reads."""
         return [fault for wire in self.wires for fault in wire.statistics().faults()]
+
+    def obstacles(self) -> Sequence[str]:
+        """What the router has dropped."""
+        return firewall.obstacles(self.router) if self.router is not None else ()
 
     def open(self) -> None:
         """Make nodes and links; on an error, or Ctrl-C, nothing is left."""
@@ -106,7 +115,7 @@ class NetnsLab(Lab):
             namespace = self.nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
         if self.router is not None:
-            firewall.load(self.router, self.spec.firewall)
+            firewall.load(self.router, self._rules)
 
     def _connect(self, left: veth.End, right: veth.End, spec: LinkSpec) -> None:
         match spec.kind:
@@ -172,6 +181,16 @@ def _check(spec: LabSpec, nodes: tuple[str, ...]) -> None:
             "leave it out for a link without a limit",
         )
     link.impairment.check()
+    if spec.topology == "pair" and (spec.nat or spec.block_udp):
+        raise UsageError(
+            "NAT and blocked UDP", "two nodes on one link have no router", 'use topology "routed"'
+        )
+    if len(spec.nat) > 1 or not spec.nat.keys() <= {"a", "b"}:
+        raise UsageError(
+            f"NAT for {', '.join(spec.nat)}",
+            "the router translates for one of the nodes a and b",
+            'write nat = "port-restricted" for node a',
+        )
     if link.kind == "veth" and link.impairment:
         raise UsageError(
             "impairments of a veth link",

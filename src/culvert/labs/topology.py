@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from culvert.labs.base import Attachment, Topology
+from culvert.labs.nat import Side
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ def plan(topology: Topology) -> Plan:
                     Route("b", near.network, IPv4Address("198.18.1.254")),
                 ),
             )
+
+
+def side(routed: Plan, node: str) -> Side:
+    """What a NAT for ``node`` translates on the router: the cable's ends there tell."""
+    inside, outside = routed.attachments("router")
+    (own,) = routed.attachments(node)
+    if own.address.network != inside.address.network:
+        inside, outside = outside, inside
+    return Side(inside.device, outside.device, own.address.ip, outside.address.ip)
 
 
 def mac_of(address: IPv4Interface) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,9 +104,11 @@ class Execution:
             try:
                 self._measure(session, finding)
             except CulvertError as error:
-                raise self._cause(error) from error
+                cause = self._cause(error)
+                raise type(cause)(cause.what, _beside(cause.why, lab), cause.remedy) from error
             if finding.status is Status.INVALID:
                 self._blame_the_dead(finding)
+                finding.reason = _beside(finding.reason, lab)
 
     def _measure(self, session: Session, finding: Finding) -> None:
         vpn, lab = self._vpn, session.lab
@@ -168,6 +170,13 @@ class Execution:
         if finding.up_s is not None:
             metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
         return metrics
+
+
+def _beside(reason: str, lab: Lab) -> str:
+    """A reason, and what the lab itself has kept from passing, as long as it can tell."""
+    with suppress(CulvertError):
+        return "; ".join((reason, *lab.obstacles()))
+    return reason
 
 
 def before(session: Session) -> list[Check]:
