@@ -8,7 +8,7 @@ from bench.goal import ROUNDS, Goal, Samples
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import udp_trial
+from culvert.measurements.udp_trial import UdpStream, udp_trial
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.vpns import registry
@@ -47,13 +47,8 @@ def _difference() -> float:
         lab.router.run(["nft", DROP.format(size=SIZE, one_in=ONE_IN)])
         with Probe(lab.a) as a, Probe(lab.b) as b:
             session = Session(lab, vpn, a, b, lab.spec.link)
-            trial = udp_trial(
-                session,
-                to=session.inner(lab.b),
-                size=SIZE,
-                rate_pps=RATE_PPS,
-                duration_s=SECONDS,
-            )
+            stream = UdpStream(session.inner(lab.b), (SIZE,), SECONDS, rate_pps=RATE_PPS)
+            trial = udp_trial(session, stream)
         return float(abs(trial.sent.offered - trial.unique - _dropped(lab)))
 
 

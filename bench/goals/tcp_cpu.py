@@ -10,7 +10,7 @@ from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
 from culvert.labs.base import Lab, Process
 from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import WRITE_BYTES, TcpLoad
+from culvert.measurements.tcp_load import WRITE_BYTES, TcpLoad, TcpStreams
 from culvert.probe.client import Probe
 from culvert.vpns import registry
 from culvert.waiting import wait_until
@@ -66,8 +66,7 @@ def _probe(lab: Lab) -> tuple[float, float]:
     with Probe(lab.a) as a, Probe(lab.b) as b:
         session = Session(lab, vpn, a, b, lab.spec.link)
         before_s = cpu_s(a.pid) + cpu_s(b.pid)
-        load = TcpLoad(session, upward=True, duration_s=SECONDS, congestion_control="cubic")
-        done = load.finish()
+        done = TcpLoad(session, TcpStreams(SECONDS), upward=True).finish()
         spent_s = cpu_s(a.pid) + cpu_s(b.pid) - before_s
     return done.goodput_bps, 1e9 * spent_s / max(done.sunk.bytes, 1)
 

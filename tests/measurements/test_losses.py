@@ -66,22 +66,22 @@ def test_each_place_has_its_counters() -> None:
             "udp": {"rcvbuf_errors": 17},  # 10 of them the sink's own
         },
     )
-    assert found == Losses(socket=10, qdisc=7, link=8, tunnel=20, unattributed=15)
+    assert found == Losses(socket=10, qdisc=7, interface=3, link=5, tunnel=20, unattributed=15)
 
 
 def test_nothing_is_lost_in_a_tunnel_that_is_not_there() -> None:
     counters = {"devices": [device("eth0", qdisc=3)], "udp": {"sndbuf_errors": 9}}
-    assert losses(10, 4, a=counters) == Losses(0, 3, 0, 0, 3)
+    assert losses(10, 4, a=counters) == Losses(0, 3, 0, 0, 0, 3)
 
 
 def test_no_place_gets_more_than_is_missing() -> None:
     found = losses(10, 7, socket_drops=2, a={"devices": [device("eth0", qdisc=500)]})
-    assert found == Losses(socket=2, qdisc=1, tunnel=0, link=0, unattributed=0)
+    assert found == Losses(socket=2, qdisc=1, interface=0, tunnel=0, link=0, unattributed=0)
 
 
 def test_a_duplicate_makes_up_for_no_loss() -> None:
     assert losses(10, 10, duplicates=4).unattributed == 4
-    assert losses(10, 14, duplicates=0) == Losses(0, 0, 0, 0, 0)
+    assert losses(10, 14, duplicates=0) == Losses(0, 0, 0, 0, 0, 0)
 
 
 def test_a_kernel_that_does_not_count_in_sockets_and_devices_that_were_not_watched() -> None:

@@ -1,4 +1,4 @@
-"""Where UDP packets went: received, or lost in socket, qdisc, tunnel or on the link."""
+"""Where UDP packets went: received, or lost in socket, qdisc, interface, tunnel or on the link."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import polars as pl
 from culvert.analysis.observations import CELL
 
 UNPLACED = "lost_unattributed"
-PLACES = ("lost_in_socket", "lost_in_qdisc", "lost_in_tunnel", "lost_on_link", UNPLACED)
+PLACES = (
+    "lost_in_socket",
+    "lost_in_qdisc",
+    "lost_in_interface",
+    "lost_in_tunnel",
+    "lost_on_link",
+    UNPLACED,
+)
 RECEIVED = "received"
 
 

@@ -1,9 +1,27 @@
-"""How packets arrived: their delay, its variation, and how losses cluster."""
+"""How packets arrived: their delay, its variation, how losses cluster, over time and in all."""
 
 from __future__ import annotations
 
-from culvert.journal.record import Metric
-from culvert.probe.results import UdpSunk
+from collections.abc import Callable, Mapping
+
+from culvert.journal.record import Histogram, Metric, Series
+from culvert.probe.results import UdpInterval, UdpSunk
+
+ARRIVAL_METRICS: Mapping[str, str] = {
+    "duplicate_packets": "packets",
+    "reordered_packets": "packets",
+    "reordered_ratio": "1",
+    "reordering_extent_mean": "packets",
+    "reordering_extent_max": "packets",
+    "loss_runs": "runs",
+    "longest_loss_run": "packets",
+    "mean_loss_run": "packets",
+    "jitter_us": "us",
+    **{f"one_way_{name}_us": "us" for name in ("min", "p50", "p99", "max")},
+    **{f"delay_variation_{name}_us": "us" for name in ("p50", "p99", "p99_9", "max")},
+    **{f"ipdv_{name}_us": "us" for name in ("p50", "p99", "max")},
+}
+"""Names and units of what ``arrival_metrics`` gives."""
 
 
 def arrival_metrics(sunk: UdpSunk) -> list[Metric]:
@@ -12,19 +30,69 @@ def arrival_metrics(sunk: UdpSunk) -> list[Metric]:
     One-way delay needs one clock: sender and receiver on one machine. Its variation does not.
     """
     found = [
+        Metric("duplicate_packets", "packets", sunk.duplicates),
+        Metric("reordered_packets", "packets", sunk.reordered),
+        Metric("reordered_ratio", "1", sunk.reordered / max(sunk.unique, 1)),
         Metric("loss_runs", "runs", sunk.loss_runs.runs),
         Metric("longest_loss_run", "packets", sunk.loss_runs.longest),
     ]
+    if sunk.loss_runs.mean is not None:
+        found.append(Metric("mean_loss_run", "packets", sunk.loss_runs.mean))
+    if sunk.reordering.extent_mean is not None:
+        found += [
+            Metric("reordering_extent_mean", "packets", sunk.reordering.extent_mean),
+            Metric("reordering_extent_max", "packets", sunk.reordering.extent_max or 0),
+        ]
     if sunk.jitter_ns is not None:
         found.append(Metric("jitter_us", "us", sunk.jitter_ns / 1e3))
     if sunk.one_way is not None:
         found += [
-            Metric("one_way_p50_us", "us", sunk.one_way.p50_ns / 1e3),
-            Metric("one_way_p99_us", "us", sunk.one_way.p99_ns / 1e3),
+            Metric(f"one_way_{name}_us", "us", getattr(sunk.one_way, f"{name}_ns") / 1e3)
+            for name in ("min", "p50", "p99", "max")
         ]
     if sunk.pdv is not None:
         found += [
-            Metric("delay_variation_p50_us", "us", sunk.pdv.p50_ns / 1e3),
-            Metric("delay_variation_p99_us", "us", sunk.pdv.p99_ns / 1e3),
+            Metric(f"delay_variation_{name}_us", "us", getattr(sunk.pdv, f"{name}_ns") / 1e3)
+            for name in ("p50", "p99", "p99_9", "max")
+        ]
+    if sunk.ipdv is not None:
+        found += [
+            Metric("ipdv_p50_us", "us", sunk.ipdv.p50_abs_ns / 1e3),
+            Metric("ipdv_p99_us", "us", sunk.ipdv.p99_abs_ns / 1e3),
+            Metric("ipdv_max_us", "us", sunk.ipdv.max_abs_ns / 1e3),
         ]
     return found
+
+
+def arrival_series(sunk: UdpSunk) -> list[Series]:
+    """Each interval's figures; those that no interval knows are left out."""
+    figures: list[tuple[str, str, Callable[[UdpInterval], float | None]]] = [
+        ("received_bytes", "bytes", lambda one: one.bytes),
+        ("received_packets", "packets", lambda one: one.packets),
+        ("lost_packets", "packets", lambda one: one.lost),
+        ("duplicate_packets", "packets", lambda one: one.duplicates),
+        ("reordered_packets", "packets", lambda one: one.reordered),
+        ("socket_drops", "packets", lambda one: one.socket_drops),
+        ("jitter_us", "us", lambda one: _us(one.jitter_ns)),
+        ("transit_mean_us", "us", lambda one: _us(one.transit_mean_ns)),
+        ("transit_max_us", "us", lambda one: _us(one.transit_max_ns)),
+    ]
+    if sunk.one_way is None:  # with two clocks a transit time is their difference as well
+        figures = [figure for figure in figures if not figure[0].startswith("transit")]
+    found = []
+    for name, unit, value in figures:
+        points = [(one.t_ns, told) for one in sunk.intervals if (told := value(one)) is not None]
+        if points or name == "received_bytes":
+            found.append(Series(name, unit, [t for t, _ in points], [v for _, v in points]))
+    return found
+
+
+def arrival_histograms(sunk: UdpSunk) -> list[Histogram]:
+    """All one-way delays, where there are any."""
+    if sunk.one_way is None or sunk.one_way.histogram is None:
+        return []
+    return [Histogram("one_way_ns", "ns", sunk.one_way.histogram)]
+
+
+def _us(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e3

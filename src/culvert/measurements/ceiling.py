@@ -2,75 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from culvert.journal.record import Metric
 from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import SLACK_S, quiet_ms, udp_trial
-from culvert.probe.results import TcpSunk, parse
+from culvert.measurements.tcp_load import TcpLoad, TcpStreams
+from culvert.measurements.udp_trial import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.proof.limits import Ceiling
 
 CEILING_S = 0.15
 TCP_CEILING_S = 0.25
-WRITE_BYTES = 131072
+CEILING_METRICS: Mapping[str, str] = {
+    "ceiling_sent_pps": "packets/s",
+    "ceiling_received_pps": "packets/s",
+}
+"""Names and units of what ``ceiling_metrics`` gives."""
 HELD_BACK = 1.2
 """A sender that offers no more than so many times the link's rate is held back by its queue."""
 
 
-def udp_ceiling(session: Session, size: int, segmentation: str) -> Ceiling:
-    """Unpaced UDP from a to b beside the tunnel, in packets of ``size`` bytes.
+def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceiling:
+    """The same stream from a to b beside the tunnel, unpaced.
 
     ``segmentation`` is what the source did in the tunnel: otherwise the bare link, where the
     kernel may cut packets, would make the generator look faster than it is in there.
     A router's firewall may let only the tunnel pass; then nothing is received, but what was sent
     counts all the same.
     """
-    to = str(session.lab.b.underlay.address.ip)
-    trial = udp_trial(
-        session,
-        to=to,
-        size=min(size, session.link.mtu),
+    bare = replace(
+        stream,
+        to=str(session.lab.b.underlay.address.ip),
+        sizes=tuple(min(size, session.link.mtu) for size in stream.sizes),
         rate_pps=None,
+        arrivals=Arrivals.CONSTANT,
+        burst=1,
         duration_s=CEILING_S,
-        quiet_ms=quiet_ms(session, to),
         segmentation=segmentation,
     )
-    sent_pps = trial.sent.offered / max(trial.sent.seconds, 1e-9)
+    trial = udp_trial(session, bare, quiet_ms(session, bare.to))
+    sent_s = max(trial.sent.seconds, 1e-9)
+    sent_bps = 8 * trial.sent_flow.ip_bytes / sent_s
     rate_bps = session.link.rate_bps
     arriving_s = ((trial.sunk.last_ns or 0) - (trial.sunk.first_ns or 0)) / 1e9
     return Ceiling(
-        sent_pps=sent_pps,
+        sent_pps=trial.sent.offered / sent_s,
         received_pps=trial.sunk.packets / arriving_s if arriving_s > 0 else 0.0,
-        by_link=rate_bps is not None and 8 * trial.size * sent_pps <= HELD_BACK * rate_bps,
+        by_link=rate_bps is not None and sent_bps <= HELD_BACK * rate_bps,
     )
 
 
-def tcp_ceiling_bps(session: Session, congestion_control: str) -> float | None:
-    """Goodput of one short connection from a to b beside the tunnel, in bits per second.
+def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:
+    """Goodput of the same connections, for a short while, beside the tunnel: bits per second.
 
-    None where it would tell of the link and not of the nodes: on a link with a rate or another
-    impairment, behind a firewall, and for the baseline, which is its own ceiling.
+    None where it would tell of the link and not of the nodes: see ``bare_link_tells``.
     """
-    clean = session.link.kind == "veth" and session.link.rate_bps is None
-    if session.vpn.outer_flow is None or not clean or session.lab.spec.firewall is not None:
+    if not bare_link_tells(session):
         return None
-    to = str(session.lab.b.underlay.address.ip)
-    sink = session.b.begin(
-        "tcp_sink", bind=to, duration_max_s=SLACK_S, interval_ms=1000, **session.marks
-    )
-    session.a.call(
-        "tcp_source",
-        SLACK_S,
-        connect=to,
-        port=sink.port(),
-        duration_s=TCP_CEILING_S,
-        write_size=WRITE_BYTES,
-        nodelay=False,
-        congestion_control=congestion_control,
-        interval_ms=1000,
-        **session.marks,
-    )
-    sunk = parse(TcpSunk, sink.result(SLACK_S))
-    seconds = ((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9
-    return 8 * sunk.bytes / seconds if seconds > 0 else None
+    short = replace(streams, duration_s=TCP_CEILING_S)
+    a, b = (str(node.underlay.address.ip) for node in (session.lab.a, session.lab.b))
+    loads = [
+        TcpLoad(session, short, upward=upward, to=b if upward else a) for upward in streams.ways
+    ]
+    goodput_bps = sum(load.finish().goodput_bps for load in loads)
+    return goodput_bps or None
+
+
+def bare_link_tells(session: Session) -> bool:
+    """Whether a connection beside the tunnel tells what the nodes can do.
+
+    Not on a link with a rate or another impairment, not behind a firewall or NAT, and not for the
+    baseline, which is its own ceiling.
+    """
+    if session.vpn.outer_flow is None:
+        return False
+    clean = session.link.kind == "veth" and session.link.rate_bps is None
+    return clean and session.lab.spec.firewall is None and not session.lab.spec.nat
 
 
 def tcp_ceiling_metrics(ceiling_bps: float | None) -> list[Metric]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -23,7 +22,7 @@ from culvert.measurements.integrity import intact
 from culvert.measurements.packet import SMALLEST
 from culvert.measurements.rtt_load import Echo, rtt_result
 from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import Loaded, TcpLoad
+from culvert.measurements.tcp_load import Direction, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.traffic_sum import add_traffic, echo_traffic
 from culvert.probe.results import RttResult
 from culvert.proof.check import Check
@@ -35,20 +34,12 @@ LEAD_S = 0.5
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
-class Load(StrEnum):
-    """Which directions TCP fills; up is node a to node b."""
-
-    UP = "up"
-    DOWN = "down"
-    BOTH = "both"
-
-
 class LoadedRttParameters(BaseParameters):
     """``idle`` and ``duration`` are the times of probing without and with load; ``streams`` is the
     number of connections in each loaded direction."""
 
-    load: Load = Load.BOTH
-    streams: Annotated[int, Field(ge=1, le=64)] = 1
+    load: Direction = Direction.BOTH
+    streams: Annotated[int, Field(ge=1, le=128)] = 1
     idle_s: Annotated[DurationS, Field(gt=0)] = Field(2.0, alias="idle")
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
     rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
@@ -88,19 +79,13 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
     def run(self, session: Session, parameters: LoadedRttParameters) -> Outcome:
         """Idle first, then loaded, in one watch."""
         lasting_s = parameters.duration_s + 2 * LEAD_S
+        streams = TcpStreams(
+            lasting_s, parameters.load, parameters.streams, parameters.congestion_control
+        )
         echo = Echo(session, session.inner(session.lab.b), parameters.idle_s + lasting_s + 30)
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             idle = self._probe(echo, parameters, parameters.idle_s)
-            loads = [
-                TcpLoad(
-                    session,
-                    upward=upward,
-                    duration_s=lasting_s,
-                    congestion_control=parameters.congestion_control,
-                )
-                for upward in _directions(parameters.load)
-                for _ in range(parameters.streams)
-            ]
+            loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
             time.sleep(LEAD_S)  # part of the method: slow start is over
             loaded = self._probe(echo, parameters, parameters.duration_s)
             finished = [load.finish() for load in loads]
@@ -139,11 +124,6 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         return rtt_result(task, seconds)
 
 
-def _directions(load: Load) -> list[bool]:
-    """True is up."""
-    return {Load.UP: [True], Load.DOWN: [False], Load.BOTH: [True, False]}[load]
-
-
 def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Metric]:
     found = [
         Metric("probe_loss_idle_ratio", "1", idle.lost / max(idle.sent, 1)),
@@ -157,11 +137,7 @@ def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Me
             found.append(Metric(f"rtt_loaded_{name}_us", "us", under))
         if before is not None and under is not None:
             found.append(Metric(f"rtt_increase_{name}_us", "us", under - before))
-    for upward, direction in ((True, "up"), (False, "down")):
-        chosen = [each for each in loads if each.upward is upward]
-        if chosen:
-            rate = sum(each.goodput_bps for each in chosen)
-            found.append(Metric(f"load_{direction}_bps", "bit/s", rate))
+    found += [Metric(f"load_{each.way}_bps", "bit/s", each.goodput_bps) for each in loads]
     return found
 
 
@@ -174,7 +150,7 @@ def _percentile(result: RttResult, name: str, share: float) -> float | None:
 
 def _series(load: Loaded) -> list[Series]:
     points = load.sunk.intervals
-    direction = {"direction": "up" if load.upward else "down"}
+    direction = {"direction": load.way}
     return [
         Series(
             "received_bytes",
@@ -199,10 +175,10 @@ def _answered(idle: RttResult, loaded: RttResult) -> list[Check]:
 
 
 def _carried(loads: list[Loaded]) -> Check:
-    least = min(each.sunk.bytes for each in loads)
+    carried = [count for each in loads for count in each.by_stream]
     return Check(
         "every connection carried data",
-        least > 0,
-        f"the least of {len(loads)} connections carried {least} bytes",
+        min(carried) > 0,
+        f"the least of {len(carried)} connections carried {min(carried)} bytes",
         "without its load the latency is not that under load: lengthen the measurement",
     )

@@ -1,19 +1,36 @@
-"""Where UDP packets from a to b were lost: socket, queue, tunnel or link.
+"""Where UDP packets from a to b were lost: socket, queue, interface, tunnel or link.
 
 ::
 
-    probe ─ qdisc ─ tunnel device ─ VPN ─ its socket ─ link ─ VPN's socket ─ VPN ─ device ─ socket
-            qdisc   ───────────── tunnel ───────────   link   ───────── tunnel ─────────    socket
+    probe ─ qdisc ─ tunnel device ─ VPN ─ its socket ─ interface ─ link ─ interface ─ VPN's socket ─
+            qdisc   ───────────── tunnel ───────────   interface   link   interface   ── tunnel ────
+
+      VPN ─ tunnel device ─ socket
+      ───── tunnel ──────   socket
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.journal.record import Metric
 from culvert.measurements.session import Session
 from culvert.measurements.watch import Watched
 from culvert.probe.results import Accounted, DeviceUse, UdpSunk
+
+LOSS_METRICS: Mapping[str, str] = dict.fromkeys(
+    (
+        "lost_in_socket",
+        "lost_in_qdisc",
+        "lost_in_interface",
+        "lost_in_tunnel",
+        "lost_on_link",
+        "lost_unattributed",
+    ),
+    "packets",
+)
+"""Names and units of what ``Losses.metrics`` gives."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +39,7 @@ class Losses:
 
     socket: int
     qdisc: int
+    interface: int
     tunnel: int
     link: int
     unattributed: int
@@ -29,13 +47,14 @@ class Losses:
     @property
     def in_path(self) -> int:
         """Lost before the receiver, without what the link itself lost."""
-        return self.qdisc + self.tunnel + self.unattributed
+        return self.qdisc + self.interface + self.tunnel + self.unattributed
 
     def metrics(self) -> list[Metric]:
         """One metric a place."""
         return [
             Metric("lost_in_socket", "packets", self.socket),
             Metric("lost_in_qdisc", "packets", self.qdisc),
+            Metric("lost_in_interface", "packets", self.interface),
             Metric("lost_in_tunnel", "packets", self.tunnel),
             Metric("lost_on_link", "packets", self.link),
             Metric("lost_unattributed", "packets", self.unattributed),
@@ -69,7 +88,8 @@ def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) 
     in_socket = sunk.socket_drops or 0
     take("socket", in_socket)
     take("qdisc", outer_a.qdisc_drops + (inner_a.qdisc_drops if tunnelled else 0))
-    take("link", outer_a.tx_packets - outer_b.rx_packets + outer_b.rx_dropped + outer_a.tx_dropped)
+    take("interface", outer_a.tx_dropped + outer_b.rx_dropped)
+    take("link", outer_a.tx_packets - outer_b.rx_packets)
     own_sockets = b.udp.rcvbuf_errors - in_socket
     take(
         "tunnel",

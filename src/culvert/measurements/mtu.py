@@ -20,7 +20,7 @@ from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.mtu_path import End, Fate, OneWay, largest
 from culvert.measurements.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import TcpLoad
+from culvert.measurements.tcp_load import TcpLoad, TcpStreams
 from culvert.probe.results import TcpInfo
 from culvert.proof.check import Check
 
@@ -102,8 +102,7 @@ class Mtu(Measurement[MtuParameters]):
                 "a_to_b": _direction(session, a, b, parameters.oversize),
                 "b_to_a": _direction(session, b, a, parameters.oversize),
             }
-            load = TcpLoad(session, upward=True, duration_s=TCP_S, congestion_control="cubic")
-            connection = load.finish()
+            connection = TcpLoad(session, TcpStreams(TCP_S), upward=True).finish()
         ends = connection.sent.final_tcp_info, connection.sunk.tcp_info or TcpInfo()
         return Outcome(
             metrics=[

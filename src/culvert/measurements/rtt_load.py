@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import (
-    RECEIVE_BUFFER_BYTES,
-    SLACK_S,
-    UdpTrial,
-)
+from culvert.measurements.udp_trial import SLACK_S, UdpRun, UdpStream, UdpTrial
 from culvert.probe.client import Task
-from culvert.probe.results import EchoResult, RttResult, UdpSource, UdpSunk, parse
+from culvert.probe.results import EchoResult, RttResult, parse
 
 TIMEOUT_MS = 1000
 LEAD_S = 0.1
@@ -74,31 +70,12 @@ def rtt_under_udp(
 ) -> RttUnderUdp:
     """Echo requests at ``probe_pps`` while UDP packets of the same size go a to b."""
     lasting_s = duration_s + 2 * LEAD_S
-    sink = session.b.begin(
-        "udp_sink",
-        bind=to,
-        receive_buffer=RECEIVE_BUFFER_BYTES,
-        interval_ms=1000,
-        duration_max_s=lasting_s + SLACK_S,
-        quiet_ms=quiet_ms,
-        **session.marks,
-    )
-    port = sink.port()
+    stream = UdpStream(to, (size,), lasting_s, rate_pps=load_pps)
+    run = UdpRun(session, stream, quiet_ms)
     echo = Echo(session, to, lasting_s + SLACK_S)
-    source = session.a.begin(
-        "udp_source",
-        to=to,
-        port=port,
-        payload_size=size - UDP_HEADERS,
-        rate_pps=load_pps,
-        duration_s=lasting_s,
-        **session.marks,
-    )
-    source.ready()
+    run.start()
     task = echo.begin_rtt(
         size=size, rate_pps=probe_pps, count=max(round(probe_pps * duration_s), 10)
     )
     rtt = rtt_result(task, duration_s)
-    sent = parse(UdpSource, source.result(lasting_s + SLACK_S))
-    sunk = parse(UdpSunk, sink.stop())
-    return RttUnderUdp(rtt, UdpTrial(size, sent, sunk), echo.close().packets)
+    return RttUnderUdp(rtt, run.finish(), echo.close().packets)

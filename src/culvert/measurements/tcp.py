@@ -1,4 +1,4 @@
-"""``tcp``: goodput of one TCP connection or several, a to b, with what the kernel says of it.
+"""``tcp``: goodput of TCP connections, one way or both at once, and what the kernel says of them.
 
 Goodput is what the receiver's application read (RFC 2647, 3.17), without the warm-up, in which slow
 start has not filled the path. The congestion control is part of the condition: CUBIC unless asked.
@@ -7,50 +7,77 @@ start has not filled the path. The congestion control is part of the condition: 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.integrity import intact
 from culvert.measurements.session import Session
-from culvert.measurements.tcp_flows import inner_traffic
-from culvert.probe.results import TcpSource, TcpSunk, parse
+from culvert.measurements.tcp_load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.traffic_sum import add_traffic
+from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.check import Check
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.units import DurationS
 
-INTERVAL_MS = 100
 SAMPLE_ONE_IN = 64
+
+WriteSize = Annotated[
+    int,
+    Field(ge=1, le=1 << 20),
+    BeforeValidator(
+        lambda asked: WRITE_BYTES if asked == "max" else asked, json_schema_input_type=int | str
+    ),
+]
+"""Bytes; "max" is what fills a connection with the fewest calls."""
 
 
 class TcpParameters(BaseParameters):
-    """``duration`` counts after ``warmup``; ``write_size`` is bytes per write."""
+    """``duration`` counts after ``warmup``; ``write_size`` is bytes per write; ``streams`` are
+    connections in each direction; ``nodelay`` switches Nagle's algorithm off."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
     warmup_s: DurationS = Field(0.5, alias="warmup")
+    direction: Direction = Direction.UP
+    streams: Annotated[int, Field(ge=1, le=128)] = 1
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
-    write_size: Annotated[int, Field(ge=1, le=1 << 20)] = 131072
+    write_size: WriteSize = WRITE_BYTES
     nodelay: bool = False
+
+    @property
+    def tcp_streams(self) -> TcpStreams:
+        """The connections, warm-up included."""
+        return TcpStreams(
+            duration_s=self.warmup_s + self.duration_s,
+            direction=self.direction,
+            streams=self.streams,
+            congestion_control=self.congestion_control,
+            write_size=self.write_size,
+            nodelay=self.nodelay,
+        )
 
 
 class Tcp(Measurement[TcpParameters]):
-    """One TCP connection from node a to node b."""
+    """TCP connections between node a and node b."""
 
     kind: ClassVar[str] = "tcp"
     summary: ClassVar[str] = "TCP goodput, retransmissions, congestion window and round trip"
     headline: ClassVar[str] = "goodput_bps"
     metrics: ClassVar[Mapping[str, str]] = {
         "goodput_bps": "bit/s",
+        "goodput_up_bps": "bit/s",
+        "goodput_down_bps": "bit/s",
         "ceiling_goodput_bps": "bit/s",
         "retransmitted_segments": "segments",
-        "cwnd_p50_segments": "segments",
         "retransmit_ratio": "1",
         "mss_bytes": "bytes",
         "tcp_rtt_p50_us": "us",
+        "cwnd_p50_segments": "segments",
+        "stream_fairness": "1",
     }
     Parameters = TcpParameters
 
@@ -61,55 +88,27 @@ class Tcp(Measurement[TcpParameters]):
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
         """Fill the tunnel for the time asked."""
-        seconds = parameters.warmup_s + parameters.duration_s
-        ceiling_bps = tcp_ceiling_bps(session, parameters.congestion_control)
-        sink = session.b.begin(
-            "tcp_sink",
-            bind=session.inner(session.lab.b),
-            duration_max_s=seconds + 10,
-            interval_ms=INTERVAL_MS,
-            **session.marks,
-        )
-        port = sink.port()
+        streams = parameters.tcp_streams
+        ceiling_bps = tcp_ceiling_bps(session, streams)
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
-            source = session.a.begin(
-                "tcp_source",
-                connect=session.inner(session.lab.b),
-                port=port,
-                duration_s=seconds,
-                congestion_control=parameters.congestion_control,
-                write_size=parameters.write_size,
-                nodelay=parameters.nodelay,
-                interval_ms=INTERVAL_MS,
-                **session.marks,
-            )
-            sent = parse(TcpSource, source.result(seconds + 15))
-            sunk = parse(TcpSunk, sink.result(15))
-        series = _series(sent, sunk)
+            loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
+            loaded = [load.finish() for load in loads]
+        total_bps = sum(goodput_bps(way.sunk, parameters.warmup_s) for way in loaded)
         return Outcome(
             metrics=[
-                *_metrics(sent, sunk, parameters.warmup_s),
+                Metric("goodput_bps", "bit/s", total_bps),
+                *_metrics(loaded, parameters.warmup_s),
                 *tcp_ceiling_metrics(ceiling_bps),
             ],
             watched=[watched],
-            traffic=inner_traffic(sent, sunk),
-            goodput_bytes=sunk.bytes,
-            series=series,
+            traffic=add_traffic(*[way.traffic for way in loaded]),
+            goodput_bytes=sum(way.sunk.bytes for way in loaded),
+            series=[series for way in loaded for series in _series(way)],
             doubts=[
-                intact(sunk.corrupt_samples),
-                Check(
-                    "data arrived",
-                    sunk.bytes > 0,
-                    f"{sunk.bytes} bytes arrived",
-                    "the connection was made but nothing came through it: try 'culvert up'",
-                ),
-                Check(
-                    "congestion control",
-                    sent.congestion_control == parameters.congestion_control,
-                    f"the kernel used {sent.congestion_control}",
-                    "load the module of the congestion control that the study asks for",
-                ),
-                *connection_is_not_the_limit(goodput_bps(sunk, parameters.warmup_s), ceiling_bps),
+                intact(sum(way.sunk.corrupt_samples for way in loaded)),
+                _arrived(loaded),
+                _controlled(loaded, parameters.congestion_control),
+                *connection_is_not_the_limit(total_bps, ceiling_bps),
             ],
         )
 
@@ -129,35 +128,90 @@ def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
     return 8e9 * counted / max(late[-1].t_ns - late[0].t_ns, 1)
 
 
-def _metrics(sent: TcpSource, sunk: TcpSunk, warmup_s: float) -> list[Metric]:
-    begin_ns = (sent.intervals[0].t_ns if sent.intervals else 0) + round(warmup_s * 1e9)
-    late = [interval for interval in sent.intervals if interval.t_ns >= begin_ns] or sent.intervals
+def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:
+    """Of all connections; times and windows are medians over connections and intervals."""
+    retransmitted = sum(way.sent.retransmits for way in loaded)
+    segments = sum(way.sent.data_segs_out for way in loaded)
     found: list[Metric] = [
-        Metric("goodput_bps", "bit/s", goodput_bps(sunk, warmup_s)),
-        Metric("retransmitted_segments", "segments", sent.retransmits),
-        Metric("retransmit_ratio", "1", sent.retransmits / max(sent.data_segs_out, 1)),
-        Metric("mss_bytes", "bytes", sent.mss),
+        Metric("retransmitted_segments", "segments", retransmitted),
+        Metric("retransmit_ratio", "1", retransmitted / max(segments, 1)),
+        Metric("mss_bytes", "bytes", min(way.sent.mss for way in loaded)),
+    ]
+    late = [
+        interval
+        for way in loaded
+        for intervals in way.sent.by_stream
+        for interval in _after(intervals, warmup_s)
     ]
     if late:
         found += [
             Metric("tcp_rtt_p50_us", "us", statistics.median(i.rtt_us for i in late)),
             Metric("cwnd_p50_segments", "segments", statistics.median(i.cwnd for i in late)),
         ]
+    if len(loaded) > 1:
+        found += [
+            Metric(f"goodput_{way.way}_bps", "bit/s", goodput_bps(way.sunk, warmup_s))
+            for way in loaded
+        ]
+    carried = [count for way in loaded for count in way.by_stream]
+    if len(loaded[0].by_stream) > 1:
+        found.append(Metric("stream_fairness", "1", fairness(carried)))
     return found
 
 
-def _series(sent: TcpSource, sunk: TcpSunk) -> list[Series]:
-    def of(name: str, unit: str, points: list[Any], value: str) -> Series:
+def fairness(shares: Sequence[float]) -> float:
+    """Jain's index (RFC 5166, 2.3): 1 where all got the same, 1/n where one got it all."""
+    squares = sum(share**2 for share in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+
+
+def _after(intervals: Sequence[TcpSourceInterval], warmup_s: float) -> Sequence[TcpSourceInterval]:
+    """Those behind the warm-up; all of them if there are none."""
+    begin_ns = (intervals[0].t_ns if intervals else 0) + round(warmup_s * 1e9)
+    return [interval for interval in intervals if interval.t_ns >= begin_ns] or intervals
+
+
+def _series(way: Loaded) -> list[Series]:
+    """What came in all, and the kernel's words about each connection."""
+
+    def of(name: str, unit: str, points: Sequence[Any], value: str, **labels: str) -> Series:
         return Series(
             name,
             unit,
             [point.t_ns for point in points],
             [getattr(point, value) for point in points],
+            {"direction": way.way, **labels},
         )
 
-    return [
-        of("received_bytes", "bytes", sunk.intervals, "bytes"),
-        of("cwnd_segments", "segments", sent.intervals, "cwnd"),
-        of("tcp_rtt_us", "us", sent.intervals, "rtt_us"),
-        of("retransmits", "segments", sent.intervals, "retransmits"),
-    ]
+    told = [of("received_bytes", "bytes", way.sunk.intervals, "bytes")]
+    for number, intervals in enumerate(way.sent.by_stream):
+        stream = str(number)
+        told += [
+            of("cwnd_segments", "segments", intervals, "cwnd", stream=stream),
+            of("tcp_rtt_us", "us", intervals, "rtt_us", stream=stream),
+            of("tcp_rttvar_us", "us", intervals, "rttvar_us", stream=stream),
+            of("acknowledged_bytes", "bytes", intervals, "bytes_acked", stream=stream),
+            of("retransmits", "segments", intervals, "retransmits", stream=stream),
+            of("path_mtu_bytes", "bytes", intervals, "pmtu", stream=stream),
+        ]
+    return told
+
+
+def _arrived(loaded: Sequence[Loaded]) -> Check:
+    least = min(count for way in loaded for count in way.by_stream)
+    return Check(
+        "data arrived",
+        least > 0,
+        f"{least} bytes arrived of the connection with the fewest",
+        "the connection was made but nothing came through it: try 'culvert up'",
+    )
+
+
+def _controlled(loaded: Sequence[Loaded], asked: str) -> Check:
+    used = sorted({way.sent.congestion_control for way in loaded})
+    return Check(
+        "congestion control",
+        used == [asked],
+        f"the kernel used {', '.join(used)}",
+        "load the module of the congestion control that the study asks for",
+    )

@@ -12,7 +12,8 @@ Throughput in the sense of RFC 2544, 26.1, and RFC 9004, with MLRsearch as the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -33,10 +34,11 @@ from culvert.measurements.throughput_search import (
     limit,
     search,
 )
-from culvert.measurements.udp_trial import UdpTrial, quiet_ms, udp_trial
+from culvert.measurements.traffic_sum import add_traffic, echo_traffic
+from culvert.measurements.udp_trial import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.proof.check import Check
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.proof.traffic import InnerTraffic
 from culvert.units import DurationS, Fraction, PerSecond
 
 SAMPLE_ONE_IN = 64
@@ -73,6 +75,35 @@ class Throughput(Measurement[ThroughputParameters]):
     kind: ClassVar[str] = "throughput"
     summary: ClassVar[str] = "the highest rate with no loss (NDR) and with little (PDR), latency"
     headline: ClassVar[str] = "pdr_pps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "ndr_pps": "packets/s",
+        "ndr_forwarded_pps": "packets/s",
+        "ndr_upper_pps": "packets/s",
+        "pdr_pps": "packets/s",
+        "pdr_forwarded_pps": "packets/s",
+        "pdr_upper_pps": "packets/s",
+        "ceiling_sent_pps": "packets/s",
+        "ceiling_received_pps": "packets/s",
+        "ndr_bps": "bit/s",
+        "pdr_bps": "bit/s",
+        "ndr_width_ratio": "1",
+        "pdr_width_ratio": "1",
+        "probe_loss_at_pdr_10_ratio": "1",
+        "probe_loss_at_pdr_50_ratio": "1",
+        "probe_loss_at_pdr_90_ratio": "1",
+        "rtt_p50_at_pdr_10_us": "us",
+        "rtt_p90_at_pdr_10_us": "us",
+        "rtt_p99_at_pdr_10_us": "us",
+        "rtt_p50_at_pdr_50_us": "us",
+        "rtt_p90_at_pdr_50_us": "us",
+        "rtt_p99_at_pdr_50_us": "us",
+        "rtt_p50_at_pdr_90_us": "us",
+        "rtt_p90_at_pdr_90_us": "us",
+        "rtt_p99_at_pdr_90_us": "us",
+        "search_trials": "trials",
+        "search_s": "s",
+        "packet_size_bytes": "bytes",
+    }
     Parameters = ThroughputParameters
 
     @classmethod
@@ -85,7 +116,7 @@ class Throughput(Measurement[ThroughputParameters]):
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             streams = _Streams(session, size)
-            unpaced = streams.send(None, UNPACED_S)
+            unpaced = streams.send(streams.unpaced)
             plan = SearchPlan(
                 loss_ratios=(0.0, parameters.pdr_loss),
                 max_pps=min(unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9), MOST),
@@ -96,7 +127,7 @@ class Throughput(Measurement[ThroughputParameters]):
             )
             (ndr, pdr), trials = search(streams.measure, plan)
             latencies = streams.latencies(pdr, parameters)
-        ceiling = udp_ceiling(session, size, unpaced.sent.segmentation)
+        ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
         return Outcome(
             metrics=[
                 Metric("packet_size_bytes", "bytes", size),
@@ -109,7 +140,7 @@ class Throughput(Measurement[ThroughputParameters]):
             ],
             watched=[watched],
             traffic=streams.traffic(),
-            goodput_bytes=sum(trial.sunk.bytes for trial in streams.all_trials),
+            goodput_bytes=sum(trial.sunk.unique_bytes for trial in streams.all_trials),
             series=_series(trials),
             histograms=[
                 Histogram(f"rtt_at_pdr_{load}_ns", "ns", under.rtt.histogram)
@@ -128,25 +159,19 @@ class _Streams:
         self._size = size
         self._to = session.inner(session.lab.b)
         self._quiet_ms = quiet_ms(session, self._to)
+        self.unpaced = UdpStream(self._to, (size,), UNPACED_S)
         self.all_trials: list[UdpTrial] = []
         self.latency: list[RttUnderUdp] = []
 
-    def send(self, rate_pps: float | None, duration_s: float) -> UdpTrial:
+    def send(self, stream: UdpStream) -> UdpTrial:
         """One stream."""
-        trial = udp_trial(
-            self._session,
-            to=self._to,
-            size=self._size,
-            rate_pps=rate_pps,
-            duration_s=duration_s,
-            quiet_ms=self._quiet_ms,
-        )
+        trial = udp_trial(self._session, stream, self._quiet_ms)
         self.all_trials.append(trial)
         return trial
 
     def measure(self, rate_pps: float, duration_s: float) -> SearchTrial:
         """One trial of the search."""
-        trial = self.send(rate_pps, duration_s)
+        trial = self.send(replace(self.unpaced, rate_pps=rate_pps, duration_s=duration_s))
         return SearchTrial(
             rate_pps=rate_pps,
             duration_s=duration_s,
@@ -180,20 +205,13 @@ class _Streams:
 
     def traffic(self) -> InnerTraffic:
         """Sums over everything."""
-        requests = sum(under.rtt.sent for under in self.latency)
-        answered = sum(under.rtt.received for under in self.latency)
-        reflected = sum(under.reflected for under in self.latency)
-        sent = requests + sum(trial.sent.packets for trial in self.all_trials)
-        received = reflected + sum(trial.sunk.packets for trial in self.all_trials)
-        return InnerTraffic(
-            a_to_b_sent=self._flow(sent),
-            a_to_b_received=self._flow(received),
-            b_to_a_sent=self._flow(reflected),
-            b_to_a_received=self._flow(answered),
+        return add_traffic(
+            *[trial.traffic for trial in self.all_trials],
+            *[
+                echo_traffic(under.rtt.sent, under.reflected, under.rtt.received, self._size)
+                for under in self.latency
+            ],
         )
-
-    def _flow(self, packets: int) -> Flow:
-        return Flow(packets, packets * self._size, self._size)
 
 
 def _rates(name: str, bounds: Bounds, size: int) -> list[Metric]:

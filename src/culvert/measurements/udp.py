@@ -1,115 +1,104 @@
-"""``udp``: what arrives of UDP packets of one size, and where the others were lost.
+"""``udp``: what arrives of UDP packets, and where the others were lost.
 
 Loss under a flood is not loss of the network: goodput is what arrived, and beside it stands how
-many packets were lost in the receiver's socket, a queue, the tunnel or the link.
+many packets were lost in the receiver's socket, a queue, an interface, the tunnel or the link.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from culvert.journal.record import Metric, Series
-from culvert.measurements.arrivals import arrival_metrics
+from culvert.journal.record import Metric
+from culvert.measurements.arrivals import (
+    ARRIVAL_METRICS,
+    arrival_histograms,
+    arrival_metrics,
+    arrival_series,
+)
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
-from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
+from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.integrity import intact
-from culvert.measurements.losses import locate_losses
+from culvert.measurements.losses import LOSS_METRICS, locate_losses
 from culvert.measurements.max_size import find_max_size
-from culvert.measurements.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.packet import UDP_HEADERS
+from culvert.measurements.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import RECEIVE_BUFFER_BYTES, quiet_ms
-from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.measurements.udp_trial import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.proof.check import Check
 from culvert.proof.limits import (
     Offered,
     generator_is_not_the_limit,
     receiver_is_not_the_limit,
 )
-from culvert.proof.traffic import Flow, InnerTraffic
 from culvert.units import DurationS, PerSecond
 
-INTERVAL_MS = 100
 SAMPLE_ONE_IN = 64
-NOTHING = Flow(0, 0)
-
-
-class Arrivals(StrEnum):
-    """How paced packets are spread: evenly, at random, or several at once."""
-
-    CONSTANT = "constant"
-    POISSON = "poisson"
-    BURST = "burst"
+Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class UdpParameters(BaseParameters):
-    """``packet_size`` is the inner IP packet in bytes, ``max`` the largest that is not fragmented.
+    """``packet_size`` is the inner IP packet in bytes, or a pattern of sizes; see packet_sizes.py.
 
     ``rate`` is packets per second of all flows; without it as many as the sender's sockets take.
-    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own.
+    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own, the
+    first ``source_port`` and the others those behind it; 0 is any free one, also for ``port``,
+    that of the receiver. Flows are dealt to ``threads``. Series have a point each ``interval``.
     """
 
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    packet_size: Sizes = MAX
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
     rate_pps: Annotated[PerSecond, Field(gt=0)] | None = Field(None, alias="rate")
     arrivals: Arrivals = Arrivals.CONSTANT
     burst: Annotated[int, Field(ge=1, le=10_000)] = 1
     flows: Annotated[int, Field(ge=1, le=256)] = 1
+    threads: Annotated[int, Field(ge=1, le=64)] = 1
+    port: Port = 0
+    source_port: Port = 0
+    interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
 
     @model_validator(mode="after")
-    def _spread_needs_a_rate(self) -> Self:
+    def _fits_together(self) -> Self:
         if self.arrivals is not Arrivals.CONSTANT and self.rate_pps is None:
-            raise PydanticCustomError(
-                "arrivals",
-                "{why}",
-                {"why": f"{self.arrivals} arrivals have no rate", "remedy": "add a rate"},
-            )
+            raise _refused(f"{self.arrivals} arrivals have no rate", "add a rate")
         if self.arrivals is not Arrivals.BURST and self.burst != 1:
-            raise PydanticCustomError(
-                "arrivals",
-                "{why}",
-                {"why": f"arrivals are {self.arrivals}", "remedy": 'write arrivals = "burst"'},
-            )
+            raise _refused(f"arrivals are {self.arrivals}", 'write arrivals = "burst"')
+        if self.threads > self.flows:
+            why = f"{self.threads} threads cannot share {self.flows} flows"
+            raise _refused(why, "ask for at least as many flows")
+        if self.source_port + self.flows > 1 << 16:
+            why = f"there are not {self.flows} ports from {self.source_port} on"
+            raise _refused(why, "ask for a lower source_port")
         return self
 
 
+def _refused(why: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("udp", "{why}", {"why": why, "remedy": remedy})
+
+
 class Udp(Measurement[UdpParameters]):
-    """UDP packets of one size from node a to node b."""
+    """UDP packets from node a to node b."""
 
     kind: ClassVar[str] = "udp"
     summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
     headline: ClassVar[str] = "goodput_bps"
     metrics: ClassVar[Mapping[str, str]] = {
-        "goodput_bps": "bit/s",
+        "packet_size_bytes": "bytes",
         "offered_bps": "bit/s",
+        "goodput_bps": "bit/s",
         "offered_pps": "packets/s",
         "received_pps": "packets/s",
-        "ceiling_sent_pps": "packets/s",
-        "ceiling_received_pps": "packets/s",
-        "sent_packets": "packets",
         "offered_packets": "packets",
         "received_packets": "packets",
-        "duplicate_packets": "packets",
-        "reordered_packets": "packets",
-        "send_errors": "packets",
-        "lost_in_socket": "packets",
-        "lost_in_qdisc": "packets",
-        "lost_in_tunnel": "packets",
-        "lost_on_link": "packets",
-        "lost_unattributed": "packets",
-        "longest_loss_run": "packets",
         "loss_ratio": "1",
-        "loss_runs": "runs",
-        "jitter_us": "us",
-        "one_way_p50_us": "us",
-        "one_way_p99_us": "us",
-        "delay_variation_p50_us": "us",
-        "delay_variation_p99_us": "us",
-        "packet_size_bytes": "bytes",
+        "kernel_segmentation": "1",
+        "schedule_error_p99_us": "us",
+        **ARRIVAL_METRICS,
+        **LOSS_METRICS,
+        **CEILING_METRICS,
     }
     Parameters = UdpParameters
 
@@ -120,57 +109,27 @@ class Udp(Measurement[UdpParameters]):
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         """Send for the time asked."""
-        size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
-        sink = session.b.begin(
-            "udp_sink",
-            bind=session.inner(session.lab.b),
-            receive_buffer=RECEIVE_BUFFER_BYTES,
-            interval_ms=INTERVAL_MS,
-            duration_max_s=parameters.duration_s + 15,
-            flows=parameters.flows,
-            quiet_ms=quiet_ms(session, session.inner(session.lab.b)),
-            **session.marks,
-        )
-        port = sink.port()
+        stream = _stream(session, parameters)
+        run = UdpRun(session, stream, quiet_ms(session, stream.to))
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
-            sent = parse(
-                UdpSource,
-                session.a.call(
-                    "udp_source",
-                    parameters.duration_s + 15,
-                    to=session.inner(session.lab.b),
-                    port=port,
-                    payload_size=size - UDP_HEADERS,
-                    rate_pps=parameters.rate_pps,
-                    duration_s=parameters.duration_s,
-                    arrivals=parameters.arrivals,
-                    burst=parameters.burst,
-                    flows=parameters.flows,
-                    **session.marks,
-                ),
-            )
-            sunk = parse(UdpSunk, sink.stop())  # waits until the last packets have come
-        ceiling = udp_ceiling(session, size, sent.segmentation)
+            trial = run.start().finish()
+        sent, sunk = trial.sent, trial.sunk
+        ceiling = udp_ceiling(session, stream, sent.segmentation)
         losses = locate_losses(session, watched, sent.offered, sunk)
         return Outcome(
             metrics=[
-                *_metrics(size, sent, sunk),
+                *_metrics(trial),
                 *arrival_metrics(sunk),
                 *losses.metrics(),
                 *ceiling_metrics(ceiling),
             ],
             watched=[watched],
-            traffic=InnerTraffic(
-                a_to_b_sent=Flow(sent.packets, sent.packets * size, size),
-                # Duplicates, made on the way, cost the sender nothing.
-                a_to_b_received=Flow(sunk.unique, sunk.unique * size, size),
-                b_to_a_sent=NOTHING,
-                b_to_a_received=NOTHING,
-            ),
-            goodput_bytes=sunk.unique * (size - UDP_HEADERS),
-            series=[_series(sunk)],
+            traffic=trial.traffic,
+            goodput_bytes=sunk.unique_bytes,
+            series=arrival_series(sunk),
+            histograms=arrival_histograms(sunk),
             doubts=[
-                _conserved(sent, sunk),
+                _conserved(trial),
                 intact(sunk.corrupt),
                 generator_is_not_the_limit(
                     session.vpn,
@@ -178,44 +137,67 @@ class Udp(Measurement[UdpParameters]):
                     ceiling,
                 ),
                 receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
+                _told_who_cuts(trial),
             ],
         )
 
 
-def _metrics(size: int, sent: UdpSource, sunk: UdpSunk) -> list[Metric]:
+def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
+    sizes = parse_sizes(parameters.packet_size)
+    return UdpStream(
+        to=session.inner(session.lab.b),
+        sizes=sizes.resolved(find_max_size(session) if sizes.asks_max else None),
+        duration_s=parameters.duration_s,
+        rate_pps=parameters.rate_pps,
+        arrivals=parameters.arrivals,
+        burst=parameters.burst,
+        flows=parameters.flows,
+        threads=parameters.threads,
+        port=parameters.port,
+        source_port=parameters.source_port,
+        interval_ms=round(parameters.interval_s * 1000),
+    )
+
+
+def _metrics(trial: UdpTrial) -> list[Metric]:
+    sent, sunk = trial.sent, trial.sunk
     sending_s = max(sent.seconds, 1e-9)
     # Not less than the sending took: a few packets at its begin, or one, would flatter.
     arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
     lost = sent.offered - sunk.unique
-    payload_bits = 8 * (size - UDP_HEADERS)
-    return [
+    mean_payload = sent.bytes / max(sent.packets, 1)
+    size = trial.length or mean_payload + UDP_HEADERS
+    found = [
         Metric("packet_size_bytes", "bytes", size),
-        Metric("offered_bps", "bit/s", payload_bits * sent.offered / sending_s),
-        Metric("goodput_bps", "bit/s", payload_bits * sunk.unique / arriving_s),
+        Metric("offered_bps", "bit/s", 8 * mean_payload * sent.offered / sending_s),
+        Metric("goodput_bps", "bit/s", 8 * sunk.unique_bytes / arriving_s),
         Metric("offered_pps", "packets/s", sent.offered / sending_s),
         Metric("received_pps", "packets/s", sunk.unique / arriving_s),
         Metric("offered_packets", "packets", sent.offered),
         Metric("received_packets", "packets", sunk.unique),
         Metric("loss_ratio", "1", lost / max(sent.offered, 1)),
-        Metric("duplicate_packets", "packets", sunk.duplicates),
-        Metric("reordered_packets", "packets", sunk.reordered),
+        Metric("kernel_segmentation", "1", sent.segmentation == "kernel"),
     ]
+    if sent.late_p99_ns is not None:
+        found.append(Metric("schedule_error_p99_us", "us", sent.late_p99_ns / 1e3))
+    return found
 
 
-def _series(sunk: UdpSunk) -> Series:
-    return Series(
-        "received_bytes",
-        "bytes",
-        [interval.t_ns for interval in sunk.intervals],
-        [interval.bytes for interval in sunk.intervals],
+def _conserved(trial: UdpTrial) -> Check:
+    unique, sent = trial.unique, trial.sent.packets
+    return Check(
+        "packets are conserved",
+        0 < unique <= sent,
+        f"{unique} packets arrived of {sent} sent",
+        "none arrived, or more than were sent: the tunnel or the probe is broken",
     )
 
 
-def _conserved(sent: UdpSource, sunk: UdpSunk) -> Check:
-    unique = sunk.unique
+def _told_who_cuts(trial: UdpTrial) -> Check:
+    """Never fails: it keeps in the evidence who made the packets, and why."""
+    who = "the kernel" if trial.sent.segmentation == "kernel" else "the generator"
     return Check(
-        "packets are conserved",
-        0 < unique <= sent.packets,
-        f"{unique} packets arrived of {sent.packets} sent",
-        "none arrived, or more than were sent: the tunnel or the probe is broken",
+        "who makes the packets is known",
+        passed=True,
+        detail=f"{who} made each packet: {trial.sent.segmentation_why or 'not told'}",
     )

@@ -99,7 +99,7 @@ def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -
             GENERATOR,
             share < NEAR_CONNECTION,
             f"{goodput_bps / 1e6:,.0f} Mbit/s, {100 * share:.0f} % of the "
-            f"{ceiling_bps / 1e6:,.0f} that one connection reaches on the bare link",
+            f"{ceiling_bps / 1e6:,.0f} that as many connections reach on the bare link",
             "faster than the nodes' own TCP: it is not the tunnel that was measured",
             {"goodput_bps": goodput_bps, "ceiling_bps": ceiling_bps},
         )

@@ -24,8 +24,25 @@ from culvert.probe.results.capture import (
     TwoWay,
 )
 from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, RttResult
-from culvert.probe.results.tcp import BytesInterval, TcpInfo, TcpSource, TcpSourceInterval, TcpSunk
-from culvert.probe.results.udp import DelayVariation, LossRuns, OneWayDelay, UdpSource, UdpSunk
+from culvert.probe.results.tcp import (
+    BytesInterval,
+    TcpInfo,
+    TcpSource,
+    TcpSourceInterval,
+    TcpStreamSent,
+    TcpStreamSunk,
+    TcpSunk,
+)
+from culvert.probe.results.udp import (
+    DelayVariation,
+    InterPacketVariation,
+    LossRuns,
+    OneWayDelay,
+    Reordering,
+    UdpInterval,
+    UdpSource,
+    UdpSunk,
+)
 
 __all__ = [
     "Accounted",
@@ -38,6 +55,7 @@ __all__ = [
     "EchoOnce",
     "EchoResult",
     "FirstAnswer",
+    "InterPacketVariation",
     "KernelThreadUse",
     "LossRuns",
     "OneWayDelay",
@@ -47,14 +65,18 @@ __all__ = [
     "QueueUse",
     "Randomness",
     "RecordedPacket",
+    "Reordering",
     "Result",
     "RttResult",
     "TcpInfo",
     "TcpSource",
     "TcpSourceInterval",
+    "TcpStreamSent",
+    "TcpStreamSunk",
     "TcpSunk",
     "ThreadUse",
     "TwoWay",
+    "UdpInterval",
     "UdpSource",
     "UdpSunk",
     "UdpUse",

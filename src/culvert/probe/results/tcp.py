@@ -29,7 +29,16 @@ class TcpSourceInterval(Result):
     bytes_acked: int
     retransmits: int
     cwnd: int
+    """Segments."""
     rtt_us: int
+    rttvar_us: int = 0
+    pmtu: int = 0
+
+
+class TcpStreamSent(Result):
+    """What the kernel said of one of several connections."""
+
+    intervals: list[TcpSourceInterval] = []
 
 
 class TcpSource(Result):
@@ -42,8 +51,15 @@ class TcpSource(Result):
     retransmits: int
     data_segs_out: int
     intervals: list[TcpSourceInterval] = []
+    """Of all connections together: windows are sums."""
     final_tcp_info: TcpInfo
     """After all that was written had been acknowledged, or could not be."""
+    streams: list[TcpStreamSent] = []
+
+    @property
+    def by_stream(self) -> list[list[TcpSourceInterval]]:
+        """The intervals of each connection."""
+        return [stream.intervals for stream in self.streams] or [self.intervals]
 
 
 class BytesInterval(Result):
@@ -51,7 +67,12 @@ class BytesInterval(Result):
 
     t_ns: int
     bytes: int
-    packets: int = 0
+
+
+class TcpStreamSunk(Result):
+    """What arrived of one of several connections."""
+
+    bytes: int
 
 
 class TcpSunk(Result):
@@ -63,3 +84,4 @@ class TcpSunk(Result):
     corrupt_samples: int = 0
     intervals: list[BytesInterval] = []
     tcp_info: TcpInfo | None = None
+    streams: list[TcpStreamSunk] = []

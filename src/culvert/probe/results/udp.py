@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from culvert.probe.results.base import Result
-from culvert.probe.results.tcp import BytesInterval
 
 
 class UdpSource(Result):
@@ -20,6 +19,9 @@ class UdpSource(Result):
     """Packets that the kernel did not take, by the name of its error."""
     segmentation: Literal["none", "kernel"] = "none"
     """Who made the packets: the source, or the kernel out of larger messages (UDP_SEGMENT)."""
+    segmentation_why: str = ""
+    late_p99_ns: int | None = None
+    """Of a paced stream: how late packets were sent."""
 
     @property
     def offered(self) -> int:
@@ -34,6 +36,7 @@ class OneWayDelay(Result):
     p50_ns: int
     p99_ns: int
     max_ns: int
+    histogram: str | None = None
 
 
 class LossRuns(Result):
@@ -41,13 +44,49 @@ class LossRuns(Result):
 
     runs: int = 0
     longest: int = 0
+    mean: float | None = None
+
+
+class Reordering(Result):
+    """How far packets were reordered, in packets (RFC 4737, 4.2.1)."""
+
+    extent_mean: float | None = None
+    extent_max: int | None = None
 
 
 class DelayVariation(Result):
-    """Delay above the least one (RFC 5481, PDV)."""
+    """Delay above the least one (RFC 5481, 4.2: PDV)."""
 
     p50_ns: int
     p99_ns: int
+    p99_9_ns: int
+    max_ns: int
+
+
+class InterPacketVariation(Result):
+    """Size of the difference to the packet sent before (RFC 5481, 4.1: IPDV)."""
+
+    p50_abs_ns: int
+    p99_abs_ns: int
+    max_abs_ns: int
+
+
+class UdpInterval(Result):
+    """What arrived in the interval ending at ``t_ns``.
+
+    ``lost`` is negative when late packets fill earlier holes.
+    """
+
+    t_ns: int
+    bytes: int
+    packets: int = 0
+    lost: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+    socket_drops: int | None = None
+    jitter_ns: float | None = None
+    transit_mean_ns: float | None = None
+    transit_max_ns: int | None = None
 
 
 class UdpSunk(Result):
@@ -58,6 +97,7 @@ class UdpSunk(Result):
     first_ns: int | None = None
     last_ns: int | None = None
     duplicates: int = 0
+    duplicate_bytes: int = 0
     reordered: int = 0
     corrupt: int = 0
     strangers: int = 0
@@ -67,10 +107,17 @@ class UdpSunk(Result):
     pdv: DelayVariation | None = None
     jitter_ns: float | None = None
     """RFC 3550, as after the last packet."""
+    ipdv: InterPacketVariation | None = None
     loss_runs: LossRuns = LossRuns()
-    intervals: list[BytesInterval] = []
+    reordering: Reordering = Reordering()
+    intervals: list[UdpInterval] = []
 
     @property
     def unique(self) -> int:
         """Packets that arrived, duplicates counted once."""
         return self.packets - self.duplicates
+
+    @property
+    def unique_bytes(self) -> int:
+        """Their payload."""
+        return self.bytes - self.duplicate_bytes

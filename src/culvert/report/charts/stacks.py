@@ -20,6 +20,7 @@ LOSS_NAMES = {
     RECEIVED: "received",
     "lost_in_socket": "receiver's socket",
     "lost_in_qdisc": "queue (qdisc)",
+    "lost_in_interface": "interface",
     "lost_in_tunnel": "tunnel",
     "lost_on_link": "link",
     "lost_unattributed": "not attributed",

@@ -1,0 +1,64 @@
+"""Sizes of a study: what they stand for, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from culvert.measurements.packet_sizes import LARGEST, LONGEST, PacketSizes, Sizes, parse_sizes
+
+SIZES: TypeAdapter[int | str] = TypeAdapter(Sizes)
+MTU = 1420
+
+
+@pytest.mark.parametrize(
+    ("asked", "sizes"),
+    [
+        (64, [64]),
+        ("64", [64]),
+        ("max", [MTU]),
+        ("64,512,max", [64, 512, MTU]),
+        ("7:4:1 of 64,570,1518", [64] * 7 + [570] * 4 + [1518]),
+        ("imix", [64] * 7 + [570] * 4 + [MTU]),
+        ("2a1g", [64, 64, 1518]),
+        ("aaz", [64, 64, MTU]),
+        ("64..300 step 100", [64, 164, 264]),
+        ("512,512", [512]),
+    ],
+)
+def test_what_a_size_stands_for(asked: int | str, sizes: list[int]) -> None:
+    found = parse_sizes(asked)
+    assert list(found.resolved(MTU)) == sizes
+    assert found.asks_max == (MTU in sizes)
+    assert SIZES.validate_python(asked) == asked
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(63, LARGEST + 1, -64, "", "huge", "64,", "64,63", "7:4 of 64,570,1518", "0:1 of 64,65"),
+        *("x:1 of 64,65", "1:1 of 64,big", f"{LONGEST}:1 of 64,65", "9" * 30 + "a", "7", "7a4"),
+        *("100..64 step 1", "64..100 step 0", "64..max step 1", "k", "64..65535 step 1", "\u0662"),
+    ],
+)
+def test_what_is_no_size_is_refused_with_a_remedy(wrong: int | str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        SIZES.validate_python(wrong)
+    assert "remedy" in refused.value.errors()[0]["ctx"]
+
+
+@given(st.integers() | st.text() | st.from_regex(r"[0-9:,.a-zof ]{0,20}", fullmatch=True))
+def test_any_text_is_read_or_refused(text: int | str) -> None:
+    try:
+        found = parse_sizes(text)
+    except ValueError:
+        return
+    assert 0 < len(found.pattern) <= LONGEST
+    assert all(64 <= size <= LARGEST for size in found.resolved(MTU))
+
+
+def test_the_largest_is_asked_for_only_where_it_is_used() -> None:
+    assert not PacketSizes((64,)).asks_max
+    assert PacketSizes((64, "max")).resolved(1500) == (64, 1500)
