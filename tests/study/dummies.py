@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,24 +44,28 @@ class Tcp:
     kind: ClassVar[str] = "tcp"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = TcpParameters
+    metrics: ClassVar[Mapping[str, str]] = {"goodput_bps": "bit/s"}
 
 
 class Udp:
     kind: ClassVar[str] = "udp"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = UdpParameters
+    metrics: ClassVar[Mapping[str, str]] = {"goodput_bps": "bit/s", "loss_ratio": "1"}
 
 
 class Rtt:
     kind: ClassVar[str] = "rtt"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = RttParameters
+    metrics: ClassVar[Mapping[str, str]] = {"rtt_p50_us": "us"}
 
 
 class Initiation:
     kind: ClassVar[str] = "initiation"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = InitiationParameters
+    metrics: ClassVar[Mapping[str, str]] = {"total_ms": "ms"}
 
 
 def canonical_vpn(word: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from culvert.errors import NotPossible, StudyError
 from culvert.labs.base import LabSpec, LinkSpec
+from culvert.run.command import installed_catalogue
 from culvert.study import Study, shipped_studies
 from culvert.study.shipped import find_study
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
@@ -107,7 +108,8 @@ def test_claims_are_kept() -> None:
     study = parse(
         HEAD
         + UDP
-        + '[[claim]]\nid = "c"\ntext = "t"\nsource = "x, 6.1"\ntest = "udp.goodput_bps: a > b"\n'
+        + '[[claim]]\nid = "c"\ntext = "t"\nsource = "x, 6.1"\n'
+        + 'test = "udp.goodput_bps: wireguard/go < none"\n'
         + 'published = { value = 116, unit = "Mbit/s" }\n'
         + '[[claim]]\nid = "d"\ntext = "t"\n'
         + 'published = [{ value = 1.5, unit = "ms", place = "table 4" }]\n'
@@ -153,10 +155,10 @@ def test_quick_is_shipped_and_is_what_it_says() -> None:
 
 
 def test_every_shipped_study_is_named_after_its_file() -> None:
-    shipped = shipped_studies()
+    shipped, catalogue = shipped_studies(), installed_catalogue()
     assert "quick" in shipped
     for name, path in shipped.items():
-        assert Study.load(path, CATALOGUE).name == name
+        assert Study.load(path, catalogue).name == name
 
 
 def test_a_file_goes_before_a_shipped_study(

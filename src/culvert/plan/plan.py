@@ -150,6 +150,7 @@ def cells_of(study: Study) -> tuple[Cell, ...]:
         for condition, measurements in study.requested.items()
         for one in measurements
         for vpn in study.vpns
+        if not study.excludes(vpn, condition, one)
     )
 
 

@@ -47,15 +47,19 @@ class BlocksTable(Table):
         return self
 
 
+Blocks = Annotated[
+    Annotated[Annotated[int, Field(ge=1, le=1_000_000)], Tag("word")]
+    | Annotated[BlocksTable, Tag("table")],
+    Discriminator(shape),
+]
+"""How often: a number, or a table."""
+
+
 class PlanTable(Table):
     """``[plan]``: in which order and how often."""
 
     order: Literal["random", "listed"] = "random"
     seed: int = Field(1, ge=0, lt=2**63)
-    blocks: Annotated[
-        Annotated[Annotated[int, Field(ge=1, le=1_000_000)], Tag("word")]
-        | Annotated[BlocksTable, Tag("table")],
-        Discriminator(shape),
-    ] = 5
+    blocks: Blocks = 5
     pause_s: DurationS = Field(0.0, alias="pause")
     warmup: int = Field(0, ge=0)

@@ -12,6 +12,7 @@ from pydantic import (
 
 from culvert.study.names import Name
 from culvert.study.table import Table
+from culvert.units import Fraction
 
 
 class Published(Table):
@@ -27,12 +28,18 @@ def _published_shape(value: object) -> str:
 
 
 class ClaimTable(Table):
-    """``[[claim]]``: a sentence made testable. Kept in the journal for the analysis."""
+    """``[[claim]]``: a sentence made testable. Kept in the journal for the analysis.
+
+    ``place`` is where in the source it stands; ``margin`` is the difference, relative, that
+    "no different from" still calls none.
+    """
 
     id: Name
     text: str = Field(min_length=1)
     source: str = ""
+    place: str = ""
     test: str | None = Field(None, min_length=1)
+    margin: Annotated[Fraction, Field(gt=0)] = 0.05
     published: (
         Annotated[
             Annotated[Published, Tag("one")]

@@ -14,6 +14,7 @@ from culvert.labs.presets import PRESETS
 from culvert.study.direction import DirectionTable
 from culvert.study.lab import LinkTable
 from culvert.study.names import Mtu, Name
+from culvert.study.nat import ROUTER_KEYS, NatValue
 from culvert.study.table import known_keys, near, problem
 
 
@@ -37,11 +38,13 @@ class ConditionTable(DirectionTable):
     preset: Annotated[str, AfterValidator(_preset)] | None = None
     up: DirectionTable | None = None
     down: DirectionTable | None = None
+    nat: NatValue | None = None
+    block_udp: bool | None = None
 
     @property
     def impairments(self) -> list[str]:
         """The keys that a plain cable cannot fulfil, as they stand in the file."""
-        plain = ("name", "rate", "mtu", "offloads", "congestion")
+        plain = ("name", "rate", "mtu", "offloads", "congestion", *ROUTER_KEYS)
         given = {
             field.alias or name
             for name, field in type(self).model_fields.items()

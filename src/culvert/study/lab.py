@@ -14,6 +14,7 @@ from pydantic import (
 from culvert.errors import NotPossible
 from culvert.labs.base import LinkKind, Topology
 from culvert.study.names import Mtu, shape
+from culvert.study.nat import NatValue
 from culvert.study.table import Table
 from culvert.units import RateBps
 
@@ -61,3 +62,5 @@ class LabTable(Table):
         Annotated[Literal["shared", "split"], Tag("word")] | Annotated[NodeCpus, Tag("table")],
         Discriminator(shape),
     ] = "shared"
+    nat: NatValue | None = None
+    block_udp: bool = False

@@ -6,6 +6,7 @@ own parameter model, see ``parameters``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import (
@@ -18,8 +19,13 @@ from pydantic import (
 from culvert.study.blocks import PlanTable
 from culvert.study.claim import ClaimTable
 from culvert.study.condition import ConditionTable
+from culvert.study.exclude import ExcludeTable
 from culvert.study.lab import LabTable
+from culvert.study.lacking import LackingTable
 from culvert.study.names import Name
+from culvert.study.nat import refuse_without_router
+from culvert.study.published import PublishedTable
+from culvert.study.scale import ScaleTable
 from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
 
 
@@ -36,8 +42,8 @@ class MeasurementTable(BaseModel):
         return dict(self.model_extra or {})
 
 
-_TABLES = {"lab", "plan"}
-_ARRAYS = {"condition", "measurement", "claim"}
+_TABLES = {"lab", "plan", "scale"}
+_ARRAYS = {"condition", "measurement", "exclude", "claim", "published", "lacking"}
 
 
 class StudyFile(Table):
@@ -52,7 +58,11 @@ class StudyFile(Table):
     )
     measurement: tuple[MeasurementTable, ...] = Field(strict=False, min_length=1)
     plan: PlanTable = PlanTable.model_construct()
+    exclude: tuple[ExcludeTable, ...] = Field((), strict=False)
+    scale: Mapping[Name, ScaleTable] = Field(default_factory=dict)
     claim: tuple[ClaimTable, ...] = Field((), strict=False)
+    published: tuple[PublishedTable, ...] = Field((), strict=False)
+    lacking: tuple[LackingTable, ...] = Field((), strict=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -72,21 +82,10 @@ class StudyFile(Table):
 
     @model_validator(mode="after")
     def _links_can_do_it(self) -> StudyFile:
-        kind = self.lab.link.kind
+        refuse_without_router(self.lab.topology, self.lab, ["lab"])
         for index, condition in enumerate(self.condition):
-            if kind == "veth" and condition.impairments:
-                key = condition.impairments[0]
-                raise problem(
-                    f'"{key}" is more than a veth link can do',
-                    'write kind = "wire" in [lab] link',
-                    ["condition", index, key],
-                )
-            if kind == "netem" and condition.jitter_ns is not None:
-                raise problem(
-                    "netem's jitter would change the order of packets",
-                    'write kind = "wire" in [lab] link',
-                    ["condition", index, "jitter"],
-                )
+            condition.refuse_on(self.lab.link, index)
+            refuse_without_router(self.lab.topology, condition, ["condition", index])
         return self
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, get_args, get_origin
@@ -41,20 +41,31 @@ def canonical_json(value: object) -> str:
 
 
 def requested(
-    tables: Sequence[MeasurementTable], condition: ConditionTable, catalogue: Catalogue
+    tables: Sequence[MeasurementTable],
+    condition: ConditionTable,
+    catalogue: Catalogue,
+    lacking: Container[str] = (),
 ) -> tuple[list[Requested], list[Problem]]:
-    """All measurements in one condition, and all that is wrong with them."""
+    """All measurements in one condition, and all that is wrong with them.
+
+    ``lacking`` are kinds that the study knows to be missing: their parameters are taken as given.
+    """
     found: list[Requested] = []
     problems: dict[Path, Problem] = {}
     for index, table in enumerate(tables):
         here: Path = ("measurement", index)
         measurement = catalogue.measurements.get(table.kind)
-        if measurement is None:
+        if measurement is None and table.kind not in lacking:
             path = (*here, "kind")
             why = f'there is no measurement "{table.kind}"'
             problems[path] = Problem(path, why, near(table.kind, catalogue.measurements))
             continue
-        for outcome in _cells(table, condition, measurement.Parameters, here):
+        outcomes = (
+            _unknown_cells(table, here)
+            if measurement is None
+            else _cells(table, condition, measurement.Parameters, here)
+        )
+        for outcome in outcomes:
             if isinstance(outcome, Problem):
                 problems.setdefault(outcome.path, outcome)
                 continue
@@ -64,6 +75,16 @@ def requested(
                 problems.setdefault(here, Problem(here, why, "remove one of them"))
             found.append(asked)
     return found, list(problems.values())
+
+
+def canonical_values(cells: Sequence[Requested], kind: str) -> dict[str, set[str]]:
+    """All values of each parameter of a kind, as canonical JSON."""
+    found: dict[str, set[str]] = {}
+    for one in cells:
+        if one.kind == kind:
+            for key, value in json.loads(one.parameters).items():
+                found.setdefault(key, set()).add(canonical_json(value))
+    return found
 
 
 def takes_congestion(table: MeasurementTable, catalogue: Catalogue) -> bool:
@@ -96,8 +117,19 @@ def _cells(
         yield from _validated(values, model, here, path_of)
 
 
+def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[str | Problem]:
+    """Of a measurement that this Culvert lacks: arrays are crossed, nothing is checked."""
+    for values, path_of in _crossed(table.given, None):
+        for key, value in values.items():
+            wrong = _unwritable(value)
+            if wrong:
+                yield Problem((*here, *path_of[key]), wrong, SEE)
+                return
+        yield canonical_json(values)
+
+
 def _crossed(
-    given: Mapping[str, Any], model: type[BaseModel]
+    given: Mapping[str, Any], model: type[BaseModel] | None
 ) -> Iterator[tuple[dict[str, Any], dict[str, Path]]]:
     """Every combination, and for each key the path in the table that its value came from."""
     choices: list[list[tuple[str, Any, Path]]] = []
@@ -113,7 +145,9 @@ def _crossed(
         )
 
 
-def _is_one_value(value: list[Any], key: str, model: type[BaseModel]) -> bool:
+def _is_one_value(value: list[Any], key: str, model: type[BaseModel] | None) -> bool:
+    if model is None:
+        return False
     field = next(f for name, f in model.model_fields.items() if (f.alias or name) == key)
     crossed = bool(value) and all(isinstance(item, list) for item in value)
     return _takes_arrays(field.annotation) and not crossed
@@ -129,15 +163,9 @@ def _validated(
     values: dict[str, Any], model: type[BaseModel], here: Path, path_of: Mapping[str, Path]
 ) -> Iterator[str | Problem]:
     for key, value in values.items():
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            what = (
-                "a finite number"
-                if isinstance(value, float) and not math.isfinite(value)
-                else ("a number, text, true or false")
-            )
-            yield Problem((*here, *path_of[key]), f"{value} is not {what}", SEE)
+        wrong = _unwritable(value)
+        if wrong:
+            yield Problem((*here, *path_of[key]), wrong, SEE)
             return
     try:
         parameters = model.model_validate_json(json.dumps(values), strict=True)
@@ -147,3 +175,15 @@ def _validated(
             first, rest = problem.path[:1], problem.path[1:]
             inside = path_of[str(first[0])] if first and first[0] in path_of else first
             yield Problem((*here, *inside, *rest), problem.why, problem.remedy)
+
+
+def _unwritable(value: object) -> str:
+    """Why a value cannot be written as JSON; empty if it can."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        finite = isinstance(value, float) and not math.isfinite(value)
+        return f"{value} is not {'a finite number' if finite else 'a number, text, true or false'}"
+    except RecursionError:
+        return "it is nested too deeply"
+    return ""

@@ -13,6 +13,10 @@ from culvert.study.explain import Finding, explain, merged
 from culvert.study.lines import Path, nearest_line
 
 
+MOST_LINES = 8
+"""Line numbers that an error spells out."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with a study. ``path`` leads to it through the tables and arrays."""
@@ -57,7 +61,8 @@ def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, i
     if others:
         where = sorted({nearest_line(lines, other.path) or 0 for other in others} - {0})
         count = f"{len(others)} more problem{'s' if len(others) > 1 else ''}"
-        at = f", line {', '.join(str(line) for line in where)}" if where else ""
+        more = ", ..." if len(where) > MOST_LINES else ""
+        at = f", line {', '.join(map(str, where[:MOST_LINES]))}{more}" if where else ""
         why += f" ({count}{at})"
     line = nearest_line(lines, first.path)
     what = ", ".join(filter(None, [source, f"line {line}" if line else "", first.key]))

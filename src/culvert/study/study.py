@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from culvert.errors import StudyError, UsageError
+from culvert.errors import StudyError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
+from culvert.study.claim_test import ClaimTest
 from culvert.study.condition import ConditionTable
 from culvert.study.cpus import nodes_of, split
+from culvert.study.impairments import DIRECTORY
 from culvert.study.lab import NodeCpus
+from culvert.study.lacking import NOTHING, Lacking, without_lacking_lab
 from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
-from culvert.study.parameters import Requested, canonical_json, requested, takes_congestion
-from culvert.study.problems import Problem, problems_of, study_error
+from culvert.study.nat import by_node
+from culvert.study.parameters import Requested, canonical_json
+from culvert.study.problems import problems_of, study_error
+from culvert.study.published import PublishedValue
+from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
+from culvert.study.table import near
 
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -34,7 +42,9 @@ class Study:
     """A valid study.
 
     ``vpns`` are ids, the baseline among them; ``requested`` holds for each condition's name the
-    measurements made in it; ``notes`` tell the user what was added to what they wrote.
+    measurements made in it; ``tests`` are the readable claims by id; ``lacking`` tells which cells
+    are unsupported; ``scale`` names the edition, empty for the whole study; ``notes`` tell the user
+    what was added to what they wrote.
     """
 
     file: StudyFile
@@ -43,9 +53,13 @@ class Study:
     text: str
     source: str
     notes: tuple[str, ...] = ()
+    tests: Mapping[str, ClaimTest] = field(default_factory=dict)
+    published: tuple[PublishedValue, ...] = ()
+    lacking: Lacking = NOTHING
+    scale: str = ""
 
     @classmethod
-    def load(cls, where: str | Path, catalogue: Catalogue) -> Study:
+    def load(cls, where: str | Path, catalogue: Catalogue, *, scale: str = "") -> Study:
         """Read a study file, or a shipped study by its name. Raises StudyError."""
         path = find_study(where)
         try:
@@ -58,31 +72,61 @@ class Study:
             raise StudyError(
                 str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"
             ) from error
-        return cls.parse(text, catalogue, source=path.name)
+        return cls.parse(text, catalogue, source=path.name, scale=scale, directory=path.parent)
 
     @classmethod
-    def parse(cls, text: str, catalogue: Catalogue, *, source: str = "study") -> Study:
-        """Validate the text of a study file. Raises StudyError with line, key and remedy."""
+    def recalled(cls, text: str, canonical: str, catalogue: Catalogue) -> Study:
+        """The study of a run, from what its journal keeps (``toml`` and ``canonical``).
+
+        Raises StudyError if this Culvert no longer understands it.
+        """
+        scale = json.loads(canonical).get("scale", "")
+        return cls.parse(text, catalogue, source="the run's study", scale=scale, directory=None)
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        catalogue: Catalogue,
+        *,
+        source: str = "study",
+        scale: str = "",
+        directory: Path | None = Path(),
+    ) -> Study:
+        """Validate the text of a study file. Raises StudyError with line, key and remedy.
+
+        Files that it names are looked for in ``directory``; with None they are not read.
+        """
         data, lines = _toml(text, source)
+        data, lacking_lab = without_lacking_lab(data)
         try:
-            file = StudyFile.model_validate(data)
+            file = StudyFile.model_validate(data, context={DIRECTORY: directory})
         except ValidationError as error:
             raise study_error(source, problems_of(error, data), lines) from error
-        vpns, problems = _vpns(file, catalogue)
-        problems += _congestion_problems(file, catalogue)
-        problems += _cpu_problems(file)
-        found: dict[str, tuple[Requested, ...]] = {}
-        for condition in file.condition:
-            measurements, wrong = requested(file.measurement, condition, catalogue)
-            found[condition.name] = tuple(measurements)
-            problems += [problem for problem in wrong if problem not in problems]
-        if problems:
-            raise study_error(source, problems, lines)
-        notes: tuple[str, ...] = ()
+        if scale and scale not in file.scale:
+            why = f'it has no scale "{scale}"'
+            remedy = near(scale, file.scale) if file.scale else "leave out --scale"
+            raise StudyError(source, why, remedy)
+        reading = Reading(file, catalogue, lacking_lab)
+        if reading.problems:
+            raise study_error(source, reading.problems, lines)
+        edition = reading.editions[scale]
+        vpns, notes = edition.vpns, []
         if BASELINE not in vpns:
-            vpns = [BASELINE, *vpns]
-            notes = (f'the baseline "{BASELINE}" was added: every block measures it',)
-        return cls(file, tuple(vpns), found, text, source, notes)
+            vpns = (BASELINE, *vpns)
+            notes.append(f'the baseline "{BASELINE}" was added: every block measures it')
+        return cls(
+            edition.file,
+            vpns,
+            edition.requested,
+            text,
+            source,
+            tuple(notes),
+            edition.tests,
+            edition.published,
+            reading.lacking,
+            scale,
+        )
 
     @property
     def name(self) -> str:
@@ -102,7 +146,14 @@ class Study:
     @property
     def canonical(self) -> str:
         """All that the study says, defaults filled in, as JSON: equal studies, equal text."""
-        content: dict[str, Any] = self.file.model_dump(mode="json", exclude={"measurement"})
+        content: dict[str, Any] = self.file.model_dump(
+            mode="json", exclude={"measurement", "scale"}
+        )
+        for key in ("exclude", "published", "lacking"):
+            if not content[key]:
+                del content[key]
+        if self.scale:
+            content["scale"] = self.scale
         content["vpns"] = self.vpns
         content["requested"] = {
             condition: [f"{one.kind} {one.parameters}" for one in measurements]
@@ -114,6 +165,12 @@ class Study:
     def digest(self) -> str:
         """SHA-256 of the canonical content, in hex."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+    def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
+        """Whether the study leaves this cell out."""
+        return any(
+            table.matches(vpn, condition, one.kind, one.parameters) for table in self.file.exclude
+        )
 
     def condition(self, name: str) -> ConditionTable:
         """The condition of that name."""
@@ -139,7 +196,13 @@ class Study:
             cpus = split(cores, nodes_of(lab.topology))
         elif isinstance(lab.cpus, NodeCpus):
             cpus = lab.cpus.checked(cores)
-        return LabSpec(topology=lab.topology, link=link, cpus=cpus)
+        return LabSpec(
+            topology=lab.topology,
+            link=link,
+            cpus=cpus,
+            nat=by_node(lab.nat if wanted.nat is None else wanted.nat),
+            block_udp=lab.block_udp if wanted.block_udp is None else wanted.block_udp,
+        )
 
 
 def _toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Position, int]]:
@@ -155,37 +218,3 @@ def _toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Position, int
         ) from error
     except RecursionError as error:
         raise StudyError(source, "its arrays are nested too deeply", "flatten it") from error
-
-
-def _vpns(file: StudyFile, catalogue: Catalogue) -> tuple[list[str], list[Problem]]:
-    ids: list[str] = []
-    problems: list[Problem] = []
-    for index, word in enumerate(file.vpns):
-        try:
-            vpn = catalogue.canonical_vpn(word)
-        except UsageError as error:
-            problems.append(Problem(("vpns", index), f"{error.what}: {error.why}", error.remedy))
-            continue
-        if vpn in ids:
-            problems.append(Problem(("vpns", index), f'"{vpn}" is listed twice', "list it once"))
-        ids.append(vpn)
-    return ids, problems
-
-
-def _congestion_problems(file: StudyFile, catalogue: Catalogue) -> list[Problem]:
-    if any(takes_congestion(table, catalogue) for table in file.measurement):
-        return []
-    why = "no measurement of this study has a congestion control"
-    return [
-        Problem(("condition", index, "congestion"), why, "leave it out, or add a tcp measurement")
-        for index, condition in enumerate(file.condition)
-        if condition.congestion is not None
-    ]
-
-
-def _cpu_problems(file: StudyFile) -> list[Problem]:
-    cpus = file.lab.cpus
-    if isinstance(cpus, NodeCpus) and cpus.router is not None and file.lab.topology == "pair":
-        why = 'the topology "pair" has no router'
-        return [Problem(("lab", "cpus", "router"), why, 'leave it out, or write "routed"')]
-    return []

@@ -1,0 +1,375 @@
+"""The language of claims: ``udp.goodput_bps[packet_size=64]: strongswan/esp-aes128gcm > all``.
+
+::
+
+    test       = MEASUREMENT "." METRIC [filters] ":" comparison { "and" comparison }
+    filters    = "[" key "=" value { "," key "=" value } "]"
+    comparison = side ( ">" | "<" ) ( "all" | "each of" list | side [ "by" quantity ] )
+               | side ( ">=" | "<=" ) NUMBER "x" side
+               | side "within" SHARE "of" side
+               | side "no different from" side
+    side       = VPN [filters] | "best of" list | quantity
+    list       = VPN [filters] { "," VPN [filters] }
+
+A key is ``condition``, ``label.NAME`` or a parameter of the measurement. The filters of a side
+override those of the test. ``all`` and ``each of`` become one comparison for each VPN: all hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NoReturn, Protocol
+
+from culvert.units import QuantityError, parse_fraction
+
+
+class ClaimTestError(ValueError):
+    """A test that cannot be read; ``column`` counts from 1."""
+
+    def __init__(self, column: int, why: str, remedy: str) -> None:
+        super().__init__(f"column {column}: {why}")
+        self.column = column
+        self.why = why
+        self.remedy = remedy
+
+
+class UnknownNameError(ValueError):
+    """A word that means nothing in this study. The parser adds the column."""
+
+    def __init__(self, why: str, remedy: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Where:
+    """Which cells a side means. ``condition`` None: in every condition. ``parameters`` holds
+    canonical JSON by key; what is not named may be anything. ``labels`` are the metric's."""
+
+    condition: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class VpnSide:
+    """The metric of one VPN."""
+
+    vpn: str
+    where: Where
+
+    def __str__(self) -> str:
+        return self.vpn
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """The best of several VPNs; what is better depends on the metric."""
+
+    vpns: tuple[VpnSide, ...]
+
+    def __str__(self) -> str:
+        return "best of " + ", ".join(map(str, self.vpns))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """``value`` is in the unit of the metric; ``text`` as it was written."""
+
+    value: float
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Side = VpnSide | BestOf | Quantity
+
+
+class Relation(StrEnum):
+    """How the left side stands to the right one."""
+
+    MORE = ">"
+    LESS = "<"
+    AT_LEAST = ">="
+    AT_MOST = "<="
+    WITHIN = "within"
+    SAME = "no different from"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``factor`` multiplies the right side of AT_LEAST and AT_MOST; ``by`` is the least difference
+    of MORE and LESS; ``share`` is how far WITHIN allows, relative to the right side."""
+
+    left: Side
+    relation: Relation
+    right: Side
+    factor: float = 1.0
+    by: Quantity | None = None
+    share: float = 0.0
+
+    def __str__(self) -> str:
+        match self.relation:
+            case Relation.AT_LEAST | Relation.AT_MOST:
+                return f"{self.left} {self.relation} {self.factor:g} x {self.right}"
+            case Relation.WITHIN:
+                return f"{self.left} within {self.share * 100:g}% of {self.right}"
+            case _:
+                by = f" by {self.by}" if self.by is not None else ""
+                return f"{self.left} {self.relation} {self.right}{by}"
+
+
+@dataclass(frozen=True)
+class ClaimTest:
+    """All comparisons must hold. ``unit`` is the metric's; empty where it is not known."""
+
+    measurement: str
+    metric: str
+    unit: str
+    comparisons: tuple[Comparison, ...]
+
+    def moved(self, move: Callable[[Where], Where]) -> ClaimTest:
+        """The same test with every side looking elsewhere."""
+        comparisons = tuple(
+            replace(one, left=_moved(one.left, move), right=_moved(one.right, move))
+            for one in self.comparisons
+        )
+        return replace(self, comparisons=comparisons)
+
+    @property
+    def vpns(self) -> tuple[VpnSide, ...]:
+        """Every VPN that is compared, each once."""
+        found = dict.fromkeys(
+            side
+            for one in self.comparisons
+            for both in (one.left, one.right)
+            for side in (both.vpns if isinstance(both, BestOf) else (both,))
+            if isinstance(side, VpnSide)
+        )
+        return tuple(found)
+
+
+def _moved(side: Side, move: Callable[[Where], Where]) -> Side:
+    match side:
+        case VpnSide(vpn, where):
+            return VpnSide(vpn, move(where))
+        case BestOf(vpns):
+            return BestOf(tuple(VpnSide(one.vpn, move(one.where)) for one in vpns))
+        case _:
+            return side
+
+
+class Names(Protocol):
+    """What words mean in a study. Each method raises UnknownNameError."""
+
+    def unit_of(self, measurement: str, metric: str) -> str:
+        """The unit of a metric."""
+
+    def vpn(self, word: str) -> str:
+        """The id of a VPN of the study."""
+
+    def rivals(self, vpn: str) -> Sequence[str]:
+        """Every VPN of the study but this one and the baseline."""
+
+    def condition(self, word: str) -> str:
+        """The name of a condition of the study."""
+
+    def parameter(self, measurement: str, key: str, word: str) -> str:
+        """The canonical JSON of a parameter's value."""
+
+    def quantity(self, number: float, unit: str, metric_unit: str) -> float:
+        """A quantity in the unit of the metric."""
+
+
+def parse_claim_test(text: str, names: Names) -> ClaimTest:
+    """The test that a text means in a study. Raises ClaimTestError."""
+    return _Parser(text, names).test()
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VPN = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]*")
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_VALUE = re.compile(r"[^,\[\]]+")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
+_UNIT = re.compile(r"\s*(?!(?:x|and|by|of)\b)([%A-Za-zµ/][A-Za-z/]*)?")
+_SHARE = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*%")
+_SIGN = re.compile(r">=|<=|>|<|within\b|no\s+different\s+from\b")
+
+
+class _Parser:
+    def __init__(self, text: str, names: Names) -> None:
+        self.text = text
+        self.at = 0
+        self.names = names
+        self.measurement = ""
+        self.unit = ""
+        self.where = Where()
+
+    def test(self) -> ClaimTest:
+        start, self.measurement = self.take(_WORD, "a measurement", "udp.goodput_bps: A > B")
+        self.expect(".", "udp.goodput_bps: A > B")
+        _, metric = self.take(_WORD, "a metric", "udp.goodput_bps: A > B")
+        with self.naming(start):
+            self.unit = self.names.unit_of(self.measurement, metric)
+        self.where = self.filters(Where())
+        self.expect(":", "udp.goodput_bps: A > B")
+        comparisons = self.comparison()
+        while self.keyword("and"):
+            comparisons += self.comparison()
+        self.skip()
+        if self.at < len(self.text):
+            self.fail(f'"{self.text[self.at :]}" is too much', 'join comparisons with "and"')
+        return ClaimTest(self.measurement, metric, self.unit, tuple(comparisons))
+
+    def comparison(self) -> list[Comparison]:
+        self.skip()
+        start = self.at
+        left = self.side()
+        at, sign = self.take(_SIGN, "a relation", '">", "<", ">= 1.5 x", "within 5% of"')
+        relation = Relation(" ".join(sign.split()))
+        found = self.right_of(left, relation, at)
+        for one in found:
+            if isinstance(one.left, Quantity) and isinstance(one.right, Quantity):
+                self.fail("both sides are quantities", "name a VPN on one side", start)
+            if one.left == one.right:
+                self.fail("both sides are the same", "compare with something else", start)
+        return found
+
+    def right_of(self, left: Side, relation: Relation, at: int) -> list[Comparison]:
+        if relation in (Relation.MORE, Relation.LESS):
+            if self.keyword("all"):
+                return [Comparison(left, relation, one) for one in self.rivals_of(left, at)]
+            if self.keyword("each", "of"):
+                return [Comparison(left, relation, one) for one in self.vpns()]
+            right = self.side()
+            by = self.quantity() if self.keyword("by") else None
+            return [Comparison(left, relation, right, by=by)]
+        if relation is Relation.WITHIN:
+            share_at, text = self.take(_SHARE, "a share", '"within 5% of"')
+            try:
+                share = parse_fraction(text)
+            except QuantityError as error:
+                self.fail(error.why, error.remedy, share_at)
+            self.words("of", example="A within 5% of B")
+            return [Comparison(left, relation, self.side(), share=share)]
+        if relation is Relation.SAME:
+            return [Comparison(left, relation, self.side())]
+        factor_at, number = self.take(_NUMBER, "a factor", f"A {relation} 1.5 x B")
+        if float(number) <= 0:
+            self.fail("a factor must be more than 0", f"A {relation} 1.5 x B", factor_at)
+        self.words("x", example=f"A {relation} 1.5 x B")
+        return [Comparison(left, relation, self.side(), factor=float(number))]
+
+    def rivals_of(self, left: Side, at: int) -> list[VpnSide]:
+        if not isinstance(left, VpnSide):
+            self.fail('"all" is compared with one VPN', "write the VPN's id on the left", at)
+        with self.naming(at):
+            return [VpnSide(vpn, left.where) for vpn in self.names.rivals(left.vpn)]
+
+    def side(self) -> Side:
+        self.skip()
+        if _NUMBER.match(self.text, self.at):
+            return self.quantity()
+        if self.keyword("best", "of"):
+            return BestOf(tuple(self.vpns()))
+        return self.vpn()
+
+    def vpns(self) -> list[VpnSide]:
+        found = [self.vpn()]
+        while self.peek(","):
+            self.at += 1
+            found.append(self.vpn())
+        return found
+
+    def vpn(self) -> VpnSide:
+        start, word = self.take(_VPN, "a VPN", '"wireguard/go", "best of A, B", "300Mbit/s"')
+        with self.naming(start):
+            vpn = self.names.vpn(word)
+        return VpnSide(vpn, self.filters(self.where))
+
+    def quantity(self) -> Quantity:
+        start, number = self.take(_NUMBER, "a quantity", '"10Mbit/s"')
+        found = _UNIT.match(self.text, self.at)
+        unit = (found and found[1]) or ""
+        if found is not None and unit:
+            self.at = found.end()
+        with self.naming(start):
+            value = self.names.quantity(float(number), unit, self.unit)
+        return Quantity(value, f"{number}{'' if unit in ('', '%') else ' '}{unit}")
+
+    def filters(self, base: Where) -> Where:
+        if not self.peek("["):
+            return base
+        self.at += 1
+        condition, parameters, labels = base.condition, dict(base.parameters), dict(base.labels)
+        while True:
+            start, key = self.take(_KEY, "a key", "[condition=clean, packet_size=64]")
+            self.expect("=", "[condition=clean, packet_size=64]")
+            at, word = self.take(_VALUE, "a value", "[condition=clean, packet_size=64]")
+            word = word.strip()
+            if key == "condition":
+                with self.naming(at):
+                    condition = self.names.condition(word)
+            elif key.startswith("label."):
+                labels[key.removeprefix("label.")] = word
+            else:
+                with self.naming(start):
+                    parameters[key] = self.names.parameter(self.measurement, key, word)
+            if not self.peek(","):
+                break
+            self.at += 1
+        self.expect("]", "[condition=clean, packet_size=64]")
+        return Where(condition, tuple(sorted(parameters.items())), tuple(sorted(labels.items())))
+
+    @contextmanager
+    def naming(self, at: int) -> Iterator[None]:
+        """Words that mean nothing are an error at this place."""
+        try:
+            yield
+        except UnknownNameError as error:
+            self.fail(error.why, error.remedy, at)
+
+    def keyword(self, *words: str) -> bool:
+        """Whether these words come next; they are then read."""
+        self.skip()
+        pattern = r"\s+".join(words) + r"(?![A-Za-z0-9_./+-])"
+        found = re.compile(pattern).match(self.text, self.at)
+        if found is None:
+            return False
+        self.at = found.end()
+        return True
+
+    def words(self, word: str, *, example: str) -> None:
+        if not self.keyword(word):
+            self.fail(f'"{word}" is missing here', f"write it as {example}")
+
+    def peek(self, sign: str) -> bool:
+        self.skip()
+        return self.text.startswith(sign, self.at)
+
+    def expect(self, sign: str, example: str) -> None:
+        if not self.peek(sign):
+            self.fail(f'"{sign}" is missing here', f"write it as {example}")
+        self.at += 1
+
+    def take(self, pattern: re.Pattern[str], what: str, example: str) -> tuple[int, str]:
+        """The start and the text of what must come next."""
+        self.skip()
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            self.fail(f"{what} is missing here", f"write it as {example}")
+        start, self.at = self.at, found.end()
+        return start, found[0]
+
+    def skip(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def fail(self, why: str, remedy: str, at: int | None = None) -> NoReturn:
+        raise ClaimTestError((self.at if at is None else at) + 1, why, remedy)

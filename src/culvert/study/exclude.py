@@ -1,0 +1,40 @@
+"""``[[exclude]]``: cells that are left out of the crossing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from culvert.study.table import Table, problem
+
+
+class ExcludeTable(Table):
+    """``[[exclude]]``: a cell is left out if it matches all that is given; the names are patterns
+    with ``*`` and ``?``."""
+
+    vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    measurements: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    parameters: Mapping[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _not_all(self) -> ExcludeTable:
+        if not (self.vpns or self.conditions or self.measurements or self.parameters):
+            raise problem("it would leave out everything", "name vpns, conditions or measurements")
+        return self
+
+    def matches(self, vpn: str, condition: str, kind: str, parameters: str) -> bool:
+        """Whether a cell is left out; ``parameters`` is its canonical JSON."""
+        named = ((self.vpns, vpn), (self.conditions, condition), (self.measurements, kind))
+        if any(names and not _any(names, word) for names, word in named):
+            return False
+        given = json.loads(parameters)
+        return all(key in given and given[key] == self.parameters[key] for key in self.parameters)
+
+
+def _any(patterns: tuple[str, ...], word: str) -> bool:
+    return any(fnmatchcase(word, pattern) for pattern in patterns)

@@ -1,0 +1,84 @@
+"""``[[lacking]]``: what a study asks for and this Culvert may not have yet.
+
+If the name is known here, the entry says nothing. If not, the cells that need it are planned and
+journalled as unsupported, with the entry's reason. A condition that stands here is always lacking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from culvert.labs.base import Topology
+from culvert.study.table import Table
+
+REMEDY = "see the study's [[lacking]] entry; a newer Culvert may have it"
+
+
+_WORDS = {"vpn": "VPN"}
+
+
+class LackingTable(Table):
+    """``[[lacking]]``: one VPN, measurement, condition or lab."""
+
+    kind: Literal["vpn", "measurement", "condition", "lab"]
+    name: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Reasons by name, of what is really not known here."""
+
+    vpns: Mapping[str, str]
+    measurements: Mapping[str, str]
+    conditions: Mapping[str, str]
+    lab: str = ""
+
+    def reason(self, vpn: str, condition: str, measurement: str) -> str:
+        """Why a cell is unsupported; empty if nothing is lacking."""
+        parts = (
+            self.lab,
+            self.vpns.get(vpn, ""),
+            self.conditions.get(condition, ""),
+            self.measurements.get(measurement, ""),
+        )
+        return "; ".join(filter(None, parts))
+
+
+NOTHING = Lacking({}, {}, {})
+
+
+def names_of(entries: object, kind: str) -> dict[str, str]:
+    """Reasons by name of one kind, from a table that need not be valid yet."""
+    if not isinstance(entries, list | tuple):
+        return {}
+    found: dict[str, str] = {}
+    for entry in entries:
+        table = entry.model_dump() if isinstance(entry, LackingTable) else entry
+        if isinstance(table, Mapping) and table.get("kind") == kind:
+            name, reason = table.get("name"), table.get("reason")
+            if isinstance(name, str) and isinstance(reason, str):
+                found[name] = f"this Culvert has no {_WORDS.get(kind, kind)} {name}: {reason}"
+    return found
+
+
+def without_lacking_lab(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The study without a lab or topology that is lacking, and why it is."""
+    lab, entries = data.get("lab"), names_of(data.get("lacking"), "lab")
+    if not isinstance(lab, dict) or not entries:
+        return dict(data), ""
+    known: Mapping[str, Callable[[object], bool]] = {
+        "kind": lambda word: word == "netns",
+        "topology": lambda word: word in get_args(Topology),
+    }
+    reasons: dict[str, str] = {}
+    for key, is_known in known.items():
+        word = lab.get(key)
+        if isinstance(word, str) and word in entries and not is_known(word):
+            reasons[key] = entries[word]
+    kept = {key: value for key, value in lab.items() if key not in reasons}
+    return {**data, "lab": kept}, "; ".join(reasons.values())

@@ -1,0 +1,242 @@
+"""Reads the tables of a valid study file as a whole: names that one uses and another defines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from culvert.errors import UsageError
+from culvert.study.catalogue import Catalogue
+from culvert.study.claim_names import StudyNames
+from culvert.study.claim_test import (
+    ClaimTest,
+    ClaimTestError,
+    UnknownNameError,
+    Where,
+    parse_claim_test,
+)
+from culvert.study.lab import NodeCpus
+from culvert.study.lacking import Lacking, names_of
+from culvert.study.lines import Path
+from culvert.study.model import StudyFile
+from culvert.study.names import BASELINE
+from culvert.study.parameters import Requested, requested, takes_congestion
+from culvert.study.problems import Problem
+from culvert.study.published import PublishedTable, PublishedValue
+from culvert.study.scaling import moved, scaled
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The whole study, or one of its scales."""
+
+    file: StudyFile
+    vpns: tuple[str, ...]
+    requested: Mapping[str, tuple[Requested, ...]]
+    tests: Mapping[str, ClaimTest]
+    published: tuple[PublishedValue, ...]
+
+    @property
+    def cells(self) -> tuple[Requested, ...]:
+        """Measurements in any condition, each once."""
+        return tuple(dict.fromkeys(one for found in self.requested.values() for one in found))
+
+
+class Reading:
+    """``problems`` is all that is wrong; ``editions`` has one by the name of each scale, and the
+    whole study by the empty name, if nothing is wrong."""
+
+    def __init__(self, file: StudyFile, catalogue: Catalogue, lacking_lab: str) -> None:
+        self.problems: list[Problem] = []
+        self.editions: dict[str, Edition] = {}
+        self._catalogue = catalogue
+        self._spellings: dict[str, str] = {}
+        lacking_vpns = self._read_vpns(file)
+        kinds = names_of(file.lacking, "measurement")
+        conditions = names_of(file.lacking, "condition")
+        names = {condition.name for condition in file.condition}
+        self.lacking = Lacking(
+            lacking_vpns,
+            {kind: why for kind, why in kinds.items() if kind not in catalogue.measurements},
+            {name: why for name, why in conditions.items() if name in names},
+            lacking_lab,
+        )
+        self.problems += _congestion_problems(file, catalogue, self.lacking)
+        self.problems += _cpu_problems(file)
+        whole = self._edition(file)
+        self.problems += _exclude_problems(whole)
+        self.editions[""] = whole = self._judged(whole)
+        if not self.problems:
+            for name in file.scale:
+                self._read_scale(whole, name)
+
+    def _read_vpns(self, file: StudyFile) -> dict[str, str]:
+        """Fill the spellings; the reasons of VPNs that are lacking, by name."""
+        reasons = names_of(file.lacking, "vpn")
+        lacking: dict[str, str] = {}
+        seen: set[str] = set()
+        for index, word in enumerate(file.vpns):
+            try:
+                vpn = self._catalogue.canonical_vpn(word)
+            except UsageError as error:
+                if word not in reasons:
+                    why = f"{error.what}: {error.why}"
+                    self.problems.append(Problem(("vpns", index), why, error.remedy))
+                    continue
+                vpn, lacking[word] = word, reasons[word]
+            if vpn in seen:
+                why = f'"{vpn}" is listed twice'
+                self.problems.append(Problem(("vpns", index), why, "list it once"))
+            seen.add(vpn)
+            self._spellings[word] = vpn
+        return lacking
+
+    def _edition(self, file: StudyFile) -> Edition:
+        found: dict[str, tuple[Requested, ...]] = {}
+        for condition in file.condition:
+            cells, wrong = requested(
+                file.measurement, condition, self._catalogue, self.lacking.measurements
+            )
+            found[condition.name] = tuple(cells)
+            self.problems += [problem for problem in wrong if problem not in self.problems]
+        vpns = tuple(self._spellings[word] for word in file.vpns if word in self._spellings)
+        return Edition(file, vpns, found, {}, ())
+
+    def _judged(self, whole: Edition) -> Edition:
+        """The edition with its claims and published values."""
+        names = StudyNames(
+            {BASELINE: BASELINE, **self._spellings},
+            [condition.name for condition in whole.file.condition],
+            whole.cells,
+            self._catalogue,
+        )
+        tests: dict[str, ClaimTest] = {}
+        for index, claim in enumerate(whole.file.claim):
+            if claim.test is None:
+                continue
+            try:
+                tests[claim.id] = parse_claim_test(claim.test, names)
+            except ClaimTestError as error:
+                path: Path = ("claim", index, "test")
+                why = f"column {error.column}: {error.why}"
+                self.problems.append(Problem(path, why, error.remedy))
+        published: list[PublishedValue] = []
+        for index, table in enumerate(whole.file.published):
+            outcome = _published(table, names, ("published", index))
+            if isinstance(outcome, Problem):
+                self.problems.append(outcome)
+            else:
+                published.append(outcome)
+        return Edition(whole.file, whole.vpns, whole.requested, tests, tuple(published))
+
+    def _read_scale(self, whole: Edition, name: str) -> None:
+        file, problems = scaled(whole.file, name, self._spellings)
+        before = len(self.problems)
+        self.problems += problems
+        if problems:
+            return
+        found: dict[str, tuple[Requested, ...]] = {}
+        for condition in file.condition:
+            cells, wrong = requested(
+                file.measurement, condition, self._catalogue, self.lacking.measurements
+            )
+            # What differed before may be the same now: it is measured once.
+            found[condition.name] = tuple(dict.fromkeys(cells))
+            for problem in wrong:
+                if "asked for twice" in problem.why:
+                    continue
+                kind = file.measurement[int(problem.path[1])].kind
+                inner = problem.path[2:]
+                at = (kind, *inner) if kind in whole.file.scale[name].parameters else inner
+                self.problems.append(
+                    Problem(("scale", name, *at), f"{kind}: {problem.why}", problem.remedy)
+                )
+        if len(self.problems) > before:
+            return
+        smaller = Edition(file, tuple(self._spellings[word] for word in file.vpns), found, {}, ())
+        tests = {
+            key: test.moved(partial(self._moved, test.measurement, whole, smaller))
+            for key, test in whole.tests.items()
+        }
+        published = tuple(
+            PublishedValue(
+                **{
+                    **vars(value),
+                    "where": self._moved(value.measurement, whole, smaller, value.where),
+                }
+            )
+            for value in whole.published
+        )
+        self.editions[name] = Edition(file, smaller.vpns, found, tests, published)
+
+    @staticmethod
+    def _moved(kind: str, whole: Edition, smaller: Edition, where: Where) -> Where:
+        return moved(where, kind, whole.cells, smaller.cells)
+
+
+def _published(table: PublishedTable, names: StudyNames, here: Path) -> PublishedValue | Problem:
+    key: tuple[str, ...] = ("vpn",)
+    try:
+        vpn = names.vpn(table.vpn)
+        key = ("metric",)
+        unit = names.unit_of(table.measurement, table.metric)
+        key = ("condition",)
+        condition = None if table.condition is None else names.condition(table.condition)
+        parameters = []
+        for name, value in table.parameters.items():
+            key = ("parameters", name)
+            parameters.append((name, names.value(table.measurement, name, value)))
+        key = ("unit",)
+        value = names.quantity(table.value, table.unit, unit)
+        sd = None if table.sd is None else names.quantity(table.sd, table.unit, unit)
+    except UnknownNameError as error:
+        return Problem((*here, *key), error.why, error.remedy)
+    return PublishedValue(
+        vpn,
+        table.measurement,
+        table.metric,
+        Where(condition, tuple(sorted(parameters))),
+        value,
+        unit or table.unit,
+        f"{table.value:g} {table.unit}",
+        table.place,
+        sd,
+        table.n,
+        table.note,
+    )
+
+
+def _exclude_problems(whole: Edition) -> list[Problem]:
+    found = []
+    for index, table in enumerate(whole.file.exclude):
+        if not any(
+            table.matches(vpn, condition, one.kind, one.parameters)
+            for condition, measurements in whole.requested.items()
+            for one in measurements
+            for vpn in (BASELINE, *whole.vpns)
+        ):
+            why = "no cell of the study matches it"
+            found.append(Problem(("exclude", index), why, "correct its names, or remove it"))
+    return found
+
+
+def _congestion_problems(file: StudyFile, catalogue: Catalogue, lacking: Lacking) -> list[Problem]:
+    if lacking.measurements or any(
+        takes_congestion(table, catalogue) for table in file.measurement
+    ):
+        return []
+    why = "no measurement of this study has a congestion control"
+    return [
+        Problem(("condition", index, "congestion"), why, "leave it out, or add a tcp measurement")
+        for index, condition in enumerate(file.condition)
+        if condition.congestion is not None
+    ]
+
+
+def _cpu_problems(file: StudyFile) -> list[Problem]:
+    cpus = file.lab.cpus
+    if isinstance(cpus, NodeCpus) and cpus.router is not None and file.lab.topology == "pair":
+        why = 'the topology "pair" has no router'
+        return [Problem(("lab", "cpus", "router"), why, 'leave it out, or write "routed"')]
+    return []

@@ -1,0 +1,38 @@
+"""``[scale.NAME]``: a smaller edition of a study: ``culvert run STUDY --scale NAME``.
+
+A key that is none of the table's own is a parameter: it replaces what the measurements that give it
+in the file have. A table named after a kind sets parameters of that kind alone, given or not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from culvert.study.blocks import Blocks
+from culvert.study.table import known_keys
+from culvert.units import DurationS
+
+
+class ScaleTable(BaseModel):
+    """``[scale.NAME]``. ``vpns``, ``conditions`` and ``measurements`` (kinds) keep only these."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=False)
+
+    blocks: Blocks | None = None
+    pause_s: DurationS | None = Field(None, alias="pause")
+    warmup_blocks: int | None = Field(None, ge=0)
+    vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    measurements: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters for the measurements that give them, tables of kinds among them."""
+        return dict(self.model_extra or {})
+
+
+def own_keys() -> list[str]:
+    """The keys that are no parameters."""
+    return known_keys(ScaleTable)

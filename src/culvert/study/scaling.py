@@ -1,0 +1,100 @@
+"""Applies a ``[scale.NAME]`` to a study file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from culvert.study.claim_test import Where
+from culvert.study.lines import Path
+from culvert.study.model import MeasurementTable, StudyFile
+from culvert.study.parameters import Requested, canonical_values
+from culvert.study.problems import Problem
+from culvert.study.scale import ScaleTable, own_keys
+from culvert.study.table import near
+
+
+def scaled(
+    file: StudyFile, name: str, spellings: Mapping[str, str]
+) -> tuple[StudyFile, list[Problem]]:
+    """The smaller study, and what is wrong with its scale.
+
+    ``spellings`` maps VPNs as the file writes them to their ids.
+    """
+    scale, here = file.scale[name], ("scale", name)
+    problems: list[Problem] = []
+    kinds = sorted({table.kind for table in file.measurement})
+    given = sorted({key for table in file.measurement for key in table.given})
+    for key in scale.parameters:
+        if key not in given and key not in kinds:
+            why = f'no measurement of the study gives "{key}"'
+            problems.append(Problem((*here, key), why, near(key, [*given, *kinds, *own_keys()])))
+        elif key in kinds and not isinstance(scale.parameters[key], dict):
+            why = f'"{key}" is a measurement: its parameters must be a table'
+            problems.append(Problem((*here, key), why, f"write [scale.{name}.{key}]"))
+    ids = sorted(set(spellings.values()))
+    wanted = [spellings.get(word, word) for word in scale.vpns or ids]
+    conditions = [condition.name for condition in file.condition]
+    problems += _unknown((*here, "vpns"), "VPN", wanted, ids)
+    problems += _unknown(
+        (*here, "conditions"), "condition", scale.conditions or conditions, conditions
+    )
+    problems += _unknown((*here, "measurements"), "measurement", scale.measurements or kinds, kinds)
+    if problems:
+        return file, problems
+    changes: dict[str, Any] = {
+        "vpns": tuple(word for word in file.vpns if spellings[word] in wanted),
+        "condition": tuple(
+            one for one in file.condition if one.name in (scale.conditions or conditions)
+        ),
+        "measurement": tuple(
+            _shrunk(table, scale)
+            for table in file.measurement
+            if table.kind in (scale.measurements or kinds)
+        ),
+        "plan": file.plan.model_copy(
+            update={
+                key: value
+                for key, value in (
+                    ("blocks", scale.blocks),
+                    ("pause_s", scale.pause_s),
+                    ("warmup", scale.warmup_blocks),
+                )
+                if value is not None
+            }
+        ),
+    }
+    return file.model_copy(update=changes), []
+
+
+def _shrunk(table: MeasurementTable, scale: ScaleTable) -> MeasurementTable:
+    own = scale.parameters.get(table.kind)
+    general = {key: value for key, value in scale.parameters.items() if key in table.given}
+    given = table.given | general | (own if isinstance(own, dict) else {})
+    return MeasurementTable.model_validate({"kind": table.kind, **given})
+
+
+def _unknown(path: Path, what: str, words: Sequence[str], known: Sequence[str]) -> list[Problem]:
+    return [
+        Problem((*path, index), f'the study has no {what} "{word}"', near(word, known))
+        for index, word in enumerate(words)
+        if word not in known
+    ]
+
+
+def moved(
+    where: Where, kind: str, whole: Sequence[Requested], smaller: Sequence[Requested]
+) -> Where:
+    """Where a claim on the whole study looks in the smaller one.
+
+    A parameter that had one value, and has another one in the smaller study, is followed; one that
+    had several is not: its cell may have been left out.
+    """
+    before, after = canonical_values(whole, kind), canonical_values(smaller, kind)
+    parameters = tuple(
+        (key, next(iter(after[key])))
+        if value not in after.get(key, ()) and len(before[key]) == len(after.get(key, ())) == 1
+        else (key, value)
+        for key, value in where.parameters
+    )
+    return Where(where.condition, parameters, where.labels)
