@@ -27,6 +27,7 @@ from culvert.console import (
 )
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
+from culvert.foreign.formats import ForeignFormat
 from culvert.journal.format import Format
 
 INTERRUPTED = 130
@@ -221,6 +222,9 @@ def run(
         str | None,
         typer.Option(metavar="PATTERN", help="Cells whose VPN, condition or measurement match."),
     ] = None,
+    scale: Annotated[
+        str, typer.Option(metavar="NAME", help="A smaller edition: [scale.NAME] of the study.")
+    ] = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the cells and how long it takes.")
     ] = False,
@@ -229,7 +233,7 @@ def run(
     """Run a study; every trial is proved and journalled."""
     from culvert.run.command import RunRequest, dry, run_study
 
-    request = RunRequest(study, directory, resume=resume, lab=lab, only=only)
+    request = RunRequest(study, directory, resume=resume, lab=lab, only=only, scale=scale)
     if dry_run:
         dry(request, as_json=as_json)
         return
@@ -309,6 +313,44 @@ def export(
 
     with Journal.open(directory) as journal:
         write(journal.rows(), form, file)
+
+
+@app.command("import", epilog="Example: culvert import knb all-merged.csv --out results/knb")
+def import_(
+    form: Annotated[
+        ForeignFormat, typer.Argument(metavar="FORMAT", help="Whose results they are.")
+    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or directories.")],
+    directory: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+    ] = None,
+    vpn: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="The VPN of all runs, or NAME=ID for a name of the data."),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the runs without a VPN.")
+    ] = "",
+    condition: Annotated[
+        str, typer.Option(metavar="NAME", help="The condition, where the data does not say.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Read what other tools measured into a journal: knb, iperf3, hey, ping, flent."""
+    from culvert.foreign import command
+    from culvert.foreign.naming import Naming
+
+    request = command.ImportRequest(
+        form,
+        files,
+        directory,
+        Naming.parse(vpn or [], baseline),
+        command.checked_condition(condition) if condition else "",
+    )
+    done = command.import_files(request)
+    command.show(done, as_json=as_json)
+    if done.exit_code:
+        raise typer.Exit(done.exit_code)
 
 
 @app.command(epilog="Example: sudo culvert clean")

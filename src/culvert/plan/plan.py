@@ -47,7 +47,8 @@ class Estimate:
 class Plan:
     """Blocks count from 1; warm-up blocks come before them: 0, -1, ..., the lowest first.
 
-    ``max_blocks`` None means that only ``budget_s`` ends the run.
+    ``max_blocks`` None means that only ``budget_s`` ends the run. ``absent`` cells need what this
+    Culvert lacks: they have a place in the first block alone, to be told there.
     """
 
     cells: tuple[Cell, ...]
@@ -59,6 +60,7 @@ class Plan:
     budget_s: float | None = None
     pause_s: float = 0.0
     warmup_blocks: int = 0
+    absent: frozenset[Cell] = frozenset()
 
     @classmethod
     def of(cls, study: Study) -> Plan:
@@ -70,6 +72,11 @@ class Plan:
             order=plan.order,
             pause_s=plan.pause_s,
             warmup_blocks=plan.warmup,
+            absent=frozenset(
+                cell
+                for cell in cells_of(study)
+                if study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
+            ),
         )
         if not isinstance(blocks, BlocksTable):
             return replace(base, min_blocks=blocks, max_blocks=blocks)
@@ -129,12 +136,22 @@ class Plan:
     def missing(self, number: int, done: Done) -> Iterator[Trial]:
         """The trials of one block that are not in ``done``, in their places."""
         for position, cell in enumerate(self.block(number), start=1):
-            if (number, cell.key) not in done:
+            if (number, cell.key) not in done and (number == 1 or cell not in self.absent):
                 yield Trial(number, position, cell)
+
+    @property
+    def most_trials(self) -> int | None:
+        """Trials of the whole run at most; None where only the time ends it."""
+        if self.max_blocks is None:
+            return None
+        present = sum(cell not in self.absent for cell in self.cells)
+        return present * (self.max_blocks + self.warmup_blocks) + len(self.cells) - present
 
     def estimate(self, trial_s: Callable[[Cell], float]) -> Estimate:
         """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead."""
-        block_s = sum(trial_s(cell) + self.pause_s for cell in self.cells)
+        block_s = sum(
+            trial_s(cell) + self.pause_s for cell in self.cells if cell not in self.absent
+        )
         budget_s = float("inf") if self.budget_s is None else self.budget_s
         most = float("inf") if self.max_blocks is None else self.max_blocks + self.warmup_blocks
         # Where no block has a cell, no number of blocks takes any time.

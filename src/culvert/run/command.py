@@ -49,13 +49,14 @@ class RunRequest:
     resume: bool
     lab: str
     only: str | None
+    scale: str = ""
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
         """The study and the plan of its cells; raises UsageError for what cannot be run."""
         if self.lab not in LABS:
             raise UsageError(f"lab '{self.lab}'", "is unknown", f"use {', '.join(LABS)}")
         catalogue = installed_catalogue()
-        study = Study.load(self.study, catalogue)
+        study = Study.load(self.study, catalogue, scale=self.scale)
         plan = Plan.of(study)
         if self.only is not None:
             plan = plan.only(self.only)
@@ -72,6 +73,8 @@ class RunRequest:
         words = ["culvert", "run", self.study, "--out", str(directory), "--resume"]
         if self.lab != LABS[0]:
             words += ["--lab", self.lab]
+        if self.scale:
+            words += ["--scale", self.scale]
         if self.only is not None:
             words += ["--only", self.only]
         return shlex.join(words)

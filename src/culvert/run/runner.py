@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
@@ -25,6 +25,7 @@ from culvert.run.record import record_of
 from culvert.run.tally import Tally
 from culvert.run.underlays import Underlays
 from culvert.study.catalogue import Catalogue
+from culvert.study.lacking import REMEDY
 from culvert.study.study import Study
 from culvert.vpns import registry
 
@@ -83,29 +84,39 @@ class Runner:
             elapsed_s=lambda: earlier_s + time.monotonic() - begun,
             values=lambda: self._values,
         )
-        total = self._total()
+        total = self._plan.most_trials
         number = sum(cell in self._keys for _, cell in done)
         for trial in schedule:
             number += 1
             elapsed_s = earlier_s + time.monotonic() - begun
             step = Step(trial, number, total, self._remaining_s(total, number, elapsed_s))
             self._progress.begin(step)
-            verification = self._underlays.verify(trial, done, self._execute)
-            if verification is not None:
-                self._journal.record(verification)
-                tally.add(verification)
+            if trial.cell not in self._plan.absent:
+                self._verify_underlay(trial, done, tally)
             record = self._one(trial)
             self._journal.record(record)
             self._note(step, record, tally)
-            if self._plan.pause_s:
+            if self._plan.pause_s and trial.cell not in self._plan.absent:
                 time.sleep(self._plan.pause_s)  # the study asked for it
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
         return tally
 
+    def _verify_underlay(
+        self, trial: Trial, done: Collection[tuple[int, str]], tally: Tally
+    ) -> None:
+        verification = self._underlays.verify(trial, done, self._execute)
+        if verification is not None:
+            self._journal.record(verification)
+            tally.add(verification)
+
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
-        finding = self._given_up(trial.cell.vpn) or self._underlays.objection(trial)
+        finding = (
+            self._lacking(trial.cell)
+            or self._given_up(trial.cell.vpn)
+            or self._underlays.objection(trial)
+        )
         if finding is None:
             finding = self._execute(trial)
             if finding.status is Status.FAILED:
@@ -138,6 +149,10 @@ class Runner:
             defect = as_error(error, f"{cell.vpn}, {cell.measurement}")
             return Finding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
 
+    def _lacking(self, cell: Cell) -> Finding | None:
+        reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
+        return Finding(Status.UNSUPPORTED, reason=reason, remedy=REMEDY) if reason else None
+
     def _given_up(self, vpn: str) -> Finding | None:
         reasons = self._failures[vpn]
         if len(reasons) < GIVE_UP_AFTER:
@@ -158,16 +173,10 @@ class Runner:
             self._values[record.cell_key].append(headline.value)
         self._progress.end(step, record, headline)
 
-    def _total(self) -> int | None:
-        """Trials of the whole run at most; None where only the time ends it."""
-        if self._plan.max_blocks is None:
-            return None
-        return len(self._plan.cells) * (self._plan.max_blocks + self._plan.warmup_blocks)
-
     def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
         """At most, from before the trial of that number."""
-        cells = self._plan.cells
-        mean_s = sum(expected_s(self._catalogue, cell) for cell in cells) / len(cells)
+        cells = [cell for cell in self._plan.cells if cell not in self._plan.absent]
+        mean_s = sum(expected_s(self._catalogue, cell) for cell in cells) / max(len(cells), 1)
         by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
         budget_s = inf if self._plan.budget_s is None else self._plan.budget_s
         return min(by_trials_s, max(budget_s - elapsed_s, 0.0))

@@ -15,7 +15,7 @@ from pydantic import Field
 from culvert.labs.base import Topology
 from culvert.study.table import Table
 
-REMEDY = "see the study's [[lacking]] entry; a newer Culvert may have it"
+REMEDY = "see the [[lacking]] entries of the study; a newer Culvert may have it"
 
 
 _WORDS = {"vpn": "VPN"}
