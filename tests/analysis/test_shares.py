@@ -28,7 +28,7 @@ def udp(loss: float, places: dict[str, float]) -> pl.DataFrame:
 
 
 @settings(max_examples=50, deadline=None)
-@given(share, st.lists(count, min_size=5, max_size=5))
+@given(share, st.lists(count, min_size=len(PLACES), max_size=len(PLACES)))
 def test_shares_of_packets_add_up_to_one(loss: float, counts: list[float]) -> None:
     found = loss_shares(udp(loss, dict(zip(PLACES, counts, strict=True))))
     shares = dict(found.select("place", "share").iter_rows())
