@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.observations import BASELINE, contexts, observations, pick
+from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.summary import summarise
 
@@ -165,7 +165,7 @@ def _winner(
     question: Question, absolute: Mapping[str, Estimate], cell: pl.DataFrame, seed: int
 ) -> Winner | None:
     sign = -1 if question.more_is_better else 1
-    contenders = {vpn: found for vpn, found in absolute.items() if vpn != BASELINE}
+    contenders = {vpn: found for vpn, found in absolute.items() if not bare(vpn)}
     if not contenders:
         return None
     best = min(contenders, key=lambda vpn: (sign * contenders[vpn].value, vpn))

@@ -14,6 +14,12 @@ import polars as pl
 BASELINE = "none"
 """The VPN that is no VPN: in every block, what all others are compared with."""
 
+
+def bare(vpn: str) -> bool:
+    """Whether it is a link without a VPN: the baseline, or another one of an import."""
+    return vpn == BASELINE or vpn.startswith(f"{BASELINE}/")
+
+
 CONTEXT = ("condition", "measurement", "parameters")
 """What a cell is apart from its VPN. The baseline of a cell shares it."""
 

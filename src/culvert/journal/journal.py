@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -155,20 +155,18 @@ class Journal:
 
     def record(self, trial: TrialRecord) -> int:
         """Keep a trial; return its id. On disk when this returns, or not at all (JournalError)."""
-        row = (self._writing(), *trial_row(trial))
-        children = child_rows(trial)
-        digest = checksum(row, [children[table] for table in CHILDREN])
+        self._writing()
         with self._transaction():
-            cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest))
-            number = cursor.lastrowid
-            for table, columns in CHILDREN.items():
-                self._sql.executemany(
-                    insert(table, ("trial_id", *columns)),
-                    ((number, *child) for child in children[table]),
-                )
-        if number is None:
-            raise AssertionError("an INSERT gives a row id")
-        return number
+            return self._insert_trial(trial)
+
+    def record_all(self, trials: Iterable[TrialRecord]) -> int:
+        """Keep many trials at once, all or none of them (JournalError); return how many."""
+        self._writing()
+        count = 0
+        with self._transaction():
+            for count, trial in enumerate(trials, start=1):  # noqa: B007 - counts
+                self._insert_trial(trial)
+        return count
 
     def record_install(self, install: InstallRecord) -> None:
         """Keep how a VPN was installed."""
@@ -289,6 +287,21 @@ class Journal:
     def _insert(self, table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> int | None:
         statement = insert(table, (*columns, "checksum"))
         return self._sql.execute(statement, (*row, checksum(row))).lastrowid
+
+    def _insert_trial(self, trial: TrialRecord) -> int:
+        row = (self._writing(), *trial_row(trial))
+        children = child_rows(trial)
+        digest = checksum(row, [children[table] for table in CHILDREN])
+        cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest))
+        number = cursor.lastrowid
+        for table, columns in CHILDREN.items():
+            self._sql.executemany(
+                insert(table, ("trial_id", *columns)),
+                ((number, *child) for child in children[table]),
+            )
+        if number is None:
+            raise AssertionError("an INSERT gives a row id")
+        return number
 
     def _latest_session(self) -> int | None:
         with explained(self.path):

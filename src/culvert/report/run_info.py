@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+IMPORTED = "imported"
+"""The lab of what other tools measured."""
+
 
 @dataclass(frozen=True)
 class Install:
@@ -33,6 +36,11 @@ class RunInfo:
     ended_at: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     installs: tuple[Install, ...] = ()
+
+    @property
+    def imported(self) -> bool:
+        """Whether another tool measured it, and Culvert only read the results."""
+        return self.lab == IMPORTED
 
     @property
     def duration_s(self) -> float | None:

@@ -10,6 +10,7 @@ from culvert.analysis.latency import percentile_table
 from culvert.analysis.losses import loss_shares
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.status import reasons
+from culvert.foreign.tables import foreign_tables
 from culvert.report.model import Data
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -42,4 +43,4 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "cpu-split": cpu_split(data.observed),
         "trials": data.every_trial.drop("evidence"),
         "not-ok": reasons(data.trials),
-    }
+    } | (foreign_tables(data.trials, data.rows, data.series) if data.run.imported else {})

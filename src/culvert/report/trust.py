@@ -31,6 +31,9 @@ def trust(data: Data) -> Trust:
         return Trust("none", "No trials yet", "this journal is empty")
     if not counts.ok:
         return Trust("none", "No trial counts", f"of {counts.total}; the reasons are below")
+    if data.run.imported:
+        told = f"{counts.ok} of {counts.total} runs count; nobody saw where their traffic went"
+        return Trust("mixed", "Imported: not proved by Culvert", told)
     proved = sum(
         1
         for status, text in data.trials.select("status", "evidence").iter_rows()
@@ -61,6 +64,8 @@ def limits(data: Data) -> tuple[str, ...]:
     environment = data.run.environment
     if not environment:
         return ("nothing is recorded of the machine",)
+    if data.run.imported:
+        return (*_imported(data), *filter(None, (_blocks(data),)))
     found = (
         _few_cpus(data),
         _guest(data),
@@ -79,6 +84,19 @@ BUSY = 0.1
 """From this load average per CPU, something else was running when the run began."""
 STOLEN_PERCENT = 1.0
 """From this mean of stolen CPU time, per cent of one core, it is told."""
+
+
+def _imported(data: Data) -> tuple[str, ...]:
+    """What an import cannot know, and what it did with names and order."""
+    said = find(data.run.environment, "imported")
+    notes = find(said, "notes")
+    lost = find(said, "lost_count")
+    return (
+        "of the machines, the tunnels and the impairments only the data's own word is known",
+        "runs of one block were not made together: intervals of comparisons ignore drift",
+        *(str(note) for note in (notes if isinstance(notes, list) else ())),
+        *((f"{lost} places of the files could not be read",) if lost else ()),
+    )
 
 
 def _few_cpus(data: Data) -> str:

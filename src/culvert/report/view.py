@@ -19,17 +19,30 @@ def facts(data: Data) -> list[tuple[str, str]]:
     run, environment = data.run, data.run.environment
     begin = moment(run.started_at)
     found = [
-        ("Measured", begin.strftime("%Y-%m-%d %H:%M UTC") if begin else run.started_at),
-        ("Took", duration(run.duration_s) if run.duration_s is not None else ""),
+        (
+            "Imported" if run.imported else "Measured",
+            begin.strftime("%Y-%m-%d %H:%M UTC") if begin else run.started_at,
+        ),
+        ("Took", _took(data)),
         ("Trials", f"{data.counts.total} in {data.trials['block'].n_unique()} blocks"),
         ("Lab", run.lab),
         ("Kernel", at(environment, "kernel", "release")),
         ("Processor", _TRADEMARK.sub("", at(environment, "cpu", "model"))),
         ("CPUs", at(environment, "cpu", "threads")),
-        ("Governor", at(environment, "cpu", "frequency", "governors") or "none visible"),
+        ("Governor", _governor(data)),
         ("Culvert", run.culvert_version),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _took(data: Data) -> str:
+    run = data.run
+    return "" if run.imported or run.duration_s is None else duration(run.duration_s)
+
+
+def _governor(data: Data) -> str:
+    told = at(data.run.environment, "cpu", "frequency", "governors")
+    return told or ("" if data.run.imported else "none visible")
 
 
 def reproduce(data: Data) -> str:

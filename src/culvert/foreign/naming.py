@@ -1,0 +1,92 @@
+"""Names: from what the data calls a VPN to an id of ours, and which of them is the baseline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from culvert.analysis.observations import BASELINE
+from culvert.errors import UsageError
+
+MOST_CHARACTERS = 64
+_ORDER = re.compile(r"^\d+[-_. ]+(?=.)")
+"""Numbers before names that put folders in order: 31-netbird-direct."""
+_STRANGE = re.compile(r"[^A-Za-z0-9._/+-]+")
+_BARE = re.compile(r"(native|none|bare|baseline|no-?vpn)(?![a-z0-9])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the user said of names. ``ids``: the data's name (or ours) to an id; ``every``: the id
+    of all runs; ``baseline``: the name of the runs without a VPN."""
+
+    ids: Mapping[str, str] = field(default_factory=dict)
+    every: str = ""
+    baseline: str = ""
+
+    @classmethod
+    def parse(cls, words: Sequence[str], baseline: str) -> Naming:
+        """From ``--vpn ID`` and ``--vpn NAME=ID``. Raises UsageError."""
+        ids: dict[str, str] = {}
+        every = ""
+        for word in words:
+            name, equals, vpn = word.rpartition("=")
+            if not vpn or vpn != cleaned(vpn) or (equals and not name):
+                raise UsageError(
+                    f"--vpn '{word}'", "is no id of a VPN", "write ID, or NAME=ID, as netbird=wg/k"
+                )
+            if equals:
+                ids[name] = vpn
+            elif every:
+                raise UsageError(
+                    f"--vpn '{word}'", f"all runs are of {every} already", "write NAME=ID for each"
+                )
+            else:
+                every = vpn
+        if every and ids:
+            raise UsageError(
+                f"--vpn '{every}'", "it stands beside NAME=ID", "give one id, or one for each name"
+            )
+        return cls(ids, every, baseline)
+
+    def resolve(self, names: Iterable[str]) -> dict[str, str]:
+        """Ids by name, for all names of an import in the order of the data. Raises UsageError."""
+        found = list(dict.fromkeys(names))
+        self._refuse_unknown(found)
+        if self.every:
+            return dict.fromkeys(found, self.every)
+        named = {name: self._given(name) or cleaned(plain(name)) for name in found}
+        given = set(self.ids.values())
+        bare = [name for name in found if _BARE.match(plain(name)) and named[name] not in given]
+        wanted = next((n for n in found if self.baseline in (n, plain(n))), None)
+        first = wanted or (bare[0] if bare and BASELINE not in named.values() else None)
+        for name in found:
+            if name == first:
+                named[name] = BASELINE
+            elif name in bare and named[name] != BASELINE:
+                named[name] = f"{BASELINE}/{named[name]}"
+        return named
+
+    def _given(self, name: str) -> str:
+        return self.ids.get(name) or self.ids.get(plain(name), "")
+
+    def _refuse_unknown(self, found: Sequence[str]) -> None:
+        known = {*found, *map(plain, found)}
+        for word in (*self.ids, *([self.baseline] if self.baseline else [])):
+            if word not in known:
+                raise UsageError(
+                    f"'{word}'",
+                    "the data has no such name",
+                    f"it has {', '.join(sorted(map(plain, found))[:20])}",
+                )
+
+
+def plain(name: str) -> str:
+    """The name without the number that puts it in order."""
+    return _ORDER.sub("", name)
+
+
+def cleaned(name: str) -> str:
+    """An id that a table, a file name and a terminal can show; never empty."""
+    return _STRANGE.sub("-", name).strip("-/")[:MOST_CHARACTERS].strip("-/") or "unnamed"
