@@ -1,0 +1,237 @@
+"""Judging the claims of a study by the trials of a run. Pure.
+
+A claim holds if all its comparisons hold in every context that it names: the p-value for it is the
+greatest of theirs (an intersection-union test), the p-value against it the least, times their
+number (Bonferroni). Holm's correction is over the claims of the study.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from culvert.analysis.claims.cells import Cells, Context, Series, matching
+from culvert.analysis.claims.relation import Sides, tested
+from culvert.analysis.claims.verdict import Judged, Part, Verdict
+from culvert.analysis.compare.directions import Direction, direction_of
+from culvert.analysis.statistics.holm import holm
+from culvert.analysis.statistics.serial import FEWEST
+from culvert.study.claim import ClaimTable
+from culvert.study.claim_test import BestOf, ClaimTest, Comparison, Quantity, Side, VpnSide
+from culvert.study.study import Study
+
+ALPHA = 0.05
+"""At most this often is a claim of the study decided wrongly."""
+
+INTERIM_ALPHA = 0.001
+"""What a look before the end takes, so that looking after every block leaves ALPHA as it is
+(Haybittle 1971; Peto et al., "Design and analysis of randomized clinical trials", 1976)."""
+
+
+def judge(
+    study: Study, rows: pl.DataFrame, *, alpha: float = ALPHA, not_comparable: str = ""
+) -> list[Judged]:
+    """The verdict on every claim, in the study's order. ``rows`` are the journal's.
+
+    ``not_comparable`` says why figures of this run stand for nothing (an emulated kernel): no claim
+    then gets a verdict.
+    """
+    cells = Cells(study, rows)
+    margins = {claim.id: claim.margin for claim in study.file.claim}
+    parts: dict[str, tuple[Part, ...]] = {}
+    for claim in study.file.claim:
+        test = study.tests.get(claim.id)
+        if test is not None and not not_comparable:
+            parts[claim.id] = tuple(_parts(test, cells, margins[claim.id], alpha))
+    sums = {name: _summed(found) for name, found in parts.items()}
+    family = {name: min(both) for name, both in sums.items() if both is not None}
+    adjusted = dict(zip(family, holm(list(family.values())), strict=True))
+    return [
+        _judged(
+            claim,
+            study.tests.get(claim.id),
+            parts.get(claim.id, ()),
+            sums.get(claim.id),
+            adjusted.get(claim.id),
+            alpha,
+            not_comparable,
+        )
+        for claim in study.file.claim
+    ]
+
+
+def _parts(test: ClaimTest, cells: Cells, margin: float, alpha: float) -> Iterator[Part]:
+    for comparison in test.comparisons:
+        contexts = list(_contexts(comparison, cells, test.measurement))
+        if not contexts:
+            why = f"the study plans no cell of {test.measurement} for both sides"
+            yield Part(str(comparison), "", "{}", why=why)
+        for left, right in contexts:
+            yield _part(comparison, left, right, test, cells, margin, alpha)
+
+
+def _contexts(
+    comparison: Comparison, cells: Cells, measurement: str
+) -> Iterator[tuple[Context, Context]]:
+    sides = [_vpns(side) for side in (comparison.left, comparison.right)]
+    if not sides[0] or not sides[1]:
+        for one in sides[0] or sides[1]:
+            yield from ((c, c) for c in cells.contexts(one, measurement))
+            return
+    left, right = sides[0][0], sides[1][0]
+    yield from matching(
+        cells.contexts(left, measurement),
+        cells.contexts(right, measurement),
+        left.where,
+        right.where,
+    )
+
+
+def _vpns(side: Side) -> tuple[VpnSide, ...]:
+    if isinstance(side, BestOf):
+        return side.vpns
+    return (side,) if isinstance(side, VpnSide) else ()
+
+
+def _part(
+    comparison: Comparison,
+    left: Context,
+    right: Context,
+    test: ClaimTest,
+    cells: Cells,
+    margin: float,
+    alpha: float,
+) -> Part:
+    part = Part(str(comparison), left.condition, left.parameters)
+    values: list[Series | float] = []
+    picked = 1
+    for side, context in ((comparison.left, left), (comparison.right, right)):
+        if isinstance(side, Quantity):
+            values.append(float(side.value))
+            continue
+        candidates = _vpns(side)
+        picked *= len(candidates)
+        found = []
+        for one in candidates:
+            here = cells.beside(one, test.measurement, context, candidates[0].where)
+            series = cells.series(one, here, test.measurement, test.metric)
+            if not series:
+                why = cells.lacking(one, here, test.measurement, test.metric)
+                yet = f"{one.vpn} has no {test.metric} yet"
+                return replace(part, why=why or yet, waiting=not why)
+            found.append(series)
+        values.append(_best(found, test.metric))
+    sides = Sides.of(values[0], values[1], absolute=comparison.by is not None)
+    if left != right:
+        sides = sides.unpaired()
+    outcome = tested(comparison, sides, margin, alpha)
+    if outcome is None:
+        short = FEWEST - sides.n
+        why = f"{sides.n} of at least {FEWEST} repetitions"
+        return replace(part, n=sides.n, paired=sides.paired, more=short, waiting=True, why=why)
+    # The best was picked from the same data.
+    drifts = sides.drifts()
+    return replace(
+        part,
+        effect=sides.effect(),
+        p_supports=min(1.0, picked * outcome.p_supports),
+        p_contradicts=min(1.0, picked * outcome.p_contradicts),
+        n=sides.n,
+        paired=sides.paired and not sides.constant,
+        more=None if drifts else outcome.more,
+        drifts=drifts,
+    )
+
+
+def _best(found: Sequence[Series], metric: str) -> Series:
+    sign = -1.0 if direction_of(metric) is Direction.LESS else 1.0
+    return max(found, key=lambda series: sign * math.fsum(series.values()) / len(series))
+
+
+def _summed(parts: Sequence[Part]) -> tuple[float, float] | None:
+    """p for and p against the whole claim; None where nothing could be tested."""
+    against = [part.p_contradicts for part in parts if part.p_contradicts is not None]
+    if not against:
+        return None
+    # What could not be tested speaks neither for nor against.
+    supports = [1.0 if part.p_supports is None else part.p_supports for part in parts]
+    return max(supports), min(1.0, min(against) * len(parts))
+
+
+def _judged(
+    claim: ClaimTable,
+    test: ClaimTest | None,
+    parts: tuple[Part, ...],
+    both: tuple[float, float] | None,
+    adjusted: float | None,
+    alpha: float,
+    not_comparable: str,
+) -> Judged:
+    told = _Told(Verdict.NOT_TESTABLE, why=not_comparable or "the study gives no test for it")
+    if test is not None and not not_comparable:
+        told = _verdict(parts, both, adjusted, alpha) or _open(parts, alpha)
+    return Judged(
+        id=claim.id,
+        text=claim.text,
+        source=claim.source,
+        place=claim.place,
+        test=claim.test or "",
+        metric=f"{test.measurement}.{test.metric}" if test else "",
+        unit=test.unit if test else "",
+        verdict=told.verdict,
+        p_value=None if told.verdict is Verdict.NOT_TESTABLE else adjusted,
+        telling=told.telling,
+        parts=parts,
+        more=told.more,
+        why=told.why,
+    )
+
+
+@dataclass(frozen=True)
+class _Told:
+    verdict: Verdict
+    telling: Part | None = None
+    more: int | None = None
+    why: str = ""
+
+
+def _verdict(
+    parts: Sequence[Part], both: tuple[float, float] | None, adjusted: float | None, alpha: float
+) -> _Told | None:
+    """For or against; None where the data do not say."""
+    if both is None or adjusted is None or adjusted > alpha:
+        return None
+    supports, contradicts = both
+    measured = [part for part in parts if part.p_contradicts is not None]
+    if contradicts < supports:
+        against = min(measured, key=lambda part: part.p_contradicts or 0.0)
+        return _Told(Verdict.CONTRADICTED, against)
+    return _Told(Verdict.SUPPORTED, _weakest(measured))
+
+
+def _open(parts: Sequence[Part], alpha: float) -> _Told:
+    """Why there is no verdict, and what it would take."""
+    untested = [part for part in parts if part.p_supports is None]
+    impossible = dict.fromkeys(part.why for part in untested if not part.waiting)
+    if impossible:
+        return _Told(Verdict.NOT_TESTABLE, why="; ".join(impossible))
+    if untested:
+        more = max((part.more for part in untested if part.more), default=FEWEST)
+        return _Told(Verdict.UNDECIDED, more=more, why=untested[0].why)
+    still = [part for part in parts if (part.p_supports or 0.0) > alpha] or parts
+    telling = _weakest(still)
+    if any(part.drifts for part in still):
+        why = "no number of repetitions decides: it drifts"
+        return _Told(Verdict.UNDECIDED, telling, why=why)
+    needed = [part.more for part in still if part.more is not None]
+    if len(needed) < len(still):
+        why = "no number of repetitions that anybody would measure decides"
+        return _Told(Verdict.UNDECIDED, telling, why=why)
+    return _Told(Verdict.UNDECIDED, telling, max(needed))
+
+
+def _weakest(parts: Sequence[Part]) -> Part:
+    return max(parts, key=lambda part: part.p_supports or 0.0)

@@ -1,0 +1,165 @@
+"""A relation of the claim language as tests on a contrast of two sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from culvert.analysis.claims.cells import Series
+from culvert.analysis.claims.verdict import Effect
+from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
+from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.analysis.statistics.mann_whitney import mann_whitney
+from culvert.analysis.statistics.trend import mann_kendall
+from culvert.study.claim_test import Comparison, Relation
+
+DRIFT = 0.01
+"""A trend with a p-value of at most this is called a drift."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides as values in order: paired by block, or each on its own, or against a constant.
+
+    ``logarithmic``: the contrast is of logarithms, so a ratio.
+    """
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    paired: bool
+    constant: bool
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, left: Series | float, right: Series | float, *, absolute: bool) -> Sides:
+        """A float is a quantity. ``absolute`` asks for differences even where ratios exist."""
+        if isinstance(left, float) or isinstance(right, float):
+            n = max(1 if isinstance(side, float) else len(side) for side in (left, right))
+            both = [
+                (side,) * n if isinstance(side, float) else tuple(side.values())
+                for side in (left, right)
+            ]
+            paired, constant = True, True
+        else:
+            common = [block for block in left if block in right]
+            paired, constant = len(common) * 2 >= max(len(left), len(right)), False
+            both = [
+                tuple(side[b] for b in common) if paired else tuple(side.values())
+                for side in (left, right)
+            ]
+        above = all(value > 0 for side in both for value in side)
+        return cls(both[0], both[1], paired, constant, above and not absolute)
+
+    def unpaired(self) -> Sides:
+        """The same values, each side on its own."""
+        return Sides(self.left, self.right, False, self.constant, self.logarithmic)
+
+    @property
+    def n(self) -> int:
+        """Pairs, or values of the shorter side."""
+        return min(len(self.left), len(self.right))
+
+    def contrast(self, factor: float = 1.0) -> Contrast | None:
+        """left - factor x right, of logarithms where they are; None with too few values."""
+        left, right = self._scaled(factor)
+        if self.paired:
+            return paired_contrast([a - b for a, b in zip(left, right, strict=True)])
+        return unpaired_contrast(right, left)
+
+    def effect(self) -> Effect | None:
+        """As people are told it."""
+        contrast = self.contrast()
+        if contrast is None:
+            return None
+        low, high = contrast.interval()
+        if self.logarithmic:
+            return Effect(math.exp(contrast.estimate), math.exp(low), math.exp(high), ratio=True)
+        return Effect(contrast.estimate, low, high, ratio=False)
+
+    def drifts(self) -> bool:
+        """Whether what is compared has a trend, so that more trials change what is estimated."""
+        left, right = self._scaled(1.0)
+        if self.paired:
+            differences = [a - b for a, b in zip(left, right, strict=True)]
+            return mann_kendall(differences).p_value <= DRIFT
+        return any(mann_kendall(side).p_value <= DRIFT / 2 for side in (left, right))
+
+    def _scaled(self, factor: float) -> tuple[Sequence[float], Sequence[float]]:
+        if self.logarithmic:
+            shift = math.log(factor)
+            return [math.log(v) for v in self.left], [math.log(v) + shift for v in self.right]
+        return self.left, [factor * value for value in self.right]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """For and against; ``more`` repetitions would decide, None if no number would."""
+
+    p_supports: float
+    p_contradicts: float
+    more: int | None
+
+
+def tested(comparison: Comparison, sides: Sides, margin: float, alpha: float) -> Tested | None:
+    """Test a comparison; None with too few values. ``margin``: of "no different from"."""
+    match comparison.relation:
+        case Relation.MORE | Relation.AT_LEAST:
+            return _one_sided(comparison, sides, 1.0, alpha)
+        case Relation.LESS | Relation.AT_MOST:
+            return _one_sided(comparison, sides, -1.0, alpha)
+        case Relation.WITHIN:
+            return _within(sides, comparison.share, alpha)
+        case Relation.SAME:
+            return _no_different(sides, margin, alpha)
+
+
+def _one_sided(comparison: Comparison, sides: Sides, sign: float, alpha: float) -> Tested | None:
+    contrast = sides.contrast(comparison.factor)
+    if contrast is None:
+        return None
+    bound = sign * comparison.by.value if comparison.by is not None else 0.0
+    above, below = contrast.p_above(bound), contrast.p_below(bound)
+    supports, contradicts = (above, below) if sign > 0 else (below, above)
+    # Two-sided: where both are equal, at most alpha of the claims get any verdict.
+    more = more_repetitions(contrast, abs(contrast.estimate - bound), alpha / 2)
+    return Tested(min(1.0, 2 * supports), min(1.0, 2 * contradicts), more)
+
+
+def _bounds(sides: Sides, share: float) -> tuple[float, float]:
+    if sides.logarithmic:
+        return math.log1p(-share), math.log1p(share)
+    base = abs(sum(sides.right) / len(sides.right))
+    return -share * base, share * base
+
+
+def _within(sides: Sides, share: float, alpha: float) -> Tested | None:
+    contrast = sides.contrast()
+    if contrast is None:
+        return None
+    low, high = _bounds(sides, share)
+    distance = min(abs(contrast.estimate - low), abs(high - contrast.estimate))
+    return Tested(
+        contrast.p_between(low, high),
+        min(contrast.p_above(high), contrast.p_below(low)),
+        more_repetitions(contrast, distance, alpha),
+    )
+
+
+def _no_different(sides: Sides, margin: float, alpha: float) -> Tested | None:
+    """Contradicted by Mann-Whitney's test, as the papers have it, and by one that knows that trials
+    are correlated; and only where the interval leaves the margin."""
+    within = _within(sides, margin, alpha)
+    contrast = sides.contrast()
+    if within is None or contrast is None:
+        return None
+    low, high = _bounds(sides, margin)
+    ends = contrast.interval()
+    differs = contrast.p_two_sided()
+    if not sides.constant:
+        differs = max(differs, mann_whitney(sides.left, sides.right).p_value)
+    leaves = ends[0] < low or ends[1] > high
+    more = within.more
+    if not low <= contrast.estimate <= high:
+        more = more_repetitions(contrast, abs(contrast.estimate), alpha / 2)
+    return Tested(within.p_supports, differs if leaves else 1.0, more)

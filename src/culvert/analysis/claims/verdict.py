@@ -1,0 +1,85 @@
+"""What became of a claim, with the evidence for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """The four words."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
+    NOT_TESTABLE = "not testable here"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How the left side stands to the right one, with a 95 % interval.
+
+    A ratio (left over right) where both are above zero, else a difference in the metric's unit.
+    """
+
+    value: float
+    low: float
+    high: float
+    ratio: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison of a claim in one context.
+
+    ``p_supports`` and ``p_contradicts`` are small where the data speak for or against it; both None
+    where it could not be tested, and ``why`` tells the reason. ``n`` counts blocks where the trials
+    are paired, else the trials of the shorter series. ``more`` repetitions would decide.
+    """
+
+    text: str
+    condition: str
+    parameters: str
+    effect: Effect | None = None
+    p_supports: float | None = None
+    p_contradicts: float | None = None
+    n: int = 0
+    paired: bool = False
+    more: int | None = None
+    drifts: bool = False
+    waiting: bool = False
+    """Not tested yet: trials are still to come."""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and its verdict. ``p_value`` is adjusted over the claims of the study (Holm).
+
+    ``why`` tells what stands against a verdict. ``telling`` is the part that the verdict hangs on.
+    ``more`` None with the verdict undecided: no number of repetitions would decide.
+    """
+
+    id: str
+    text: str
+    source: str
+    place: str
+    test: str
+    metric: str
+    unit: str
+    verdict: Verdict
+    p_value: float | None
+    telling: Part | None
+    parts: tuple[Part, ...]
+    more: int | None
+    why: str
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is a verdict, or can be none here."""
+        return self.verdict is not Verdict.UNDECIDED
+
+    @property
+    def hopeless(self) -> bool:
+        """Undecided, and no number of repetitions would help."""
+        return not self.decided and self.more is None
