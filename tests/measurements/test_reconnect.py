@@ -170,9 +170,12 @@ def test_a_restart_of_ones_own_side_loses_packets(word: str) -> None:
     assert value(finding, "blocked_ms") == value(finding, "lost_packets")  # at 1000/s
 
 
+MOVING = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm+mobike")
+
+
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.parametrize("word", ["wireguard/go", "openvpn/aes-256-gcm"])
+@pytest.mark.parametrize("word", MOVING)
 def test_what_can_roam_comes_back(word: str) -> None:
     finding = after(word, "roam")
     assert (finding.status, finding.reason) == (Status.OK, "")
@@ -181,7 +184,16 @@ def test_what_can_roam_comes_back(word: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
+@pytest.mark.parametrize("word", ["openvpn/aes-256-gcm+dpd+tcp", "strongswan/esp-aes256gcm+dpd"])
+def test_a_peer_that_was_restarted_is_found_again(word: str) -> None:
+    finding = after(word, "restart-peer")
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "lost_packets") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
 def test_a_rekey_on_demand() -> None:
     finding = after("strongswan/esp-aes256gcm", "rekey")
     assert (finding.status, finding.reason) == (Status.OK, "")
-    assert after("wireguard/go", "rekey").status is Status.UNSUPPORTED
+    assert after("openvpn/aes-256-gcm", "rekey").status is Status.UNSUPPORTED

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
@@ -75,6 +76,17 @@ def test_transport(transport: Transport, server: str, client: str) -> None:
     key = Path("/n/static.key")
     assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]
     assert options(config.static_client_config(tunnel, key, SOCKET))["proto"] == [client]
+
+
+@given(TUNNELS)
+def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
+    tunnel = replace(tunnel, keepalive=True, renegotiates=True)
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    client = options(config.client_config(tunnel, FILES, "b", SOCKET))
+    for side in (server, client):
+        assert side["keepalive"] == ["2", "10"]
+        assert "ping-restart" not in side  # openvpn refuses both
+    assert (server["reneg-sec"], client["reneg-sec"]) == (["0"], ["5"])
 
 
 def test_a_path_with_spaces_and_quotes_is_one_word() -> None:

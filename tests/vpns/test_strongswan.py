@@ -17,7 +17,7 @@ from culvert.vpns.base import DataPath, OuterFlow, Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.pki import Authority, KeyKind, Usage
 from culvert.vpns.strongswan import StrongSwan
-from culvert.vpns.strongswan_config import VICI, End, Suite
+from culvert.vpns.strongswan_config import VICI, End, Suite, Upkeep
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -221,7 +221,12 @@ class TestConfiguration:
     @pytest.mark.parametrize("suite", Suite)
     def test_a_shared_key(self, suite: Suite) -> None:
         text = strongswan_config.connection_config(
-            suite, self.LOCAL, self.REMOTE, shared_key="00ff"
+            suite,
+            self.LOCAL,
+            self.REMOTE,
+            initiates=True,
+            upkeep=Upkeep(),
+            shared_key="00ff",
         )
         assert text.count("auth = psk") == 2
         assert "secret = 0x00ff" in text
@@ -231,23 +236,65 @@ class TestConfiguration:
 
     def test_certificates(self) -> None:
         text = strongswan_config.connection_config(
-            Suite.AES128GCM, self.LOCAL, self.REMOTE, shared_key=None, certificate="own.pem"
+            Suite.AES128GCM,
+            self.LOCAL,
+            self.REMOTE,
+            initiates=True,
+            upkeep=Upkeep(),
+            shared_key=None,
+            certificate="own.pem",
         )
         assert text.count("auth = pubkey") == 2
         assert "certs = own.pem" in text
         assert "secret" not in text
         assert text.count("{") == text.count("}")
 
-    def test_nothing_is_renewed(self) -> None:
-        text = strongswan_config.connection_config(
-            Suite.AES128GCM, self.LOCAL, self.REMOTE, shared_key="00"
+    def connection(self, upkeep: Upkeep, *, initiates: bool) -> str:
+        return strongswan_config.connection_config(
+            Suite.AES128GCM,
+            self.LOCAL,
+            self.REMOTE,
+            initiates=initiates,
+            upkeep=upkeep,
+            shared_key="00",
         )
+
+    @pytest.mark.parametrize("initiates", [True, False])
+    def test_nothing_is_renewed(self, initiates: bool) -> None:
+        text = self.connection(Upkeep(), initiates=initiates)
         for setting in ("rekey_time", "reauth_time", "dpd_delay", "rekey_bytes", "rekey_packets"):
             assert f"{setting} = 0\n" in text
+        assert "dpd_action = clear\n" in text
+        assert "mobike = no\n" in text
+
+    def test_the_initiator_calls_again_where_it_is_asked_to(self) -> None:
+        upkeep = Upkeep(dead_peer_detection=True)
+        caller, called = (
+            self.connection(upkeep, initiates=initiates) for initiates in (True, False)
+        )
+        assert "dpd_action = restart\n" in caller
+        assert "close_action = start\n" in caller
+        assert "dpd_action = clear\n" in called
+        for text in (caller, called):
+            assert "dpd_delay = 2\n" in text
+        daemon = strongswan_config.daemon_config(in_kernel=False, upkeep=upkeep)
+        assert "retransmit_tries = 3\n" in daemon
+        assert daemon.count("{") == daemon.count("}")
+
+    def test_mobike_lets_the_address_change(self) -> None:
+        text = self.connection(Upkeep(mobike=True), initiates=True)
+        assert "local_addrs = %any\n" in text
+        assert "mobike = yes\n" in text
+        daemon = strongswan_config.daemon_config(in_kernel=False, upkeep=Upkeep(mobike=True))
+        assert "roam_events = yes\n" in daemon
+
+    def test_who_calls_may_be_behind_a_nat(self) -> None:
+        assert "remote_addrs = 198.18.0.2\n" in self.connection(Upkeep(), initiates=True)
+        assert "remote_addrs = %any\n" in self.connection(Upkeep(), initiates=False)
 
     @pytest.mark.parametrize("in_kernel", [True, False])
     def test_who_does_esp(self, in_kernel: bool) -> None:
-        text = strongswan_config.daemon_config(in_kernel=in_kernel)
+        text = strongswan_config.daemon_config(in_kernel=in_kernel, upkeep=Upkeep())
         assert ("kernel-libipsec kernel-netlink" in text) == (not in_kernel)
         assert "kernel-netlink" in text
         assert text.count("{") == text.count("}")

@@ -28,6 +28,8 @@ class Happening(ABC):
     """An event. ``stream_goes_on``: packets are on their way when it happens."""
 
     stream_goes_on: ClassVar[bool] = True
+    counts_from_its_end: ClassVar[bool] = False
+    """Recovery is told from when the event is over: what comes before it is waiting."""
     tail_s: ClassVar[float] = 0.2
     """How long the stream is watched after packets went through again."""
     port_closes: ClassVar[bool] = False
@@ -45,7 +47,8 @@ class RestartPeer(Happening):
 
     def happen(self, session: Session) -> None:
         """Restart b."""
-        session.vpn.restart_responder(session.lab.b)
+        session.vpn.end_responder(session.lab.b)
+        session.vpn.listen(session.lab.b)
 
 
 class RestartSelf(Happening):
@@ -55,13 +58,15 @@ class RestartSelf(Happening):
 
     def happen(self, session: Session) -> None:
         """Restart a."""
-        session.vpn.restart_initiator(session.lab.a)
+        session.vpn.end_initiator(session.lab.a)
+        session.vpn.connect(session.lab.a)
 
 
 class Silence(Happening):
     """Nothing is sent for a while, then packets again: at once, or after a new handshake?"""
 
     stream_goes_on: ClassVar[bool] = False
+    counts_from_its_end: ClassVar[bool] = True
 
     def __init__(self, silence_s: float) -> None:
         self._silence_s = silence_s
@@ -96,10 +101,11 @@ class Roam(Happening):
 class Rekey(Happening):
     """New keys for a tunnel that is up."""
 
+    counts_from_its_end: ClassVar[bool] = True
     tail_s: ClassVar[float] = 1.0
 
     def happen(self, session: Session) -> None:
-        """Ask the driver for it."""
+        """Ask the driver for it, or wait for the VPN to do it."""
         session.vpn.rekey(session.lab.a)
 
 

@@ -75,7 +75,8 @@ class Reconnect(Measurement[ReconnectParameters]):
         """Stream, event, first answer, a little more of the stream."""
         event = happening(parameters.event, silence_s=parameters.silence_s)
         to = session.inner(session.lab.b)
-        lasting_s = EVENT_S + parameters.silence_s + parameters.recover_max_s + SLACK_S
+        event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
+        lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
         captures = {
             name: _capture(session, name, probe)
             for name, probe in (("a", session.a), ("b", session.b))
@@ -89,7 +90,6 @@ class Reconnect(Measurement[ReconnectParameters]):
         event.happen(session)
         happened_ns = time.monotonic_ns()
         if not event.stream_goes_on:
-            begun_ns = happened_ns
             stream.begin()
         answer = _first_answer(session, to, echo.port(), parameters.recover_max_s)
         time.sleep(event.tail_s)  # part of the method: it must stay up
@@ -97,7 +97,13 @@ class Reconnect(Measurement[ReconnectParameters]):
         echo.stop()
         captured = {name: parse(Captured, task.stop()) for name, task in captures.items()}
         return Outcome(
-            metrics=_metrics(trial, answer, parameters.rate_pps, begun_ns, happened_ns),
+            metrics=_metrics(
+                trial,
+                answer,
+                parameters.rate_pps,
+                event_ns=happened_ns - begun_ns,
+                since_ns=happened_ns if event.counts_from_its_end else begun_ns,
+            ),
             watched=[],
             series=[_series(trial.sunk)],
             doubts=[
@@ -198,18 +204,19 @@ def _metrics(
     trial: UdpTrial,
     answer: FirstAnswer | None,
     rate_pps: float,
-    begun_ns: int,
-    happened_ns: int,
+    *,
+    event_ns: int,
+    since_ns: int,
 ) -> list[Metric]:
     lost = lost_packets(trial)
     found = [
         Metric("blocked_ms", "ms", 1e3 * lost / rate_pps),
         Metric("lost_packets", "packets", lost),
         Metric("resolution_ms", "ms", 1e3 / rate_pps),
-        Metric("event_ms", "ms", (happened_ns - begun_ns) / 1e6),
+        Metric("event_ms", "ms", event_ns / 1e6),
     ]
     if answer is not None:
-        found.append(Metric("recovered_ms", "ms", (answer.answered_ns - begun_ns) / 1e6))
+        found.append(Metric("recovered_ms", "ms", (answer.answered_ns - since_ns) / 1e6))
     return found
 
 
@@ -232,6 +239,6 @@ def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> C
             if answer
             else f"nothing went through for {parameters.recover_max_s:g} s"
         ),
-        "this VPN does not notice by itself as it is configured (dead peer detection is off), "
-        "or needs longer: raise recover_max",
+        "this VPN does not notice by itself as it is configured: add its options for that, such "
+        "as +dpd or +mobike (culvert vpns); or it needs longer: raise recover_max",
     )

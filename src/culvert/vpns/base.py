@@ -96,6 +96,8 @@ class Vpn(ABC):
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     up_deadline_s: ClassVar[float] = 10.0
+    rekey_deadline_s: ClassVar[float] = 10.0
+    """The longest that rekey() takes: some wait until the VPN renews its keys by itself."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         self.variant = variant
@@ -146,30 +148,39 @@ class Vpn(ABC):
 
     # -- what can happen to a tunnel that is up; a driver gives what it can ------------------------
 
-    def restart_responder(self, b: Node) -> None:
-        """End the responder and start it anew; returns when it can be called again.
+    def end_responder(self, b: Node) -> None:
+        """End the responder's processes; the initiator is told nothing. listen() starts it anew."""
+        self._end(b)
 
-        Whether and when the initiator notices is what a measurement wants to know.
+    def end_initiator(self, a: Node) -> None:
+        """End the initiator's processes; the responder is told nothing, and forgets nothing.
+
+        connect() starts it anew. Returns when the responder's guard against replays, where it has
+        one, would let the next handshake pass.
         """
-        if not self.processes[b.name]:
-            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
-        self._stop_processes(b)
-        self.listen(b)
+        self._end(a)
 
-    def restart_initiator(self, a: Node) -> None:
-        """End the initiator and start it anew; returns when the tunnel is up again."""
-        if not self.processes[a.name]:
-            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
-        self.disconnect(a)
-        self.connect(a)
-
-    def rekey(self, a: Node) -> None:
-        """Negotiate new keys for the tunnel that is up, now; returns when they are agreed.
+    def drop(self, a: Node) -> None:
+        """End the tunnel, not the processes: both ends forget their keys.
 
         Raises NotPossible where nobody can ask for it.
         """
         del a
-        raise NotPossible(self.id, "renews its keys by itself, and not when told to", LEAVE_OUT)
+        raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
+
+    def initiate(self, a: Node) -> None:
+        """Bring the tunnel up again after drop(): returns when it is up, as connect() does."""
+        del a
+        raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
+
+    def rekey(self, a: Node) -> None:
+        """Negotiate new keys for the tunnel that is up; returns when they are agreed.
+
+        Now, where the VPN can be asked to; else when it does so by itself, within
+        ``rekey_deadline_s``. Raises NotPossible where it does not.
+        """
+        del a
+        raise NotPossible(self.id, "renews no keys", LEAVE_OUT)
 
     # -- what the proof asks ---------------------------------------------------------------------
 
@@ -210,6 +221,11 @@ class Vpn(ABC):
     """Regular expressions for names of kernel threads that carry the data."""
 
     # -- shared ----------------------------------------------------------------------------------
+
+    def _end(self, node: Node) -> None:
+        if not self.processes[node.name]:
+            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
+        self._stop_processes(node)
 
     def _stop_processes(self, node: Node) -> None:
         for process in reversed(self.processes[node.name]):

@@ -35,6 +35,12 @@ class NoVpn(Vpn):
     def connect(self, a: Node) -> None:
         """The underlay is always up."""
 
+    def drop(self, a: Node) -> None:
+        """There is nothing to end: a warm start of the baseline is one round trip."""
+
+    def initiate(self, a: Node) -> None:
+        """The underlay is always up."""
+
     def inner(self, node: Node) -> IPv4Interface:
         """The node's address on the underlay."""
         return node.underlay.address

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from culvert.vpns import openvpn_config as config
 from culvert.vpns import openvpn_packet as wire
 from culvert.vpns import openvpn_program
 from culvert.vpns.base import (
+    LEAVE_OUT,
     DataPath,
     Missing,
     OuterFlow,
@@ -32,12 +34,20 @@ from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.openvpn_config import DEVICE, PORT, Cipher, Transport
 from culvert.vpns.openvpn_management import SOCKET_PATH_MAX, Management, State
 from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.waiting import wait_until
 
 _NEWS_S = 0.02
 """How long to wait for the next state before looking whether the program still runs."""
 _PSK = "psk"
 _TCP = "tcp"
+_DPD = "dpd"
+_RENEG = "reneg"
 _LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection")
+
+_KEYS = re.compile(r"Control Channel: TLS")
+_DROPPED = "SIGUSR1"
+_REPLAY_GUARD_S = 1.2
+"""Packet numbers of a static key begin with the second of the start (openvpn's packet_id.h)."""
 
 _BOTH = {
     "tunnel MTU": "1500 (default)",
@@ -69,6 +79,8 @@ class OpenVpn(Vpn):
     options: ClassVar[Mapping[str, str]] = {
         _TCP: "carry the tunnel over TCP instead of UDP",
         _PSK: "a static key instead of certificates (CBC variants only)",
+        _DPD: f"dead peer detection: keepalive {config.PING_S} {config.PING_RESTART_S}",
+        _RENEG: f"new keys every {config.RENEGOTIATION_S} s",
     }
     role = "openvpn"
 
@@ -87,6 +99,13 @@ class OpenVpn(Vpn):
             facts["TCP_NODELAY"] = "off (default)"
         if self.static_key:
             facts |= {"authentication": "static key", "key exchange": "none"}
+        if _DPD in self.chosen:
+            facts["pings"] = (
+                f"every {config.PING_S} s, restart after {config.PING_RESTART_S} s without "
+                "(a server: after twice that)"
+            )
+        if _RENEG in self.chosen:
+            facts["renegotiation"] = f"by the client, every {config.RENEGOTIATION_S} s"
         return facts
 
     # -- what it takes ---------------------------------------------------------------------------
@@ -141,6 +160,8 @@ class OpenVpn(Vpn):
             self.transport,
             openvpn_program.dialect(self._program()),
             config.Ends(underlay_address(lab.b), self.inner(lab.a), self.inner(lab.b)),
+            keepalive=_DPD in self.chosen,
+            renegotiates=_RENEG in self.chosen,
         )
         if self.static_key:
             self._prepare_static_key(lab, tunnel)
@@ -210,6 +231,58 @@ class OpenVpn(Vpn):
             self._stop_processes(b)
             self.listen(b)
 
+    def end_initiator(self, a: Node) -> None:
+        """End the client; with a static key not within a second of its start, see disconnect()."""
+        if self.static_key:
+            wait_until(
+                lambda: all(_age_s(client) > _REPLAY_GUARD_S for client in self.processes["a"]),
+                what="the second in which the client was started was over",
+                deadline_s=2 * _REPLAY_GUARD_S,
+            )
+        super().end_initiator(a)
+
+    def drop(self, a: Node) -> None:
+        """Have the client close its connection, and hold before it opens the next."""
+        if self.static_key:
+            raise NotPossible(self.id, "has no handshake that could be done again", LEAVE_OUT)
+        (process,) = self.processes[a.name]
+
+        def holds() -> bool:
+            management.watch(_NEWS_S)
+            return management.holds
+
+        with Management(_socket(a)) as management:
+            management.say("hold on")  # or it waits a second before it connects again
+            management.say("signal SIGUSR1")
+            wait_for_fact(
+                holds,
+                vpn=self.id,
+                process=process,
+                what="openvpn on node a closed its connection",
+                deadline_s=self.up_deadline_s,
+            )
+
+    def initiate(self, a: Node) -> None:
+        """Release the client's hold; up when it says that it is connected."""
+        (process,) = self.processes[a.name]
+        self._await_connected(a, process, "node a was connected to node b", release=True)
+
+    def rekey(self, a: Node) -> None:
+        """Wait until the client has renewed its keys: with the option reneg, in a few seconds."""
+        if _RENEG not in self.chosen:
+            raise NotPossible(
+                self.id, "renews no keys as it is configured", f"add the option +{_RENEG}"
+            )
+        (process,) = self.processes[a.name]
+        before = _agreed_keys(process)
+        wait_for_fact(
+            lambda: _agreed_keys(process) > before,
+            vpn=self.id,
+            process=process,
+            what="node a renewed its keys",
+            deadline_s=self.rekey_deadline_s,
+        )
+
     def _start(self, node: Node) -> Process:
         process = node.spawn(
             [str(self._program()), "--config", str(node.directory / "openvpn/config")],
@@ -218,8 +291,13 @@ class OpenVpn(Vpn):
         self.processes[node.name].append(process)
         return process
 
-    def _await_connected(self, node: Node, process: Process, what: str) -> None:
+    def _await_connected(
+        self, node: Node, process: Process, what: str, *, release: bool = False
+    ) -> None:
         with Management(_socket(node)) as management:
+            if release:
+                management.say("hold off")
+                management.say("hold release")
 
             def connected() -> bool:
                 state = management.watch(_NEWS_S)
@@ -264,8 +342,9 @@ class OpenVpn(Vpn):
             ping.stop(grace_s=0)
 
     def _refuse_setback(self, node: Node, process: Process, state: State | None) -> None:
-        """A second attempt of the client would be another start, and later than it should be."""
-        if state is not None and state.name == "RECONNECTING":
+        """A second attempt of the client would be another start, and later than it should be; the
+        one that drop() asked for is none."""
+        if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
             raise VpnError(
                 self.id,
                 f"openvpn on node {node.name} failed and starts over: {state.detail}; "
@@ -320,6 +399,15 @@ class OpenVpn(Vpn):
         if self.cipher.aead:
             return wire.Framing.AEAD
         return wire.Framing.CBC_STATIC_KEY if self.static_key else wire.Framing.CBC
+
+
+def _age_s(process: Process) -> float:
+    return (time.monotonic_ns() - process.started_monotonic_ns) / 1e9
+
+
+def _agreed_keys(process: Process) -> int:
+    """How often the ends have agreed on keys for the data channel, as the log tells."""
+    return len(_KEYS.findall(process.log_text()))
 
 
 def _negotiated(framing: wire.Framing, client_log: str) -> wire.Framing:

@@ -11,6 +11,11 @@ from pathlib import Path
 
 DEVICE = "tun0"
 PORT = 1194
+PING_S = 2
+PING_RESTART_S = 10
+"""As soon as a WireGuard peer notices, and sooner than the manual's 10 and 60 seconds."""
+RENEGOTIATION_S = 5
+"""Nobody can tell OpenVPN to renew its keys, so it does that often."""
 
 _STATIC_KEY_BYTES = 256
 _BYTES_A_LINE = 16
@@ -77,6 +82,10 @@ class Tunnel:
     transport: Transport
     dialect: Dialect
     ends: Ends
+    keepalive: bool = False
+    """Pings, and a restart for want of them."""
+    renegotiates: bool = False
+    """The client asks for new keys every RENEGOTIATION_S seconds."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,7 @@ def client_config(
         "nobind",
         "remote-cert-tls server",
         f"verify-x509-name {server_name} name",
-        *_tls(tunnel, files),
+        *_tls(tunnel, files, renegotiation_s=RENEGOTIATION_S if tunnel.renegotiates else 0),
     )
 
 
@@ -178,22 +187,28 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
             f"management {_quoted(management)} unix",
             "verb 3",
             "auth SHA256",
-            # There are no pings, and so no restart for want of them, which is a client's default
-            # after 120 seconds.
-            "ping-restart 0",
+            _pings(tunnel),
             *(("disable-dco",) if tunnel.dialect.offloads else ()),
         )
     )
 
 
-def _tls(tunnel: Tunnel, files: CertificateFiles) -> tuple[str, ...]:
+def _pings(tunnel: Tunnel) -> str:
+    if tunnel.keepalive:
+        return f"keepalive {PING_S} {PING_RESTART_S}"
+    # There are no pings, and so no restart for want of them, which is a client's default after
+    # 120 seconds.
+    return "ping-restart 0"
+
+
+def _tls(tunnel: Tunnel, files: CertificateFiles, *, renegotiation_s: int = 0) -> tuple[str, ...]:
     return (
         f"ca {_quoted(files.authority)}",
         f"cert {_quoted(files.identity)}",
         f"key {_quoted(files.identity)}",
         "tls-version-min 1.3",
-        # No renegotiation: nothing but what is measured crosses the underlay.
-        "reneg-sec 0",
+        # No renegotiation but the one asked for: only what is measured crosses the underlay.
+        f"reneg-sec {renegotiation_s}",
         "reneg-bytes 0",
         "reneg-pkts 0",
         # The only one: the ends agree on it, or not at all.

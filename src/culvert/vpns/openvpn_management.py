@@ -35,6 +35,8 @@ class Management:
         self._unread = b""
         self.latest: State | None = None
         """The latest state; None as long as none is known."""
+        self.holds = False
+        """Whether it waits, after the end of a connection, for ``hold release``."""
 
     def __enter__(self) -> Management:
         return self
@@ -58,6 +60,11 @@ class Management:
             self._take(received)
         return self.latest
 
+    def say(self, command: str) -> None:
+        """Give a command, such as ``hold release``. Raises OSError if nobody listens."""
+        connection = self._connection or self._connect()
+        connection.sendall(f"{command}\n".encode())
+
     def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -78,6 +85,8 @@ class Management:
     def _take_line(self, line: str) -> None:
         if line.startswith(">STATE:"):
             self.latest = parse_state(line.removeprefix(">STATE:")) or self.latest
+        elif line.startswith(">HOLD:"):
+            self.holds = True
         elif not line.startswith((">", "SUCCESS", "ERROR", "END")):
             # The reply to ``state``; what came in real time meanwhile is as new or newer.
             self.latest = self.latest or parse_state(line)

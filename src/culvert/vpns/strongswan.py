@@ -35,7 +35,7 @@ from culvert.vpns.base import (
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.packages import package_version
 from culvert.vpns.pki import Authority, KeyKind, Usage
-from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, VICI, End, Suite
+from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, VICI, End, Suite, Upkeep
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
@@ -53,6 +53,8 @@ _PLUGIN_DIRECTORIES = (
 _KEY_BYTES = 32
 _CERT = "cert"
 _KERNEL = "kernel"
+_DPD = "dpd"
+_MOBIKE = "mobike"
 
 _SHAPES = {
     Suite.AES128CBC_SHA256: esp.CBC_SHA256,
@@ -67,6 +69,7 @@ _FACTS = {
     "interface": "in user space ipsec0 with the plugin's MTU of 1400",
     "rekeying": "off",
     "dead peer detection": "off",
+    "MOBIKE": "off",
     "cookies": "off",
     "retransmission": "default (first after 4 s)",
 }
@@ -94,6 +97,8 @@ class StrongSwan(Vpn):
     options: ClassVar[Mapping[str, str]] = {
         _CERT: "Ed25519 certificates instead of a pre-shared key",
         _KERNEL: "ESP by the kernel instead of kernel-libipsec",
+        _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
+        _MOBIKE: "MOBIKE: the initiator's address may change",
     }
     role = "strongswan"
 
@@ -102,8 +107,22 @@ class StrongSwan(Vpn):
         self.suite = _SUITES[variant.name][0]
         self.certificates = _CERT in options
         self.in_kernel = _KERNEL in options
-        authentication = "Ed25519 certificates" if self.certificates else "pre-shared key"
-        self.variant = replace(variant, facts={**variant.facts, "authentication": authentication})
+        self.upkeep = Upkeep(dead_peer_detection=_DPD in options, mobike=_MOBIKE in options)
+        self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
+
+    def _chosen_facts(self) -> dict[str, str]:
+        facts = {
+            "authentication": "Ed25519 certificates" if self.certificates else "pre-shared key"
+        }
+        if self.upkeep.dead_peer_detection:
+            each, times = strongswan_config.DPD_RETRANSMIT_S, strongswan_config.DPD_RETRANSMISSIONS
+            facts["dead peer detection"] = (
+                f"after {strongswan_config.DPD_S} s; restart then, and when the peer closes"
+            )
+            facts["retransmission"] = f"every {each} s, {times} times"
+        if self.upkeep.mobike:
+            facts["MOBIKE"] = "on"
+        return facts
 
     # -- what it takes ---------------------------------------------------------------------------
 
@@ -145,15 +164,17 @@ class StrongSwan(Vpn):
         for lack in self.missing():
             raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
         in_kernel = self.data_path is DataPath.KERNEL
-        daemon = strongswan_config.daemon_config(in_kernel=in_kernel)
+        daemon = strongswan_config.daemon_config(in_kernel=in_kernel, upkeep=self.upkeep)
         authority = Authority(KeyKind.ED25519) if self.certificates else None
         shared_key = None if authority else secrets.token_hex(_KEY_BYTES)
         for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
             node.write("strongswan/strongswan.conf", daemon)
             connection = strongswan_config.connection_config(
                 self.suite,
-                self._end(node),
-                self._end(peer),
+                self._end_of(node),
+                self._end_of(peer),
+                initiates=node is lab.a,
+                upkeep=self.upkeep,
                 shared_key=shared_key,
                 certificate="own.pem",
             )
@@ -164,7 +185,7 @@ class StrongSwan(Vpn):
                 node.write("strongswan/x509/own.pem", own.certificate)
                 node.write("strongswan/private/own.pem", own.key, secret=True)
 
-    def _end(self, node: Node) -> End:
+    def _end_of(self, node: Node) -> End:
         return End(node.name, underlay_address(node), self.inner(node).ip)
 
     def listen(self, b: Node) -> None:
@@ -173,11 +194,21 @@ class StrongSwan(Vpn):
 
     def connect(self, a: Node) -> None:
         """Start the initiator and initiate; up when the child SA is installed."""
-        charon = self._start(a)
+        self._start(a)
+        self.initiate(a)
+
+    def initiate(self, a: Node) -> None:
+        """Have the running charon initiate."""
+        (charon,) = self.processes[a.name]
         timeout = str(math.ceil(self.up_deadline_s))
         self._swanctl(
             a, charon, ["--initiate", "--child", CONNECTION, "--timeout", timeout], "initiate"
         )
+
+    def drop(self, a: Node) -> None:
+        """Delete the IKE SA, and with it the child: the peer is told."""
+        (charon,) = self.processes[a.name]
+        self._swanctl(a, charon, ["--terminate", "--ike", CONNECTION], "end the tunnel")
 
     def rekey(self, a: Node) -> None:
         """A new child SA: the old one goes when the new one is there."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
+import time
 from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
@@ -34,6 +35,7 @@ from culvert.vpns.base import (
 from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.packages import package_version
+from culvert.waiting import wait_until
 
 DEVICE = "wg0"
 PORT = 51820
@@ -45,7 +47,11 @@ _UNDERLAY_ROOM = 80
 """What wg-quick leaves for the outer headers (IPv6's, so that any underlay fits)."""
 _HEADERS = 20 + 8 + 16 + 16
 _PADDING = 16
+_KEEPALIVE = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
+_HANDSHAKE_GUARD_NS = 40_000_000
+"""b refuses a handshake within 20 ms of the last (HandshakeInitationRate in wireguard-go), and one
+whose time stamp, of 16 ms steps, is no later (TAI64N in its tai64n.go)."""
 
 _CRYPTO = {
     "cipher": "ChaCha20-Poly1305",
@@ -73,6 +79,8 @@ class WireGuard(Vpn):
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
     )
     role = "wireguard"
+    rekey_deadline_s = 130.0
+    """Keys are renewed by who sends after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -152,20 +160,31 @@ class WireGuard(Vpn):
         configuration: it starts the moment that the interface is up, and needs no packet from
         outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
         """
-        process = self._start(a)
-        socket = a.file(SOCKET)
-        endpoint = ("endpoint", f"{underlay_address(self._nodes['b'])}:{PORT}")
-        keepalive = "persistent_keepalive_interval"
-        uapi.configure(
-            socket,
-            [
-                self._private_key(a),
-                *self._peer_of(a),
-                endpoint,
-                (keepalive, str(_KEEPALIVE_MAX_S)),
-            ],
-        )
+        self._start(a)
+        uapi.configure(a.file(SOCKET), [self._private_key(a), *self._called_peer(a)])
         self._bring_up(a)
+        self._await_handshake(a)
+
+    def initiate(self, a: Node) -> None:
+        """Give the running initiator its peer again: it calls at once."""
+        uapi.configure(a.file(SOCKET), self._called_peer(a))
+        self._await_handshake(a)
+
+    def drop(self, a: Node) -> None:
+        """Take the peer, and with it all keys, from both."""
+        uapi.configure(a.file(SOCKET), [("public_key", self._public_hex("b")), ("remove", "true")])
+        self._forget_initiator()
+
+    def _called_peer(self, a: Node) -> list[uapi.Pair]:
+        return [
+            *self._peer_of(a),
+            ("endpoint", f"{underlay_address(self._nodes['b'])}:{PORT}"),
+            (_KEEPALIVE, str(_KEEPALIVE_MAX_S)),
+        ]
+
+    def _await_handshake(self, a: Node) -> None:
+        socket = a.file(SOCKET)
+        (process,) = self.processes[a.name]
         wait_for_fact(
             lambda: _peer(socket).last_handshake_ns,
             vpn=self.id,
@@ -176,7 +195,7 @@ class WireGuard(Vpn):
         )
         uapi.configure(
             socket,
-            [("public_key", self._public_hex("b")), ("update_only", "true"), (keepalive, "0")],
+            [("public_key", self._public_hex("b")), ("update_only", "true"), (_KEEPALIVE, "0")],
         )
 
     def disconnect(self, a: Node) -> None:
@@ -187,11 +206,48 @@ class WireGuard(Vpn):
         """
         super().disconnect(a)
         self._remove_socket(a)
-        b = self._nodes["b"]
         if self.processes["b"]:
-            forget = [("public_key", self._public_hex("a")), ("remove", "true")]
-            uapi.configure(b.file(SOCKET), forget)
-            uapi.configure(b.file(SOCKET), self._peer_of(b))
+            self._forget_initiator()
+
+    def end_initiator(self, a: Node) -> None:
+        """End a; b keeps its keys, and its guard against handshakes that follow too fast."""
+        super().end_initiator(a)
+        self._remove_socket(a)
+        b = self._nodes["b"].file(SOCKET)
+        wait_until(
+            lambda: time.time_ns() - _peer(b).last_handshake_ns > _HANDSHAKE_GUARD_NS,
+            what="a new handshake with node b was allowed",
+            deadline_s=1.0,
+        )
+
+    def end_responder(self, b: Node) -> None:
+        """End b."""
+        super().end_responder(b)
+        self._remove_socket(b)
+
+    def rekey(self, a: Node) -> None:
+        """Wait until it renews its keys: 120 s after the last handshake, when a sends.
+
+        Nobody can ask for it: what makes wireguard-go start a handshake at once, such as another
+        private key, throws the old keys away first, and blocks what a rekey does not block.
+        """
+        socket = a.file(SOCKET)
+        (process,) = self.processes[a.name]
+        before = _peer(socket).last_handshake_ns
+        wait_for_fact(
+            lambda: _peer(socket).last_handshake_ns != before,
+            vpn=self.id,
+            process=process,
+            what="node a renewed its keys",
+            deadline_s=self.rekey_deadline_s,
+            evidence=lambda: _traffic(socket),
+        )
+
+    def _forget_initiator(self) -> None:
+        b = self._nodes["b"]
+        forget = [("public_key", self._public_hex("a")), ("remove", "true")]
+        uapi.configure(b.file(SOCKET), forget)
+        uapi.configure(b.file(SOCKET), self._peer_of(b))
 
     def stop(self, lab: Lab) -> None:
         """End both; their interfaces go with them."""

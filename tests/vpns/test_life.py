@@ -1,0 +1,93 @@
+"""What can happen to a tunnel that is up, with every driver that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab
+from culvert.vpns.base import Vpn
+from culvert.vpns.contract.observe import Capture, pings_answered
+
+from ..conftest import LabFactory
+from .tunnels import PINGS, answered, bring_up, driver, skip_reason
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn]
+HANDSHAKES = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
+
+
+def up(word: str, lab: LabFactory) -> tuple[Vpn, Lab]:
+    if why_not := skip_reason(word):
+        pytest.skip(why_not)
+    vpn, pair = driver(word), lab()
+    bring_up(vpn, pair)
+    return vpn, pair
+
+
+@pytest.mark.parametrize("word", [*HANDSHAKES, "openvpn/aes-256-gcm+tcp"])
+def test_a_warm_start_is_a_new_handshake_of_the_same_processes(lab: LabFactory, word: str) -> None:
+    vpn, pair = up(word, lab)
+    pids = [process.pid for name in "ab" for process in vpn.processes[name]]
+    for _ in range(3):
+        vpn.drop(pair.a)
+        assert pings_answered(pair.a, vpn.inner(pair.b).ip, count=1) == 0
+        with Capture(pair.a) as capture:
+            vpn.initiate(pair.a)
+            assert any(vpn.is_handshake(packet) for packet in capture.packets())
+        assert answered(vpn, pair) == (PINGS, PINGS)
+    assert pids == [process.pid for name in "ab" for process in vpn.processes[name]]
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize("word", [*HANDSHAKES, "openvpn/aes-256-cbc+psk"])
+def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word: str) -> None:
+    vpn, pair = up(word, lab)
+    responder = [process.pid for process in vpn.processes["b"]]
+    for _ in range(2):
+        vpn.end_initiator(pair.a)
+        vpn.connect(pair.a)
+        assert answered(vpn, pair) == (PINGS, PINGS)
+    assert responder == [process.pid for process in vpn.processes["b"]]
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm", "openvpn/aes-256-gcm+reneg"])
+def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
+    vpn, pair = up(word, lab)
+    with Capture(pair.a) as capture:
+        vpn.rekey(pair.a)
+        assert any(vpn.is_handshake(packet) for packet in capture.packets())
+    assert answered(vpn, pair) == (PINGS, PINGS)
+    vpn.stop(pair)
+
+
+def test_wireguard_waits_for_its_own_timer(
+    lab: LabFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vpn, pair = up("wireguard/go", lab)
+    monkeypatch.setattr(type(vpn), "rekey_deadline_s", 0.2)
+    with pytest.raises(VpnError, match="renewed its keys"):
+        vpn.rekey(pair.a)
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize(
+    ("word", "ask"),
+    [
+        ("openvpn/aes-256-gcm", Vpn.rekey),
+        ("openvpn/aes-256-cbc+psk", Vpn.drop),
+        ("vxlan/plain", Vpn.drop),
+        ("vxlan/plain", Vpn.end_initiator),
+        ("none", Vpn.rekey),
+    ],
+)
+def test_what_a_vpn_cannot_is_said(
+    lab: LabFactory, word: str, ask: Callable[[Vpn, object], None]
+) -> None:
+    vpn, pair = up(word, lab)
+    with pytest.raises(NotPossible) as caught:
+        getattr(vpn, ask.__name__)(pair.a)
+    assert caught.value.remedy
+    vpn.stop(pair)
