@@ -26,7 +26,7 @@ def test_a_trace_has_a_mean_rate(tmp_path: Path) -> None:
 
 def test_delays_have_a_middle(tmp_path: Path) -> None:
     delays = Delays.read(written(tmp_path, "# ping\n1\n0.5\n12\n"))
-    assert (delays.min_ns, delays.median_ns, delays.max_ns) == (500_000, 1_000_000, 12_000_000)
+    assert [delays.per_cent_ns[share] for share in (0, 50, 100)] == [500_000, 1_000_000, 12_000_000]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.labs.impairment import Bursts, OneWay
-from culvert.labs.jitter import Jitter
+from culvert.labs.impairment import Blackout, Bursts, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 from culvert.proof.underlay import (
     Delivered,
     asked_loss,
@@ -10,8 +13,6 @@ from culvert.proof.underlay import (
     judge_direction,
     loss_interval,
 )
-
-FRAME = 1514
 
 
 def delivered(**changes: object) -> Delivered:
@@ -27,7 +28,7 @@ def delivered(**changes: object) -> Delivered:
 
 
 def failures(one_way: OneWay, found: Delivered, rate_bps: int | None = None) -> list[str]:
-    checks = judge_direction("a to b", one_way, found, rate_bps=rate_bps, packet_bytes=FRAME)
+    checks = judge_direction("a to b", one_way, found, rate_bps=rate_bps)
     return [check.name.removesuffix(", a to b") for check in checks if not check.passed]
 
 
@@ -55,6 +56,15 @@ def test_the_rate_counts_what_was_lost_behind_it() -> None:
         "the underlay's rate is as asked"
     ]
     assert failures(ASKED, delivered(rate_bps=1.1 * rate), rate) == [
+        "the underlay's rate is as asked"
+    ]
+
+
+def test_a_generator_that_is_too_slow_says_nothing_against_the_link() -> None:
+    rate = 100_000_000
+    slow = delivered(rate_bps=0.79 * rate, offered_bps=0.8 * rate)
+    assert failures(ASKED, slow, rate) == []
+    assert failures(ASKED, replace(slow, rate_bps=0.7 * rate), rate) == [
         "the underlay's rate is as asked"
     ]
 
@@ -88,6 +98,50 @@ def test_bursts_make_the_interval_wider(to_bad: float, to_good: float) -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 10**8))
 def test_a_median_delay_may_not_be_below_what_was_asked(delay_ns: int, more_ns: int) -> None:
-    low, high = delay_bounds_ns(OneWay(delay_ns=delay_ns), more_ns)
+    low, high = delay_bounds_ns(OneWay(delay_ns=delay_ns), more_ns, 100, 1.0)
     assert low <= delay_ns <= delay_ns + more_ns <= high
-    assert delay_ns - low <= 1000
+    assert delay_ns - low <= 1001 + delay_ns / 1000
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([10, 100, 5000]),
+    st.sampled_from([Distribution.UNIFORM, Distribution.NORMAL, Distribution.PARETO]),
+)
+def test_the_median_of_jitter_lies_where_it_is_looked_for(
+    seed: int, packets: int, distribution: Distribution
+) -> None:
+    spread_ns, delay_ns = 1_000_000, 50_000_000
+    draws = {
+        Distribution.UNIFORM: lambda random: random.uniform(-1, 1, packets),
+        Distribution.NORMAL: lambda random: random.normal(0, 1, packets),
+        Distribution.PARETO: lambda random: 2 * random.pareto(3, packets),
+    }[distribution](np.random.default_rng(seed))
+    median_ns = delay_ns + spread_ns * float(np.median(draws))
+    asked = OneWay(delay_ns=delay_ns, jitter=Jitter(spread_ns, distribution, reorders=True))
+    low, high = delay_bounds_ns(asked, 0, packets, 1.0)
+    assert low <= median_ns <= high
+
+
+def test_one_packet_that_comes_too_early_is_enough() -> None:
+    assert failures(ASKED, delivered(delay_min_ns=4_900_000)) == ["the underlay delays as asked"]
+    early = OneWay(loss=0.01, delay_ns=5_000_000, jitter=Jitter(200_000))
+    assert failures(early, delivered(delay_min_ns=4_900_000)) == []
+    assert failures(early, delivered(delay_min_ns=4_700_000)) == ["the underlay delays as asked"]
+
+
+def test_filters_are_looked_at() -> None:
+    hole = OneWay(drop_size_and_above=1400)
+    found = delivered(lost=0, delay_p50_ns=100_000, delay_min_ns=50_000)
+    assert failures(hole, replace(found, oversize_arrived=0)) == []
+    assert failures(hole, replace(found, oversize_arrived=1)) == [
+        "the underlay swallows long packets"
+    ]
+    closed = delivered(lost=5000, delay_p50_ns=None, delay_min_ns=None)
+    assert failures(OneWay(drop_udp=True), closed) == []
+    assert failures(OneWay(drop_udp=True), replace(closed, lost=4999)) != []
+
+
+def test_a_blackout_loses_whatever_falls_into_it() -> None:
+    dark = OneWay(blackout=Blackout(for_ns=10**9))
+    assert failures(dark, delivered(lost=2500, delay_p50_ns=100_000, delay_min_ns=50_000)) == []

@@ -40,6 +40,9 @@ pub struct Asked {
     pub delay_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<AskedJitter>,
+    /// All packets of a time so long get one draw of the jitter; 0: each its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub jitter_hold_ns: u64,
     /// Jitter may change the order of packets.
     pub jitter_reorders: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,6 +127,10 @@ pub struct AskedGilbertElliott {
     pub loss_in_bad: f64,
 }
 
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 fn certain() -> f64 {
     1.0
 }
@@ -162,6 +169,7 @@ impl Asked {
             codel: self.codel()?,
             delay_ns: within("delay_ns", self.delay_ns, 0..=LONGEST_DELAY_NS)?,
             jitter: self.jitter()?,
+            jitter_hold_ns: within("jitter_hold_ns", self.jitter_hold_ns, 0..=LONGEST_DELAY_NS)?,
             keep_order: !self.jitter_reorders,
             loss: self.loss()?,
             reorder: probability("reorder", self.reorder)?,

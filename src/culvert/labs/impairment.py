@@ -98,8 +98,12 @@ class OneWay:
                 raise UsageError(f"{name} {share}", "is not a share from 0 to 1", "write 0.01")
 
     def _check_numbers(self) -> None:
-        spread_ns = self.jitter.spread_ns if self.jitter else 0
-        for name, duration_ns in (("delay", self.delay_ns), ("jitter", spread_ns)):
+        jitter = self.jitter or Jitter()
+        for name, duration_ns in (
+            ("delay", self.delay_ns),
+            ("jitter", jitter.spread_ns),
+            ("jitter.hold", jitter.hold_ns),
+        ):
             if not 0 <= duration_ns <= LONGEST_DELAY_NS:
                 raise UsageError(
                     f"{name} {duration_ns} ns", "is not from 0 to 60 s", "check its unit"
@@ -157,6 +161,7 @@ class OneWay:
             asked["codel"] = vars(self.codel)
         if self.jitter is not None:
             asked["jitter"] = self.jitter.asked()
+            asked["jitter_hold_ns"] = self.jitter.hold_ns
             asked["jitter_reorders"] = self.jitter.reorders
         if self.blackout is not None:
             asked["blackout"] = vars(self.blackout)
@@ -200,6 +205,11 @@ class Impairment:
     def per_super_packet(self) -> bool:
         """Whether either direction decides about super-packets as a whole."""
         return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
+
+    @property
+    def drops_udp(self) -> bool:
+        """Whether either direction does."""
+        return self.a_to_b.drop_udp or self.b_to_a.drop_udp
 
     def __bool__(self) -> bool:
         """True if anything is asked for."""

@@ -35,7 +35,7 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
             raise UsageError(name, "netem cannot do it", USE_THE_WIRE)
     jitter = one_way.jitter
     if jitter is not None and (
-        jitter.distribution is not Distribution.UNIFORM or not jitter.reorders
+        jitter.distribution is not Distribution.UNIFORM or jitter.hold_ns or not jitter.reorders
     ):
         raise UsageError(
             "this jitter",

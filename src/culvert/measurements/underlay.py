@@ -11,29 +11,21 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Metric
-from culvert.labs.base import Node
-from culvert.labs.impairment import OneWay
+from culvert.journal.record import Histogram
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
-from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.probe.client import Probe
-from culvert.probe.results import UdpSource, UdpSunk, parse
-from culvert.proof.check import Check
+from culvert.measurements.underlay_way import RATE_S, Way
+from culvert.probe.results import RttResult, parse
 from culvert.proof.traffic import Flow, InnerTraffic
-from culvert.proof.underlay import Delivered, asked_loss, judge_direction
 from culvert.units import DurationS
 
-ETHERNET_HEADER = 14
+DELAY_HISTOGRAM = "one_way_delay_ns"
+"""Of each direction: its label."""
 SAMPLE_ONE_IN = 16
-FASTEST_PPS = 5000.0
-RATE_SHARE = 0.5
-"""Of the link's rate, so that no queue builds up while loss and delay are looked at."""
-OVERLOAD = 1.2
-RATE_S = 0.5
-RATE_PACKETS = 100
-MEASURABLE_BPS = 1_200_000_000
-"""Faster rates than this are the generator's own limit on small machines."""
+PINGS = 40
+PINGS_PPS = 200.0
+PING_PAYLOAD_BYTES = 100
+PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 
 
 class UnderlayParameters(BaseParameters):
@@ -57,6 +49,10 @@ class Underlay(Measurement[UnderlayParameters]):
         "sent_packets": "packets",
         "reordered_packets": "packets",
         "duplicate_packets": "packets",
+        "delivered_delay_p99_ms": "ms",
+        "loss_runs": "runs",
+        "longest_loss_run": "packets",
+        "oversize_arrived": "packets",
         "asked_rate_bps": "bit/s",
         "delivered_rate_bps": "bit/s",
     }
@@ -70,139 +66,53 @@ class Underlay(Measurement[UnderlayParameters]):
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
         """Both directions, one after the other."""
         lab, impairment = session.lab, session.link.impairment
-        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
-            there = _Direction(session, session.a, session.b, lab.b, impairment.a_to_b, parameters)
-            back = _Direction(session, session.b, session.a, lab.a, impairment.b_to_a, parameters)
+        deaf = impairment.drops_udp
+        with session.watch(sample_one_in=1 if deaf else SAMPLE_ONE_IN) as watched:
+            ways = [
+                Way("a to b", session, session.a, session.b, lab.b, impairment.a_to_b),
+                Way("b to a", session, session.b, session.a, lab.a, impairment.b_to_a),
+            ]
+            for way in ways:
+                way.measure(parameters.duration_s)
+            there, back = ways
+            # A link that drops UDP shows by ICMP that it carries anything at all.
+            pings = _ping(session) if deaf else Flow(0, 0, PING_PACKET_BYTES)
         return Outcome(
-            metrics=[*there.metrics("a to b"), *back.metrics("b to a")],
+            metrics=[metric for way in ways for metric in way.metrics()],
             watched=[watched],
             traffic=InnerTraffic(
-                a_to_b_sent=there.sent,
+                a_to_b_sent=_with(there.sent, pings),
                 a_to_b_received=there.received,
-                b_to_a_sent=back.sent,
+                b_to_a_sent=_with(back.sent, pings),
                 b_to_a_received=back.received,
             ),
-            doubts=[*there.checks("a to b"), *back.checks("b to a")],
+            histograms=[
+                Histogram(DELAY_HISTOGRAM, "ns", way.delays, {"direction": way.name})
+                for way in ways
+                if way.delays is not None
+            ],
+            doubts=[check for way in ways for check in way.checks()],
         )
 
 
-class _Direction:
-    """A stream at half the link's rate for loss, delay and order; a short overload for the rate."""
-
-    def __init__(
-        self,
-        session: Session,
-        sender: Probe,
-        receiver: Probe,
-        target: Node,
-        one_way: OneWay,
-        parameters: UnderlayParameters,
-    ) -> None:
-        self._session, self._sender, self._receiver = session, sender, receiver
-        self._target, self._one_way = target, one_way
-        self._size = session.link.mtu
-        self._frame_bits = 8 * (self._size + ETHERNET_HEADER)
-        self._rate_bps = one_way.rate_bps or session.link.rate_bps
-        pps = FASTEST_PPS
-        if self._rate_bps is not None:
-            pps = min(pps, RATE_SHARE * self._rate_bps / self._frame_bits)
-        self._sent, self._sunk = self._stream(pps, parameters.duration_s)
-        rate_bps = None
-        packets, arrived = self._sent.packets, self._sunk.unique
-        if self._rate_bps is not None and self._rate_bps <= MEASURABLE_BPS:
-            sent, sunk = self._overload(self._rate_bps)
-            rate_bps = self._rate_of(sunk)
-            packets, arrived = packets + sent.packets, arrived + sunk.unique
-        self._delivered = _delivered(self._sent, self._sunk, rate_bps)
-        self.sent = Flow(packets, packets * self._size, self._size)
-        self.received = Flow(arrived, arrived * self._size, self._size)
-
-    def metrics(self, direction: str) -> list[Metric]:
-        """Asked and delivered side by side."""
-        labels = {"direction": direction}
-        found = self._delivered
-        asked = asked_loss(self._one_way)
-        metrics = [
-            Metric("delivered_loss_ratio", "1", found.loss, labels),
-            Metric("asked_delay_ms", "ms", self._one_way.delay_ns / 1e6, labels),
-            Metric("sent_packets", "packets", found.sent, labels),
-            Metric("reordered_packets", "packets", found.reordered, labels),
-            Metric("duplicate_packets", "packets", found.duplicates, labels),
-        ]
-        if asked is not None:
-            metrics.append(Metric("asked_loss_ratio", "1", asked, labels))
-        if found.delay_p50_ns is not None and found.delay_min_ns is not None:
-            metrics += [
-                Metric("delivered_delay_ms", "ms", found.delay_p50_ns / 1e6, labels),
-                Metric("delivered_delay_min_ms", "ms", found.delay_min_ns / 1e6, labels),
-            ]
-        if self._rate_bps is not None:
-            metrics.append(Metric("asked_rate_bps", "bit/s", self._rate_bps, labels))
-        if found.rate_bps is not None:
-            metrics.append(Metric("delivered_rate_bps", "bit/s", found.rate_bps, labels))
-        return metrics
-
-    def checks(self, direction: str) -> list[Check]:
-        """Whether they agree."""
-        return judge_direction(
-            direction,
-            self._one_way,
-            self._delivered,
-            rate_bps=self._rate_bps,
-            packet_bytes=self._size + ETHERNET_HEADER,
-        )
-
-    def _overload(self, rate_bps: int) -> tuple[UdpSource, UdpSunk]:
-        pps = OVERLOAD * rate_bps / self._frame_bits
-        return self._stream(pps, max(RATE_S, RATE_PACKETS / pps))
-
-    def _stream(self, pps: float, seconds: float) -> tuple[UdpSource, UdpSunk]:
-        delay_s = (self._one_way.delay_ns + _spread_ns(self._one_way)) / 1e9
-        sink = self._receiver.begin(
-            "udp_sink",
-            bind=self._session.inner(self._target),
-            interval_ms=100,
-            duration_max_s=seconds + 4 * delay_s + 20,
-            quiet_ms=round(1000 * delay_s) + 200,
-            **self._session.marks,
-        )
-        port = sink.port()
-        sent = parse(
-            UdpSource,
-            self._sender.call(
-                "udp_source",
-                seconds + 15,
-                to=self._session.inner(self._target),
-                port=port,
-                payload_size=self._size - UDP_HEADERS,
-                rate_pps=max(pps, 1.0),
-                duration_s=seconds,
-                segmentation="none",
-                **self._session.marks,
-            ),
-        )
-        return sent, parse(UdpSunk, sink.stop(4 * delay_s + 20))
-
-    def _rate_of(self, sunk: UdpSunk) -> float | None:
-        """Of frames, from the first to the last arrival; the first starts the clock."""
-        if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
-            return None
-        return (sunk.packets - 1) * self._frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
-
-
-def _spread_ns(one_way: OneWay) -> int:
-    """Ten times the jitter covers all but the rarest of any distribution."""
-    return 10 * one_way.jitter.spread_ns if one_way.jitter else 0
-
-
-def _delivered(sent: UdpSource, sunk: UdpSunk, rate_bps: float | None) -> Delivered:
-    arrived = sunk.unique
-    return Delivered(
-        sent=sent.packets,
-        lost=max(sent.packets - arrived, 0),
-        duplicates=sunk.duplicates,
-        reordered=sunk.reordered,
-        delay_min_ns=sunk.one_way.min_ns if sunk.one_way else None,
-        delay_p50_ns=sunk.one_way.p50_ns if sunk.one_way else None,
-        rate_bps=rate_bps,
+def _ping(session: Session) -> Flow:
+    """Echoes by ICMP: marked, so that the capture sees them."""
+    found = parse(
+        RttResult,
+        session.a.call(
+            "rtt",
+            PINGS / PINGS_PPS + session.patience_ms(1000) / 1000 + 10,
+            protocol="icmp",
+            to=session.inner(session.lab.b),
+            rate_pps=PINGS_PPS,
+            count=PINGS,
+            payload_size=PING_PAYLOAD_BYTES,
+            timeout_ms=session.patience_ms(500),
+            **session.marks,
+        ),
     )
+    return Flow(found.sent, found.sent * PING_PACKET_BYTES, PING_PACKET_BYTES)
+
+
+def _with(flow: Flow, other: Flow) -> Flow:
+    return Flow(flow.packets + other.packets, flow.ip_bytes + other.ip_bytes)

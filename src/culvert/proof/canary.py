@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from culvert.labs.base import LinkSpec
 from culvert.measurements.session import Session
 from culvert.measurements.watch import SNAPLEN, capture_parameters
 from culvert.probe.results import Captured, RttResult, parse
@@ -11,7 +14,12 @@ from culvert.proof.check import Check
 CANARY_PACKETS = 40
 CANARY_RATE_PPS = 4000
 CANARY_PAYLOAD_BYTES = 1000
+LONGEST_OUTER_BYTES = 1200
 TIMEOUT_MS = 500
+LINK_SHARE = 0.5
+"""Of the slower direction, so that the canary waits in no queue and leaves none behind."""
+LONGEST_S = 4.0
+FEWEST_PACKETS = 4
 
 
 def send_canary(session: Session) -> list[Check]:
@@ -33,16 +41,20 @@ def send_canary(session: Session) -> list[Check]:
         **capture_parameters(session.vpn.outer_flow, session.canary),
     )
     capture.ready()
+    rate_pps = _pace(session.link)
+    count = max(min(CANARY_PACKETS, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
+    to: dict[str, object] = {"protocol": "udp", "port": port}
+    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
+        to = {"protocol": "icmp"}
     answered = parse(
         RttResult,
         session.a.call(
             "rtt",
-            15,
-            protocol="udp",
+            15 + count / rate_pps,
             to=session.inner(session.lab.b),
-            port=port,
-            rate_pps=CANARY_RATE_PPS,
-            count=CANARY_PACKETS,
+            **to,
+            rate_pps=rate_pps,
+            count=count,
             payload_size=CANARY_PAYLOAD_BYTES,
             timeout_ms=session.patience_ms(TIMEOUT_MS),
             **session.marks,
@@ -57,3 +69,13 @@ def send_canary(session: Session) -> list[Check]:
         "the tunnel says that it is up but carries nothing: try it with 'culvert up'",
     )
     return [crossed, *judge_capture(session.vpn, captured, "canary", entropy_bits=ENTROPY_BITS)]
+
+
+def _pace(link: LinkSpec) -> float:
+    """Packets a second that the link surely takes in each direction."""
+    rates = [
+        way.trace.mean_rate_bps if way.trace else way.rate_on(link.rate_bps)
+        for way in (link.impairment.a_to_b, link.impairment.b_to_a)
+    ]
+    slowest = min((rate for rate in rates if rate), default=math.inf)
+    return min(CANARY_RATE_PPS, LINK_SHARE * slowest / (8 * LONGEST_OUTER_BYTES))

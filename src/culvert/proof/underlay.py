@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from culvert.labs.impairment import Bursts, OneWay
-from culvert.labs.jitter import Distribution
+from culvert.labs.impairment import LONGEST_DELAY_NS, Bursts, OneWay
+from culvert.labs.jitter import SIGMAS
 from culvert.proof.check import Check
 
-SIGMAS = 3.89
-"""Of a normal distribution 99.99 % lie within: one false alarm in 10,000 checks."""
+ETHERNET_HEADER = 14
+CLOCK_NS = 1_000
+"""What the clocks of a machine may be apart."""
+HISTOGRAM_PRECISION = 0.001
+"""Delays come from a histogram of three digits."""
 DELAY_TOLERANCE_NS = 1_000_000
 DELAY_TOLERANCE = 0.02
 RATE_TOLERANCE = 0.02
@@ -21,8 +24,11 @@ REMEDY = "the link does not do what was asked: end what else runs here, or ask f
 class Delivered:
     """What a stream of wire-sized packets met in one direction.
 
-    ``sent`` packets went out, ``lost`` did not arrive; delays in ns from socket to socket, None if
-    nothing arrived; ``rate_bps`` of Ethernet frames, None where no rate was asked for.
+    ``sent`` packets of ``packet_bytes`` (of the IP packet) went out in ``seconds``, ``lost`` did
+    not arrive, of them ``longest_run`` in a row; delays in ns from socket to socket, None if
+    nothing arrived; ``rate_bps`` of Ethernet frames when ``offered_bps`` were sent, None where no
+    rate was asked for. ``oversize_arrived`` counts those that arrived of a few that an MTU black
+    hole should have swallowed, None without one.
     """
 
     sent: int
@@ -31,16 +37,35 @@ class Delivered:
     reordered: int
     delay_min_ns: int | None
     delay_p50_ns: int | None
+    packet_bytes: int = 1500
+    seconds: float = 1.0
+    delay_p99_ns: int | None = None
+    loss_runs: int = 0
+    longest_run: int = 0
     rate_bps: float | None = None
+    offered_bps: float = math.inf
+    oversize_arrived: int | None = None
 
     @property
     def loss(self) -> float:
         """Share of the packets."""
         return self.lost / self.sent if self.sent else 0.0
 
+    @property
+    def mean_run(self) -> float | None:
+        """Packets lost in a row, on the average; None if none was lost."""
+        return self.lost / self.loss_runs if self.loss_runs else None
+
 
 def asked_loss(one_way: OneWay) -> float | None:
-    """Share of packets that the direction loses in the long run; None for a list of packets."""
+    """Share of packets that the direction loses in the long run.
+
+    None where it depends on when or on which they are: for a list of packets, and in a blackout.
+    """
+    if one_way.drop_udp:
+        return 1.0
+    if one_way.blackout is not None:
+        return None
     match one_way.loss:
         case Bursts() as bursts:
             leaving = bursts.to_bad + bursts.to_good
@@ -66,46 +91,78 @@ def loss_interval(one_way: OneWay, packets: int) -> tuple[float, float]:
         memory = 1 - one_way.loss.to_bad - one_way.loss.to_good
         inflation = (1 + memory) / max(1 - memory, 1e-9)
     deviation = math.sqrt(share * (1 - share) * max(inflation, 1.0) / max(packets, 1))
-    # A single packet more or less is never a disagreement where any loss is asked for.
-    margin = SIGMAS * deviation + (1 / max(packets, 1) if share else 0.0)
+    # A single packet more or less is never a disagreement where chance decides.
+    margin = SIGMAS * deviation + (1 / max(packets, 1) if 0 < share < 1 else 0.0)
     return max(share - margin, 0.0), min(share + margin, 1.0)
 
 
-def delay_bounds_ns(one_way: OneWay, transmission_ns: int) -> tuple[int, int]:
-    """Where the median delay must lie; ``transmission_ns`` is what the rate adds to a packet."""
+def delay_bounds_ns(
+    one_way: OneWay, transmission_ns: int, packets: int, seconds: float
+) -> tuple[int, int]:
+    """Where the median delay of so many packets in ``seconds`` must lie.
+
+    ``transmission_ns`` is what the rate adds to each.
+    """
     low, high = one_way.delay_ns, one_way.delay_ns + transmission_ns
-    if one_way.jitter is not None:
-        spread = one_way.jitter.spread_ns
-        # Pareto only ever adds; the median of the others is the delay itself.
-        if one_way.jitter.distribution is not Distribution.PARETO:
-            low -= spread // 4
-        high += spread
+    jitter = one_way.jitter
+    if jitter is not None:
+        draws = packets
+        if jitter.hold_ns:
+            draws = min(packets, round(seconds * 1e9 / jitter.hold_ns))
+        least, most = jitter.median_within_ns(draws)
+        low += least
+        # Where order is kept, a packet waits for those before it that got more.
+        high += most if jitter.reorders else jitter.longest_ns
+    if one_way.trace is not None or one_way.blackout is not None:
+        high = LONGEST_DELAY_NS  # a packet waits for its moment
     slack = DELAY_TOLERANCE_NS + round(DELAY_TOLERANCE * high)
-    return max(low - 1000, 0), high + slack
+    return max(round(low * (1 - HISTOGRAM_PRECISION)) - CLOCK_NS, 0), high + slack
+
+
+def least_delay_ns(one_way: OneWay) -> int:
+    """What no packet's delay may be below."""
+    if one_way.reorder:
+        return 0
+    least = one_way.delay_ns + (one_way.jitter.least_ns if one_way.jitter else 0)
+    return max(round(least * (1 - HISTOGRAM_PRECISION)) - CLOCK_NS, 0)
 
 
 def judge_direction(
-    name: str, one_way: OneWay, delivered: Delivered, *, rate_bps: int | None, packet_bytes: int
+    name: str, one_way: OneWay, delivered: Delivered, *, rate_bps: int | None
 ) -> list[Check]:
-    """Checks of one direction; ``packet_bytes`` is the length of the frames that were sent."""
+    """Checks of one direction, whose link has that rate."""
     checks = [_loss(name, one_way, delivered)]
-    transmission_ns = 8 * packet_bytes * 10**9 // rate_bps if rate_bps else 0
+    if delivered.oversize_arrived is not None:
+        checks.append(_swallowed(name, one_way, delivered.oversize_arrived))
+    if one_way.drop_udp:
+        return checks
+    frame_bits = 8 * (delivered.packet_bytes + ETHERNET_HEADER)
+    transmission_ns = frame_bits * 10**9 // rate_bps if rate_bps else 0
     checks.append(_delay(name, one_way, delivered, transmission_ns))
     if not (one_way.reorder or (one_way.jitter and one_way.jitter.reorders)):
         checks.append(_none(name, "reordered", delivered.reordered))
     if not one_way.duplicate:
         checks.append(_none(name, "duplicated", delivered.duplicates))
-    if rate_bps is not None and delivered.rate_bps is not None:
+    loss = asked_loss(one_way)
+    if rate_bps is not None and delivered.rate_bps is not None and loss is not None:
         # What is lost has taken its time on the link all the same.
-        arriving_bps = rate_bps * (1 - (asked_loss(one_way) or 0.0))
-        checks.append(_rate(name, arriving_bps, delivered.rate_bps))
+        checks.append(_rate(name, rate_bps, 1 - loss, delivered.rate_bps, delivered.offered_bps))
     return checks
+
+
+def _swallowed(name: str, one_way: OneWay, arrived: int) -> Check:
+    return Check(
+        f"the underlay swallows long packets, {name}",
+        arrived == 0,
+        f"asked to drop {one_way.drop_size_and_above} bytes and above, {arrived} such arrived",
+        REMEDY,
+    )
 
 
 def _loss(name: str, one_way: OneWay, delivered: Delivered) -> Check:
     low, high = loss_interval(one_way, delivered.sent)
     asked = asked_loss(one_way)
-    wanted = "packets of a list" if asked is None else f"{asked:.2%}"
+    wanted = "what depends on the moment" if asked is None else f"{asked:.2%}"
     return Check(
         f"the underlay loses what was asked, {name}",
         delivered.sent > 0 and low <= delivered.loss <= high,
@@ -117,16 +174,28 @@ def _loss(name: str, one_way: OneWay, delivered: Delivered) -> Check:
 
 
 def _delay(name: str, one_way: OneWay, delivered: Delivered, transmission_ns: int) -> Check:
-    low, high = delay_bounds_ns(one_way, transmission_ns)
-    found = delivered.delay_p50_ns
-    told = "nothing arrived" if found is None else f"{found / 1e6:.3f} ms"
+    arrived = delivered.sent - delivered.lost
+    low, high = delay_bounds_ns(one_way, transmission_ns, arrived, delivered.seconds)
+    dark = one_way.blackout is not None and not arrived
+    floor = least_delay_ns(one_way)
+    middle, least = delivered.delay_p50_ns, delivered.delay_min_ns
+    told = "nothing arrived" if middle is None else f"{middle / 1e6:.3f} ms"
     return Check(
         f"the underlay delays as asked, {name}",
-        found is not None and low <= found <= high,
+        dark
+        or (middle is not None and least is not None and low <= middle <= high and least >= floor),
         f"asked {one_way.delay_ns / 1e6:g} ms, delivered {told} in the median "
-        f"({low / 1e6:.3f} to {high / 1e6:.3f} ms agree)",
+        f"({low / 1e6:.3f} to {high / 1e6:.3f} ms agree)"
+        + ("" if least is None else f", {least / 1e6:.3f} ms at least"),
         REMEDY,
-        {"asked_ns": one_way.delay_ns, "delivered_ns": found, "low_ns": low, "high_ns": high},
+        {
+            "asked_ns": one_way.delay_ns,
+            "delivered_ns": middle,
+            "low_ns": low,
+            "high_ns": high,
+            "least_ns": least,
+            "floor_ns": floor,
+        },
     )
 
 
@@ -139,11 +208,17 @@ def _none(name: str, what: str, count: int) -> Check:
     )
 
 
-def _rate(name: str, asked_bps: float, delivered_bps: float) -> Check:
+def _rate(
+    name: str, asked_bps: float, passing: float, delivered_bps: float, offered_bps: float
+) -> Check:
+    """Never above the rate, and not below it or what was offered, less what was to be lost."""
+    low = (1 - RATE_TOLERANCE) * min(asked_bps, offered_bps) * passing
+    high = (1 + RATE_TOLERANCE) * asked_bps * passing
     return Check(
         f"the underlay's rate is as asked, {name}",
-        abs(delivered_bps / asked_bps - 1) <= RATE_TOLERANCE,
-        f"asked {asked_bps / 1e6:g} Mbit/s, delivered {delivered_bps / 1e6:.3f} Mbit/s of frames",
+        low <= delivered_bps <= high,
+        f"asked {asked_bps / 1e6:g} Mbit/s, delivered {delivered_bps / 1e6:.3f} Mbit/s of frames"
+        + (f" of {offered_bps / 1e6:.3f} offered" if math.isfinite(offered_bps) else ""),
         REMEDY,
-        {"asked_bps": asked_bps, "delivered_bps": delivered_bps},
+        {"asked_bps": asked_bps, "delivered_bps": delivered_bps, "low_bps": low, "high_bps": high},
     )

@@ -55,7 +55,7 @@ class Underlays:
         Returns the record to keep.
         """
         place = trial.block, trial.cell.condition
-        if place in self._verdicts or not self._impaired(trial.cell.condition):
+        if place in self._verdicts or not self._emulated(trial.cell.condition):
             return None
         parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
         cell = Cell(BASELINE, trial.cell.condition, Underlay.kind, canonical_json(parameters))
@@ -80,11 +80,13 @@ class Underlays:
             remedy=verdict.remedy,
         )
 
-    def _impaired(self, condition: str) -> bool:
+    def _emulated(self, condition: str) -> bool:
+        """Whether anything is asked of the link that a plain cable does not do."""
         try:
-            return bool(self._link_of(condition).impairment)
+            link = self._link_of(condition)
         except CulvertError:
             return False
+        return bool(link.impairment) or (link.kind != "veth" and link.rate_bps is not None)
 
     def _recalled(self, block: int, cell: Cell) -> _Verdict:
         """What the journal of an interrupted run says."""

@@ -33,9 +33,12 @@ Delay = Annotated[DurationNs, Field(le=LONGEST_DELAY_NS)]
 _Found = TypeVar("_Found", bound=Recorded)
 
 
-def _word(key: str) -> BeforeValidator:
+def _word(key: str, table: type[Table]) -> BeforeValidator:
     """A word stands for a table that has only this key."""
-    return BeforeValidator(lambda value: value if isinstance(value, dict) else {key: value})
+    return BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {key: value},
+        json_schema_input_type=table | str,
+    )
 
 
 def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> PlainValidator:
@@ -100,6 +103,7 @@ class JitterTable(Table):
     spread_ns: Delay | None = Field(None, alias="spread")
     distribution: Literal["uniform", "normal", "pareto"] = "uniform"
     file: DelaysFile | None = None
+    hold_ns: Delay = Field(0, alias="hold")
     reorders: bool = False
 
     @model_validator(mode="after")
@@ -116,8 +120,9 @@ class JitterTable(Table):
     def jitter(self) -> Jitter:
         """As a link is told it."""
         if self.file is not None:
-            return Jitter(0, Distribution.EMPIRICAL, self.reorders, self.file)
-        return Jitter(self.spread_ns or 0, Distribution(self.distribution), self.reorders)
+            return Jitter(0, Distribution.EMPIRICAL, self.reorders, self.hold_ns, self.file)
+        distribution = Distribution(self.distribution)
+        return Jitter(self.spread_ns or 0, distribution, self.reorders, self.hold_ns)
 
 
 class LossTable(Table):
@@ -160,6 +165,6 @@ class BlackoutTable(Table):
         return Blackout(self.for_ns, self.after_ns)
 
 
-QueueValue = Annotated[QueueTable, BeforeValidator(_queue)]
-JitterValue = Annotated[JitterTable, _word("spread")]
-LossValue = Annotated[LossTable, _word("share")]
+QueueValue = Annotated[QueueTable, BeforeValidator(_queue, json_schema_input_type=QueueTable | str)]
+JitterValue = Annotated[JitterTable, _word("spread", JitterTable)]
+LossValue = Annotated[LossTable, _word("share", LossTable)]

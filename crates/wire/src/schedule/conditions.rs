@@ -63,6 +63,8 @@ pub struct Conditions {
     pub codel: Option<Codel>,
     pub delay_ns: u64,
     pub jitter: Option<Jitter>,
+    /// All packets of a time so long get one draw of the jitter; 0: each its own.
+    pub jitter_hold_ns: u64,
     /// Whether a packet waits for those before it that jitter made late.
     pub keep_order: bool,
     pub loss: Loss,
@@ -87,6 +89,7 @@ impl Default for Conditions {
             codel: None,
             delay_ns: 0,
             jitter: None,
+            jitter_hold_ns: 0,
             keep_order: true,
             loss: Loss::Never,
             reorder: Probability::NEVER,

@@ -34,8 +34,8 @@ impl Dice {
         }
     }
 
-    /// Asked once for each number, in order.
-    pub fn verdict(&mut self, conditions: &Conditions, number: u64) -> Verdict {
+    /// Asked once for each number, in order; `slot` is what jitter is drawn by.
+    pub fn verdict(&mut self, conditions: &Conditions, number: u64, slot: u64) -> Verdict {
         let lost = self.losses.next(&self.chance, number);
         let purposes = [
             Purpose::Jitter,
@@ -43,7 +43,7 @@ impl Dice {
             Purpose::Corrupt,
             Purpose::CorruptBit,
         ];
-        self.draw(conditions, number, lost, purposes)
+        self.draw(conditions, number, slot, lost, purposes)
     }
 
     pub fn duplicates(&self, conditions: &Conditions, number: u64) -> bool {
@@ -52,7 +52,7 @@ impl Dice {
     }
 
     /// The fate of the copy, with draws of its own.
-    pub fn verdict_of_copy(&self, conditions: &Conditions, number: u64) -> Verdict {
+    pub fn verdict_of_copy(&self, conditions: &Conditions, number: u64, slot: u64) -> Verdict {
         let lost = self.losses.copy(&self.chance, number);
         let purposes = [
             Purpose::CopyJitter,
@@ -60,13 +60,14 @@ impl Dice {
             Purpose::CopyCorrupt,
             Purpose::CopyCorruptBit,
         ];
-        self.draw(conditions, number, lost, purposes)
+        self.draw(conditions, number, slot, lost, purposes)
     }
 
     fn draw(
         &self,
         conditions: &Conditions,
         number: u64,
+        slot: u64,
         lost: bool,
         [jitter, reorder, corrupt, bit]: [Purpose; 4],
     ) -> Verdict {
@@ -77,7 +78,7 @@ impl Dice {
             .jitter
             .as_ref()
             .map_or(conditions.delay_ns, |model| {
-                model.apply(&self.chance, jitter, number, conditions.delay_ns)
+                model.apply(&self.chance, jitter, slot, conditions.delay_ns)
             });
         Verdict {
             lost,

@@ -182,10 +182,13 @@ impl<T: Copy> Schedule<T> {
                 copy: None,
             };
         }
-        let verdict = self.dice.verdict(&self.conditions, number);
+        let slot = (self.now_ns - self.since_ns)
+            .checked_div(self.conditions.jitter_hold_ns)
+            .unwrap_or(number);
+        let verdict = self.dice.verdict(&self.conditions, number, slot);
         let first = self.enter(facts, verdict, packet);
         let copy = self.dice.duplicates(&self.conditions, number).then(|| {
-            let verdict = self.dice.verdict_of_copy(&self.conditions, number);
+            let verdict = self.dice.verdict_of_copy(&self.conditions, number, slot);
             self.enter(facts, verdict, packet)
         });
         Offered { first, copy }

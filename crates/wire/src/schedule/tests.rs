@@ -289,6 +289,28 @@ fn plain() -> impl Strategy<Value = Conditions> {
         )
 }
 
+#[test]
+fn jitter_that_is_held_is_the_same_for_all_packets_of_a_time() {
+    let conditions = Conditions {
+        jitter: Some(Jitter::Pareto { spread_ns: 24_000_000 }),
+        jitter_hold_ns: 100_000_000,
+        keep_order: false,
+        ..Conditions::default()
+    };
+    // 1000 packets a second for ten slots
+    let passage = pass(conditions, 3, &[(1_000_000, 100); 1_000]);
+    let mut delays: Vec<(u64, u64)> = passage
+        .departures
+        .iter()
+        .map(|packet| (packet.arrival_ns / 100_000_000, packet.departure_ns - packet.arrival_ns))
+        .collect();
+    delays.sort_unstable();
+    delays.dedup();
+    assert_eq!(delays.len(), 11, "one delay a slot: {delays:?}");
+    delays.dedup_by_key(|(_, delay_ns)| *delay_ns);
+    assert_eq!(delays.len(), 11, "and another in each");
+}
+
 proptest! {
     #[test]
     fn every_packet_departs_or_is_dropped_once(
