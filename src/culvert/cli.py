@@ -242,16 +242,81 @@ def run(
         raise typer.Exit(tally.exit_code)
 
 
+study_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Study files.")
+app.add_typer(study_app, name="study")
+
+
+@study_app.command("check", epilog="Example: culvert study check mine.toml")
+def study_check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...")], as_json: Json = False
+) -> None:
+    """Validate study files: every problem with its line and remedy, and warnings."""
+    from culvert.run.command import installed_catalogue
+    from culvert.study_command import check, show_checked
+
+    found = check(files, installed_catalogue())
+    if as_json:
+        print_json(found)
+    else:
+        show_checked(found)
+    if not all(one["ok"] for one in found):
+        raise typer.Exit(2)
+
+
+@study_app.command("show", epilog="Example: culvert study show quick")
+def study_show(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A file, or a shipped study.")],
+    scale: Annotated[
+        str, typer.Option(metavar="NAME", help="A smaller edition: [scale.NAME] of the study.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Print a study's cells, plan, claims, published values, and how long it takes."""
+    from culvert import study_command
+    from culvert.run.command import installed_catalogue
+    from culvert.study.study import Study
+
+    catalogue = installed_catalogue()
+    found = Study.load(study, catalogue, scale=scale)
+    if as_json:
+        print_json(study_command.as_json(found, catalogue))
+    else:
+        study_command.show(found, catalogue)
+
+
+@study_app.command("list", epilog="Example: culvert study list")
+def study_list(as_json: Json = False) -> None:
+    """List the shipped studies."""
+    from culvert.run.command import installed_catalogue
+    from culvert.study_command import listing, show_list
+
+    found = listing(installed_catalogue())
+    if as_json:
+        print_json(found)
+    else:
+        show_list(found)
+
+
+@study_app.command("schema", epilog="Example: culvert study schema > study.schema.json")
+def study_schema() -> None:
+    """Print the JSON schema of study files, for editors."""
+    from culvert.run.command import installed_catalogue
+    from culvert.study_command import schema_text
+
+    out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)
+
+
 @app.command(epilog="Example: culvert report results/quick")
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR")], as_json: Json = False
 ) -> None:
     """Write report.html, tables and figures into the run's directory."""
+    from culvert.report import claims
     from culvert.report.command import report_on
 
-    written = report_on(directory, out, show=not as_json)
+    written, data = report_on(directory, out, show=not as_json)
     if as_json:
-        print_json({"report": str(written)})
+        print_json({"report": str(written), **claims.as_json(data.claims)})
 
 
 @app.command(epilog="Example: culvert compare results/before results/after --tolerance 3%")

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -40,7 +41,14 @@ class UsageError(CulvertError):
 
 
 class StudyError(UsageError):
-    """A study file that cannot be run as it is."""
+    """A study file that cannot be run as it is. ``all_problems`` is
+    each thing wrong with it, in the order of the file."""
+
+    def __init__(
+        self, what: str, why: str, remedy: str, all_problems: Sequence[StudyError] = ()
+    ) -> None:
+        super().__init__(what, why, remedy)
+        self.all_problems = tuple(all_problems) or (self,)
 
 
 class JournalError(UsageError):

@@ -26,7 +26,8 @@ def install_named(names: Sequence[str], *, every: bool, study: str | None) -> li
     if every:
         names = [name for name, vpn in registry.installed().drivers.items() if vpn.role]
     elif study is not None:
-        vpns = Study.load(study, installed_catalogue()).vpns
+        found = Study.load(study, installed_catalogue())
+        vpns = tuple(vpn for vpn in found.vpns if vpn not in found.lacking.vpns)
         names = [vpn.partition("+")[0] for vpn in vpns if vpn != "none"]
     results = install(names)
     remember(results)

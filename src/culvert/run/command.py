@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections import Counter
@@ -12,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 
 import polars as pl
-from rich.table import Table
 from rich.text import Text
 
 from culvert import __version__, environment
@@ -25,10 +23,12 @@ from culvert.labs import cleanup
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.plan.plan import Plan
-from culvert.report.labels import Labels, everything
+from culvert.report.labels import Labels
+from culvert.run import outline
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
-from culvert.run.runner import Runner, expected_s
+from culvert.run.runner import Runner, expectation
 from culvert.run.tally import Problem, Tally
+from culvert.run.trial_times import learned
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.cpus import cores
@@ -88,52 +88,14 @@ def installed_catalogue() -> Catalogue:
 def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and how long it takes; nothing is touched."""
     study, plan, catalogue = request.prepared()
-    estimate = plan.estimate(lambda cell: expected_s(catalogue, cell))
+    estimate = plan.estimate(expectation(catalogue, learned()))
     if as_json:
-        cells = [
-            {
-                "vpn": cell.vpn,
-                "condition": cell.condition,
-                "measurement": cell.measurement,
-                "parameters": json.loads(cell.parameters),
-            }
-            for cell in plan.cells
-        ]
-        what = {
-            "study": study.name,
-            "cells": cells,
-            "min_blocks": plan.min_blocks,
-            "max_blocks": plan.max_blocks,
-            "block_s": estimate.block_s,
-            "min_s": estimate.min_s,
-            "max_s": estimate.max_s if estimate.max_s != float("inf") else None,
-        }
-        print_json(what)
+        print_json(outline.as_json(study, plan, estimate))
         return
-    out.print(_outline(study, plan))
-    blocks = (
-        str(plan.max_blocks)
-        if plan.min_blocks == plan.max_blocks
-        else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
-    )
-    whole = f", in all at most {clock(estimate.max_s)}" if estimate.max_s < float("inf") else ""
-    out.print(
-        f"{len(plan.cells)} cells, {blocks} blocks of about {clock(estimate.block_s)} min{whole}"
-    )
-
-
-def _outline(study: Study, plan: Plan) -> Table:
-    """Each measurement in each condition, with the VPNs that it is made of."""
-    vpns: dict[tuple[str, str, str], list[str]] = {}
-    for cell in plan.cells:
-        vpns.setdefault((cell.measurement, cell.condition, cell.parameters), []).append(cell.vpn)
-    title = Text(study.title, style="bold")
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for column in ("measurement", "condition", "parameters", "VPNs"):
-        table.add_column(column, overflow="fold")
-    for (measurement, condition, parameters), names in vpns.items():
-        table.add_row(measurement, condition, everything(parameters), ", ".join(names))
-    return table
+    out.print(outline.cells_table(study, plan))
+    for line in outline.absent_text(study, plan):
+        out.print(line, markup=False, style="dim")
+    out.print(outline.plan_text(plan, estimate), markup=False)
 
 
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:

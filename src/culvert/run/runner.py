@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
@@ -23,14 +23,13 @@ from culvert.run.execution import Execution, Finding, LabFactory
 from culvert.run.progress import Progress, Step
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
+from culvert.run.trial_times import Stopwatch, TrialTimes, learned
 from culvert.run.underlays import Underlays
 from culvert.study.catalogue import Catalogue
 from culvert.study.lacking import REMEDY
 from culvert.study.study import Study
 from culvert.vpns import registry
 
-OVERHEAD_S = 0.8
-"""Seconds that a trial takes beside its measuring: lab, tunnel, proof and taking down."""
 GIVE_UP_AFTER = 3
 """Failures in a row of one VPN, after which it is not tried again in this run."""
 
@@ -62,6 +61,8 @@ class Runner:
             lambda condition: study.lab_spec(condition, cores).link, journal
         )
         self._keys = {cell.key for cell in plan.cells}
+        self._stopwatch = Stopwatch()
+        self._before_s = expectation(catalogue, learned())
         self._known_max_size: dict[str, int] = {}
         self._failures: dict[str, list[str]] = defaultdict(list)
         self._values: dict[str, list[float]] = defaultdict(list)
@@ -96,8 +97,11 @@ class Runner:
             record = self._one(trial)
             self._journal.record(record)
             self._note(step, record, tally)
+            if record.status is Status.OK:
+                self._stopwatch.note(trial.cell, record.duration_s, record.measuring_s)
             if self._plan.pause_s and trial.cell not in self._plan.absent:
                 time.sleep(self._plan.pause_s)  # the study asked for it
+        self._stopwatch.keep()
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
         return tally
@@ -173,21 +177,29 @@ class Runner:
             self._values[record.cell_key].append(headline.value)
         self._progress.end(step, record, headline)
 
+    def _expected_s(self, cell: Cell) -> float:
+        """From this run's own trials as soon as there are any."""
+        known_s = self._stopwatch.median_s(cell)
+        return self._before_s(cell) if known_s is None else known_s
+
     def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
         """At most, from before the trial of that number."""
         cells = [cell for cell in self._plan.cells if cell not in self._plan.absent]
-        mean_s = sum(expected_s(self._catalogue, cell) for cell in cells) / max(len(cells), 1)
+        mean_s = sum(map(self._expected_s, cells)) / max(len(cells), 1)
         by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
         budget_s = inf if self._plan.budget_s is None else self._plan.budget_s
         return min(by_trials_s, max(budget_s - elapsed_s, 0.0))
 
 
-def expected_s(catalogue: Catalogue, cell: Cell) -> float:
-    """Seconds that a trial of the cell is expected to take, its overhead included."""
-    measurement: Any = catalogue.measurements[cell.measurement]
-    parameters = catalogue.parameters(cell.measurement, cell.parameters)
-    seconds: float = measurement.estimate_s(parameters)
-    return seconds + OVERHEAD_S
+def expectation(catalogue: Catalogue, times: TrialTimes) -> Callable[[Cell], float]:
+    """Seconds that a trial of a cell is expected to take, its overhead included."""
+
+    def expected_s(cell: Cell) -> float:
+        measurement: Any = catalogue.measurements[cell.measurement]
+        parameters = catalogue.parameters(cell.measurement, cell.parameters)
+        return times.expected_s(cell, measurement.estimate_s(parameters))
+
+    return expected_s
 
 
 def block_seed(seed: int, block: int) -> int:

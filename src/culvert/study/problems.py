@@ -12,7 +12,6 @@ from culvert.errors import StudyError
 from culvert.study.explain import Finding, explain, merged
 from culvert.study.lines import Path, nearest_line
 
-
 MOST_LINES = 8
 """Line numbers that an error spells out."""
 
@@ -64,9 +63,17 @@ def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, i
         more = ", ..." if len(where) > MOST_LINES else ""
         at = f", line {', '.join(map(str, where[:MOST_LINES]))}{more}" if where else ""
         why += f" ({count}{at})"
-    line = nearest_line(lines, first.path)
-    what = ", ".join(filter(None, [source, f"line {line}" if line else "", first.key]))
-    return StudyError(what, why, first.remedy)
+    return StudyError(
+        _place(source, first, lines),
+        why,
+        first.remedy,
+        [StudyError(_place(source, one, lines), one.why, one.remedy) for one in placed],
+    )
+
+
+def _place(source: str, problem: Problem, lines: Mapping[Path, int]) -> str:
+    line = nearest_line(lines, problem.path)
+    return ", ".join(filter(None, [source, f"line {line}" if line else "", problem.key]))
 
 
 def _path_in(data: object, loc: Iterable[str | int], *, missing: bool) -> Path:

@@ -1,0 +1,61 @@
+"""What is valid in a study, and yet perhaps not meant."""
+
+from __future__ import annotations
+
+from culvert.analysis.intervals import FEWEST
+from culvert.study.blocks import BlocksTable
+from culvert.study.lacking import names_of
+from culvert.study.study import Study
+
+
+def warnings_of(study: Study) -> list[str]:
+    """One line each, with what to do."""
+    return [*study.notes, *_few(study), *_untested(study), *_pointless(study), *_unread(study)]
+
+
+def _few(study: Study) -> list[str]:
+    blocks = study.file.plan.blocks
+    most = blocks.max if isinstance(blocks, BlocksTable) else blocks
+    if most is None or most >= FEWEST:
+        return []
+    return [f"{most} blocks give no interval: repeat at least {FEWEST} times"]
+
+
+def _untested(study: Study) -> list[str]:
+    without = [claim.id for claim in study.file.claim if claim.test is None]
+    return [f"no test: nothing judges the claim {name}" for name in without]
+
+
+def _pointless(study: Study) -> list[str]:
+    """Entries of what is lacking that nothing asks for."""
+    used = {
+        "vpn": set(study.file.vpns),
+        "measurement": {table.kind for table in study.file.measurement},
+        "condition": {table.name for table in study.file.condition},
+    }
+    return [
+        f'[[lacking]] names the {kind} "{name}", which the study does not ask for'
+        for kind, words in used.items()
+        for name in names_of(study.file.lacking, kind)
+        if name not in words and not study.scale
+    ]
+
+
+def _unread(study: Study) -> list[str]:
+    """Claims about cells that this scale leaves out."""
+    asked = {one.kind for found in study.requested.values() for one in found}
+    found = []
+    for name, test in study.tests.items():
+        sides = test.vpns
+        missing = [side.vpn for side in sides if side.vpn not in study.vpns]
+        missing += [
+            side.where.condition
+            for side in sides
+            if side.where.condition is not None and side.where.condition not in study.requested
+        ]
+        if test.measurement not in asked:
+            missing.append(test.measurement)
+        if missing:
+            names = ", ".join(dict.fromkeys(missing))
+            found.append(f"the claim {name} cannot be judged at this scale: {names} left out")
+    return found

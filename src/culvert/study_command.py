@@ -1,0 +1,182 @@
+"""``culvert study``: check, show, list and schema."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from culvert.console import err, out
+from culvert.errors import StudyError
+from culvert.plan.plan import Plan
+from culvert.run import outline
+from culvert.run.runner import expectation
+from culvert.run.trial_times import learned
+from culvert.study.catalogue import Catalogue
+from culvert.study.json_schema import json_schema
+from culvert.study.shipped import shipped_studies
+from culvert.study.study import Study
+from culvert.study.warnings import warnings_of
+
+
+def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Problems and warnings of each file, every one with its line and remedy."""
+    found = []
+    for name in names:
+        try:
+            study = Study.load(name, catalogue)
+        except StudyError as error:
+            problems = [
+                {"what": one.what, "why": one.why, "remedy": one.remedy}
+                for one in error.all_problems
+            ]
+            found.append({"study": name, "ok": False, "problems": problems, "warnings": []})
+            continue
+        warned = warnings_of(study)
+        for scale in study.file.scale:
+            smaller = Study.load(name, catalogue, scale=scale)
+            warned += [
+                f"scale {scale}: {line}" for line in warnings_of(smaller) if line not in warned
+            ]
+        found.append({"study": name, "ok": True, "problems": [], "warnings": warned})
+    return found
+
+
+def show_checked(found: Sequence[dict[str, Any]]) -> None:
+    """For people: problems go to standard error, as errors do."""
+    for one in found:
+        for problem in one["problems"]:
+            err.print(f"{problem['what']}: {problem['why']}", markup=False, style="bold red")
+            err.print(f"  remedy: {problem['remedy']}", markup=False)
+        for line in one["warnings"]:
+            out.print(f"{one['study']}: warning: {line}", markup=False, style="yellow")
+        if one["ok"]:
+            out.print(f"{one['study']}: valid", markup=False, style="green")
+        else:
+            count = len(one["problems"])
+            err.print(f"{one['study']}: {count} problem{'s' if count != 1 else ''}", markup=False)
+
+
+def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
+    """All that a study comes to."""
+    plan = Plan.of(study)
+    estimate = plan.estimate(expectation(catalogue, learned()))
+    return {
+        **outline.as_json(study, plan, estimate),
+        "title": study.title,
+        "scales": sorted(study.file.scale),
+        "claims": [
+            {
+                "id": claim.id,
+                "text": claim.text,
+                "source": claim.source,
+                "place": claim.place,
+                "test": claim.test,
+            }
+            for claim in study.file.claim
+        ],
+        "published": [
+            {
+                "vpn": one.vpn,
+                "measurement": one.measurement,
+                "metric": one.metric,
+                "condition": one.where.condition,
+                "parameters": {key: json.loads(value) for key, value in one.where.parameters},
+                "value": one.value,
+                "unit": one.unit,
+                "printed": one.printed,
+                "place": one.place,
+            }
+            for one in study.published
+        ],
+        "warnings": warnings_of(study),
+    }
+
+
+def show(study: Study, catalogue: Catalogue) -> None:
+    """For people."""
+    plan = Plan.of(study)
+    estimate = plan.estimate(expectation(catalogue, learned()))
+    out.print(outline.cells_table(study, plan))
+    for line in outline.absent_text(study, plan):
+        out.print(line, markup=False, style="dim")
+    out.print()
+    out.print(f"Plan: {outline.plan_text(plan, estimate)}", markup=False)
+    for scale in study.file.scale if not study.scale else ():
+        smaller = Plan.of(Study.parse(study.text, catalogue, scale=scale, directory=None))
+        shorter = smaller.estimate(expectation(catalogue, learned()))
+        out.print(f"  --scale {scale}: {outline.plan_text(smaller, shorter)}", markup=False)
+    if study.file.claim:
+        out.print()
+        out.print(_claims(study))
+    if study.published:
+        out.print()
+        out.print(_published(study))
+    for line in warnings_of(study):
+        out.print(f"warning: {line}", markup=False, style="yellow")
+
+
+def _claims(study: Study) -> Table:
+    count = len(study.file.claim)
+    title = Text(f"{count} claim{'s' if count != 1 else ''}", style="bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in ("id", "claim", "source", "test"):
+        table.add_column(column, overflow="fold")
+    for claim in study.file.claim:
+        source = ", ".join(filter(None, (claim.source, claim.place)))
+        table.add_row(*map(Text, (claim.id, claim.text, source, claim.test or "none")))
+    return table
+
+
+def _published(study: Study) -> Table:
+    """How many values each place prints: all of them are in ``--json``."""
+    places = Counter((one.place, one.measurement, one.metric) for one in study.published)
+    count = len(study.published)
+    title = Text(f"{count} published value{'s' if count != 1 else ''}", style="bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in ("place", "metric", "values"):
+        table.add_column(column, overflow="fold")
+    for (place, measurement, metric), many in places.items():
+        table.add_row(*map(Text, (place, f"{measurement}.{metric}", str(many))))
+    return table
+
+
+def listing(catalogue: Catalogue) -> list[dict[str, Any]]:
+    """The shipped studies: name, title, cells, estimate in seconds, scales."""
+    found = []
+    for name in shipped_studies():
+        study = Study.load(name, catalogue)
+        plan = Plan.of(study)
+        estimate = plan.estimate(expectation(catalogue, learned()))
+        found.append(
+            {
+                "name": name,
+                "title": study.title,
+                "cells": len(plan.cells),
+                "claims": len(study.file.claim),
+                "max_s": estimate.max_s if estimate.max_s != float("inf") else None,
+                "scales": sorted(study.file.scale),
+            }
+        )
+    return found
+
+
+def show_list(found: Sequence[dict[str, Any]]) -> None:
+    """For people."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("study", "what it answers", "cells", "claims", "takes at most", "scales"):
+        table.add_column(column, overflow="fold")
+    for one in found:
+        takes = "no limit" if one["max_s"] is None else outline.lasting(one["max_s"])
+        words = (one["name"], one["title"], one["cells"], one["claims"], takes)
+        table.add_row(*(Text(str(word)) for word in (*words, ", ".join(one["scales"]))))
+    out.print(table)
+
+
+def schema_text(catalogue: Catalogue) -> str:
+    """The JSON schema as it stands in docs/study.schema.json."""
+    return json.dumps(json_schema(catalogue), indent=1, sort_keys=True, ensure_ascii=False)
