@@ -8,13 +8,16 @@ from rich.console import Console
 
 from culvert.journal.journal import Journal
 from culvert.report import terminal
-from culvert.report.model import gather
+from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.write import write_data
 
 
-def report_on(directory: Path, out: Console, *, show: bool) -> Path:
-    """Write the report into the run's directory; ``show`` prints the summary as well."""
+def report_on(directory: Path, out: Console, *, show: bool) -> tuple[Path, Data]:
+    """Write the report into the run's directory; ``show`` prints the summary as well.
+
+    Returns the path of the page and what was analysed.
+    """
     with Journal.open(directory) as journal:
         run, rows, trials = journal.run(), journal.rows(), journal.trials()
         histograms, series = journal.histograms(), journal.series()
@@ -23,4 +26,4 @@ def report_on(directory: Path, out: Console, *, show: bool) -> Path:
     if show:
         out.print(terminal.summary_of(data))
         out.print(f"report: {page.absolute()}", markup=False)
-    return page
+    return page, data

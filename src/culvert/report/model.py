@@ -11,6 +11,7 @@ from culvert.analysis.headline import Headline, headlines
 from culvert.analysis.observations import ROWS_SCHEMA, observations
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise
+from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
@@ -61,6 +62,7 @@ class Data:
     """All of the study, in the order in which every chart shows them."""
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
+    claims: Claims = field(default_factory=Claims)
 
 
 TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -122,6 +124,7 @@ def gather(
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
+        claims=claims_of(run, rows, summary),
     )
 
 

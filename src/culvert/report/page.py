@@ -18,6 +18,7 @@ from markupsafe import Markup
 from culvert.report.bundle import bundle
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
+from culvert.report.claims_view import claims_view
 from culvert.report.headline_view import headline_views
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
@@ -56,6 +57,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         facts=facts(data),
         reproduce=reproduce(data),
         headlines=headline_views(data),
+        claims=claims_view(data),
         sections=sections,
         charts={
             "config": PAGE,

@@ -29,6 +29,7 @@ class RunInfo:
     study: str
     title: str = ""
     toml: str = ""
+    canonical: str = ""
     seed: int | None = None
     culvert_version: str = ""
     lab: str = ""
@@ -57,6 +58,7 @@ class RunInfo:
             study=_text(run.get("study")) or "unnamed study",
             title=_text(run.get("title")),
             toml=_text(run.get("toml")),
+            canonical=_text(run.get("canonical")),
             seed=int(seed) if isinstance(seed, int) else None,
             culvert_version=_text(run.get("culvert_version")),
             lab=_text(run.get("lab")),

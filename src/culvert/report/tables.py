@@ -11,6 +11,7 @@ from culvert.analysis.losses import loss_shares
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.status import reasons
 from culvert.foreign.tables import foreign_tables
+from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -43,4 +44,6 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "cpu-split": cpu_split(data.observed),
         "trials": data.every_trial.drop("evidence"),
         "not-ok": reasons(data.trials),
+        "claims": claims_table(data.claims),
+        "published": published_table(data.claims),
     } | (foreign_tables(data.trials, data.rows, data.series) if data.run.imported else {})

@@ -41,11 +41,12 @@ def judge(
     """
     cells = Cells(study, rows)
     margins = {claim.id: claim.margin for claim in study.file.claim}
+    shared = alpha / max(1, len(study.tests))  # what Holm leaves to each, for what it would take
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
         if test is not None and not not_comparable:
-            parts[claim.id] = tuple(_parts(test, cells, margins[claim.id], alpha))
+            parts[claim.id] = tuple(_parts(test, cells, margins[claim.id], shared))
     sums = {name: _summed(found) for name, found in parts.items()}
     family = {name: min(both) for name, both in sums.items() if both is not None}
     adjusted = dict(zip(family, holm(list(family.values())), strict=True))

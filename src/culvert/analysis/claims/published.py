@@ -1,0 +1,70 @@
+"""Values that a source prints beside what was measured here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from culvert.analysis.claims.cells import Cells
+from culvert.analysis.observations import CELL
+from culvert.study.claim_test import VpnSide
+from culvert.study.published import PublishedValue
+from culvert.study.study import Study
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One published value and one cell that it belongs to.
+
+    ``measured`` is the median over ``n`` trials in the unit of the published value, with its 95 %
+    interval; None, with the reason in ``why``, where nothing was measured. ``ratio`` is measured
+    over published.
+    """
+
+    published: PublishedValue
+    condition: str
+    parameters: str
+    measured: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    ratio: float | None = None
+    why: str = ""
+
+
+def beside(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> list[Beside]:
+    """Every published value of the study with what was measured, in the study's order.
+
+    ``rows`` are the journal's, ``summary`` as ``summarise`` gives it.
+    """
+    if not study.published:
+        return []
+    cells = Cells(study, rows)
+    figures = {
+        row[:5]: row[5:]
+        for row in summary.filter(pl.col("labels") == "{}")
+        .select(*CELL, "metric", "median", "low", "high", "n")
+        .iter_rows()
+    }
+    found = []
+    for value in study.published:
+        side = VpnSide(value.vpn, value.where)
+        contexts = cells.contexts(side, value.measurement)
+        if not contexts:
+            why = "this study plans no such cell"
+            found.append(Beside(value, value.where.condition or "", "{}", why=why))
+        for context in contexts:
+            key = (value.vpn, context.condition, value.measurement, context.parameters)
+            figure = figures.get((*key, value.metric))
+            if figure is None:
+                why = cells.lacking(side, context, value.measurement, value.metric)
+                told = why or "not measured yet"
+                found.append(Beside(value, context.condition, context.parameters, why=told))
+                continue
+            median, low, high, n = figure
+            ratio = median / value.value if value.value else None
+            found.append(
+                Beside(value, context.condition, context.parameters, median, low, high, n, ratio)
+            )
+    return found

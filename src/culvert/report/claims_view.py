@@ -1,0 +1,147 @@
+"""Claims and published values as the page and the terminal show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.analysis.claims.published import Beside
+from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
+from culvert.report.claims import Claims
+from culvert.report.labels import Labels
+from culvert.report.model import Data, Table
+from culvert.report.numbers import Scale, scale_for
+from culvert.report.sentences import times
+
+_PLAIN = Scale(1.0, "")
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """One claim. ``kind`` is the class of its badge."""
+
+    verdict: str
+    kind: str
+    text: str
+    source: str
+    evidence: str
+    published: str
+    test: str
+    parts: Table | None
+
+
+@dataclass(frozen=True)
+class ClaimsView:
+    """The section; ``counts`` is the sum in words. ``published`` is None where there is nothing."""
+
+    counts: str
+    claims: tuple[ClaimView, ...]
+    published: Table | None
+    trouble: str
+
+
+def claims_view(data: Data) -> ClaimsView:
+    """What the page's section shows."""
+    found = data.claims
+    printed = dict(found.printed)
+    return ClaimsView(
+        counts=counts(found),
+        claims=tuple(_claim(one, printed.get(one.id, ""), data.labels) for one in found.judged),
+        published=_published(found.beside, data.labels) if found.beside else None,
+        trouble=found.trouble,
+    )
+
+
+def counts(claims: Claims) -> str:
+    """``3 supported, 1 undecided``."""
+    return ", ".join(f"{count} {verdict}" for verdict, count in claims.counts.items() if count)
+
+
+def evidence(one: Judged, labels: Labels) -> str:
+    """What speaks for the verdict: ``1.42 times [1.38, 1.47] over 10 blocks, p = 0.002``."""
+    parts = []
+    told = one.telling
+    if told is not None and told.effect is not None:
+        which = _which(one, told, labels)
+        parts.append(
+            f"{which}{_effect(told.effect, one.unit)} over {told.n} "
+            f"{'blocks' if told.paired else 'trials'}, {_p(one.p_value)}"
+        )
+        if told.drifts and one.verdict is not Verdict.UNDECIDED:
+            parts.append("careful: it drifts")
+    if one.why:
+        parts.append(one.why)
+    if one.verdict is Verdict.UNDECIDED and one.more is not None:
+        noun = "repetition" if one.more == 1 else "repetitions"
+        parts.append(f"about {one.more} more {noun} would decide")
+    return "; ".join(parts)
+
+
+def _claim(one: Judged, published: str, labels: Labels) -> ClaimView:
+    source = ", ".join(part for part in (one.source, one.place) if part)
+    return ClaimView(
+        verdict=str(one.verdict),
+        kind=one.verdict.name.lower().replace("_", "-"),
+        text=one.text,
+        source=source,
+        evidence=evidence(one, labels),
+        published=published,
+        test=one.test,
+        parts=_parts(one, labels) if len(one.parts) > 1 else None,
+    )
+
+
+def _which(one: Judged, told: Part, labels: Labels) -> str:
+    """Where there are several comparisons, the one that is told."""
+    if len(one.parts) == 1:
+        return ""
+    word = "against it" if one.verdict is Verdict.CONTRADICTED else "weakest"
+    cell = labels.cell(told.condition, one.metric.partition(".")[0], told.parameters)
+    return f"{word} of {len(one.parts)}: {told.text} ({cell}): "
+
+
+def _effect(effect: Effect, unit: str) -> str:
+    if effect.ratio:
+        return str(times(effect.value, effect.low, effect.high))
+    scale = scale_for(unit, [effect.value])
+    sign = "+" if effect.value > 0 else ""
+    return f"{sign}{scale.told(effect.value, effect.low, effect.high)}"
+
+
+def _p(p_value: float | None) -> str:
+    if p_value is None:
+        return "no p"
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}".rstrip("0").rstrip(".")
+
+
+def _parts(one: Judged, labels: Labels) -> Table:
+    measurement = one.metric.partition(".")[0]
+    rows = []
+    for part in one.parts:
+        cell = labels.cell(part.condition, measurement, part.parameters) if part.condition else ""
+        effect = _effect(part.effect, one.unit) if part.effect else part.why
+        rows.append((part.text, cell, effect, _p(part.p_supports), _p(part.p_contradicts)))
+    return Table(("comparison", "cell", "left / right", "for", "against"), "llrrr", tuple(rows))
+
+
+def _published(found: tuple[Beside, ...], labels: Labels) -> Table:
+    rows = []
+    for one in found:
+        value = one.published
+        figures = [value.value] if one.measured is None else [value.value, one.measured]
+        scale = scale_for(value.unit, [figure for figure in figures if figure])
+        measured = one.why
+        if one.measured is not None:
+            measured = scale.told(one.measured, one.low, one.high)
+        rows.append(
+            (
+                value.vpn,
+                labels.cell(one.condition, value.measurement, one.parameters),
+                value.metric,
+                value.printed,
+                measured,
+                "" if one.ratio is None else f"{_PLAIN.number(one.ratio)}\u00d7",
+                ", ".join(part for part in (value.place, value.note) if part),
+            )
+        )
+    columns = ("VPN", "cell", "metric", "published", "measured here", "ratio", "place")
+    return Table(columns, "lllrrrl", tuple(rows))
