@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import polars as pl
 
-from culvert.analysis.intervals import Interval, median_intervals
+from culvert.analysis.behaviour import behaviour
+from culvert.analysis.intervals import Interval, mean_intervals, median_intervals
 from culvert.analysis.observations import CELL, METRIC, observations
 
 
 def summarise(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
-    """One row per cell, metric and labels, over the trials that are ok.
+    """One row per cell, metric and labels, over the trials that are ok, in the order of measuring.
 
-    Columns: CELL, METRIC, n, median, mean, sd (n - 1), cv (sd / mean; null at mean 0 or n < 2),
-    low and high (95 % BCa interval of the median, null with a reason in ``note``).
+    Columns: CELL, METRIC, n, median, mean, sd (n - 1), cv (sd / |mean|; null at mean 0 or n < 2),
+    low and high (95 % BCa interval of the median, null with a reason in ``note``), mean_low and
+    mean_high (of the mean), and those of ``behaviour``.
     """
+    return summarise_observed(observations(rows), seed=seed)
+
+
+def summarise_observed(observed: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
+    """The same where the observations are at hand."""
     keys = [*CELL, *METRIC]
     mean = pl.col("mean")
     grouped = (
-        observations(rows)
-        .group_by(keys)
+        observed.group_by(keys)
         .agg(
             n=pl.len().cast(pl.Int64),
             median=pl.col("value").median(),
@@ -29,7 +35,16 @@ def summarise(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
         .with_columns(cv=pl.when(mean != 0).then(pl.col("sd") / mean.abs()))
         .sort(keys)
     )
-    return with_intervals(grouped, seed=seed)
+    values = grouped["values"].to_list()
+    means = mean_intervals(values, seed=seed)
+    return (
+        with_intervals(grouped, seed=seed)
+        .with_columns(
+            pl.Series("mean_low", [interval.low for interval in means], pl.Float64),
+            pl.Series("mean_high", [interval.high for interval in means], pl.Float64),
+        )
+        .with_columns(*behaviour(values).get_columns())
+    )
 
 
 def with_intervals(frame: pl.DataFrame, *, seed: int) -> pl.DataFrame:

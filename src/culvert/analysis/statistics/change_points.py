@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from culvert.analysis.statistics.serial import inflation
-from culvert.analysis.statistics.values import Array, Values, array
+from culvert.analysis.statistics.values import Array, Values, array, ranks
 
 ALPHA = 0.01
 """How often a steady series is split."""
@@ -41,34 +41,34 @@ def change_points(values: Values) -> list[int]:
 
 
 def _splits(sample: Array) -> list[int]:
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+    from scipy.special import kolmogorov  # noqa: PLC0415 - slow to import, seldom needed
 
     n = sample.size
     if n < 2 * SHORTEST or np.ptp(sample) == 0:
         return []
-    ranks = stats.rankdata(sample) - (n + 1) / 2
-    sums = np.cumsum(ranks)
+    about = ranks(sample) - (n + 1) / 2
+    sums = np.cumsum(about)
     inner = sums[SHORTEST - 1 : n - SHORTEST]
     once = [int(np.abs(inner).argmax()) + SHORTEST]
-    if stats.kstwobign.sf(_distance(ranks, float(np.abs(inner).max()), once)) < ALPHA / 2:
+    if kolmogorov(_distance(about, float(np.abs(inner).max()), once)) < ALPHA / 2:
         return once
     there, back = sorted((int(inner.argmin()) + SHORTEST, int(inner.argmax()) + SHORTEST))
     if back - there < SHORTEST:
         return []
     reach = float(inner.max() - inner.min())
-    return [there, back] if _kuiper(_distance(ranks, reach, [there, back])) < ALPHA / 2 else []
+    return [there, back] if _kuiper(_distance(about, reach, [there, back])) < ALPHA / 2 else []
 
 
-def _distance(ranks: Array, reach: float, splits: Sequence[int]) -> float:
+def _distance(centred: Array, reach: float, splits: Sequence[int]) -> float:
     """How far the sum reaches in units of what it would by chance, given levels split there."""
-    parts = np.split(ranks, splits)
+    parts = np.split(centred, splits)
     about = np.concatenate([part - part.mean() for part in parts])
     # The levels, and the places between them.
     fitted = len(parts) + len(splits)
-    spread = math.sqrt(float((about**2).sum()) / (ranks.size - len(parts)))
+    spread = math.sqrt(float((about**2).sum()) / (centred.size - len(parts)))
     if spread == 0:
         return math.inf
-    return reach / (spread * math.sqrt(ranks.size * inflation(about, fitted)))
+    return reach / (spread * math.sqrt(centred.size * inflation(about, fitted)))
 
 
 def _kuiper(distance: float) -> float:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from culvert.analysis.statistics.values import Array, Values, array
+from culvert.analysis.statistics.values import Array, Values, array, ranks
 
 FEWEST = 5
 """With fewer values no correlation can be told."""
@@ -24,14 +24,14 @@ def lag1_p_value(values: Values) -> float | None:
     On the ranks, so that an outlier is no evidence. Moran (Biometrika 35, 1948): mean -1/n,
     variance (n - 2)**2 / (n**2 (n - 1)). None where ``lag1`` is.
     """
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+    from scipy.special import ndtr  # noqa: PLC0415 - slow to import, seldom needed
 
     sample = array(values)
-    found = lag1(stats.rankdata(sample)) if sample.size else None
+    found = lag1(ranks(sample)) if sample.size else None
     if found is None:
         return None
     n = sample.size
-    return float(stats.norm.sf((found + 1 / n) / ((n - 2) / (n * math.sqrt(n - 1)))))
+    return float(ndtr(-(found + 1 / n) / ((n - 2) / (n * math.sqrt(n - 1)))))
 
 
 def effective_sample_size(values: Values) -> float:

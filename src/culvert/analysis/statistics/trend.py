@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from culvert.analysis.statistics.serial import inflation
-from culvert.analysis.statistics.values import Array, Values, array
+from culvert.analysis.statistics.values import Array, Values, array, ranks
 
 FEWEST = 5
 """Four values in order come about by chance in one of twelve series."""
@@ -24,26 +24,39 @@ class Trend:
 
 
 def mann_kendall(values: Values) -> Trend:
-    """The Mann-Kendall test, its variance corrected for correlation, and the Theil-Sen slope.
+    """The test of ``drift`` with the Theil-Sen slope; without enough values, slope 0."""
+    sample = array(values)
+    tau, p_value = drift(sample)
+    return Trend(tau, p_value, theil_sen(sample) if sample.size >= FEWEST else 0.0)
 
-    Mann (Econometrica 13, 1945); the correction is that of Yue and Wang (Water Resources
-    Management 18, 2004), n over the effective sample size, of the ranks without their trend.
-    Kendall's tau is SciPy's. With fewer than 5 values, or without spread: tau 0 and p 1.
+
+def drift(values: Values) -> tuple[float, float]:
+    """Kendall's tau with the order of measuring, and the p value of the Mann-Kendall test.
+
+    Mann (Econometrica 13, 1945); the variance is corrected for correlation as by Yue and Wang
+    (Water Resources Management 18, 2004): n over the effective sample size, of the ranks without
+    their trend. Tau is SciPy's. With fewer than 5 values, or without spread: tau 0 and p 1.
     """
     from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415
 
     sample = array(values)
     n = sample.size
     if n < FEWEST or np.ptp(sample) == 0:
-        return Trend(0.0, 1.0, 0.0)
-    places = np.arange(n)
-    found = stats.kendalltau(places, sample)
-    ranks = stats.rankdata(sample)
-    factor = inflation(ranks - np.polynomial.Polynomial.fit(places, ranks, 1)(places), 2)
+        return 0.0, 1.0
+    found = stats.kendalltau(np.arange(n), sample)
+    factor = inflation(_without_trend(ranks(sample)), 2)
     p_value = float(found.pvalue)
     if factor > 1:
-        p_value = float(2 * stats.norm.sf(stats.norm.isf(p_value / 2) / math.sqrt(factor)))
-    return Trend(float(found.statistic), min(1.0, p_value), theil_sen(sample))
+        p_value = float(2 * ndtr(ndtri(p_value / 2) / math.sqrt(factor)))
+    return float(found.statistic), min(1.0, p_value)
+
+
+def _without_trend(sample: Array) -> Array:
+    """What a straight line by least squares leaves."""
+    places = np.arange(sample.size) - (sample.size - 1) / 2
+    about = sample - sample.mean()
+    return np.asarray(about - places * (places @ about) / (places @ places))
 
 
 def theil_sen(sample: Array) -> float:

@@ -1,0 +1,56 @@
+"""Whether the trials of a cell are independent, steady and of one kind.
+
+An interval takes them for that. A cell where they are not is told, not dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from culvert.analysis.statistics.change_points import change_points
+from culvert.analysis.statistics.outliers import flagged
+from culvert.analysis.statistics.serial import effective_sample_size, lag1, lag1_p_value
+from culvert.analysis.statistics.trend import drift
+
+ALPHA = 0.01
+"""How often each of correlation, drift and jump is told of a cell that has none."""
+
+COLUMNS: dict[str, type[pl.DataType]] = {
+    "worth": pl.Float64,
+    "lag1": pl.Float64,
+    "correlated": pl.Boolean,
+    "tau": pl.Float64,
+    "drift_p": pl.Float64,
+    "drifts": pl.Boolean,
+    "jumps": pl.String,
+    "outliers": pl.Int64,
+}
+
+
+def behaviour(series: Sequence[Sequence[float]]) -> pl.DataFrame:
+    """One row a series, each in the order of measuring.
+
+    Columns: worth (effective sample size), lag1, correlated, tau and drift_p (Mann-Kendall),
+    drifts, jumps (numbers from 1 of the trials that begin a new level, with blanks between),
+    outliers (how many are flagged).
+    """
+    found: list[tuple[object, ...]] = [_one(np.asarray(values)) for values in series]
+    return pl.DataFrame(found, schema=COLUMNS, orient="row")
+
+
+def _one(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[object, ...]:
+    p_value = lag1_p_value(values)
+    tau, drift_p = drift(values)
+    return (
+        effective_sample_size(values),
+        lag1(values),
+        p_value is not None and p_value < ALPHA,
+        tau,
+        drift_p,
+        drift_p < ALPHA,
+        " ".join(str(place + 1) for place in change_points(values)),
+        sum(flagged(values)),
+    )
