@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from culvert.plan.plan import Plan
+from culvert.run.runner import expectation
+from culvert.run.trial_times import TrialTimes
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
@@ -27,12 +30,15 @@ TEXTS = {
 STUDIES = sorted(name for name in shipped_studies() if name.partition("-")[0] in TEXTS)
 CLAIMS = 60
 """Over all five papers, at least."""
+QUICK_S = 20 * 60
+OVERHEAD_S = 1.5
+"""Of a trial beside its measuring, on a small machine."""
 PRINTED = re.compile(r"printed as (\d+)")
 CONDITIONS = {"Native": "clean", "L": "loss", "D": "delay"}
 
 
-def paper(study: str) -> str:
-    return study.partition("-")[0]
+def paper(name: str) -> str:
+    return name.partition("-")[0]
 
 
 @cache
@@ -43,6 +49,11 @@ def toml(name: str) -> dict[str, Any]:
 @cache
 def catalogue() -> Catalogue:
     return Catalogue(installed_measurements(), lambda word: str(installed().parse(word)))
+
+
+@cache
+def study(name: str, scale: str = "") -> Study:
+    return Study.load(name, catalogue(), scale=scale)
 
 
 def paper_text(name: str) -> str:
@@ -63,9 +74,17 @@ def test_every_paper_is_there() -> None:
 @pytest.mark.parametrize("scale", ["", "quick"])
 @pytest.mark.parametrize("name", STUDIES)
 def test_it_is_valid(name: str, scale: str) -> None:
-    study = Study.load(name, catalogue(), scale=scale)
-    assert study.file.claim
-    assert set(study.tests) == {claim.id for claim in study.file.claim}
+    loaded = study(name, scale)
+    assert loaded.file.claim
+    assert set(loaded.tests) == {claim.id for claim in loaded.file.claim}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_its_quick_edition_is_quick(name: str) -> None:
+    plan = Plan.of(study(name, "quick"))
+    overhead = TrialTimes(overhead={cell.vpn: OVERHEAD_S for cell in plan.cells})
+    estimate = plan.estimate(expectation(catalogue(), overhead))
+    assert 0 < estimate.max_s < QUICK_S
 
 
 def test_there_are_enough_claims_and_each_paper_has_its_share() -> None:
