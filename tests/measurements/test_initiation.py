@@ -9,11 +9,15 @@ import pytest
 
 from culvert.labs.base import Node, Process, Usage
 from culvert.measurements.base import Outcome
-from culvert.measurements.initiation import Initiation, InitiationParameters
+from culvert.measurements.initiation import TIMES, Initiation, InitiationParameters, _of_all
+from culvert.proof.check import Check
+from culvert.vpns.base import Variant
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
 
 MS = 10**6
 START_NS = 5_000 * MS
+REALTIME_NS = 1_700_000_000_000 * MS
+"""What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC."""
 
 
 @dataclass
@@ -31,41 +35,82 @@ class Started:
 class Slow(Tunnel):
     """Starts two processes; the first is executed at START_NS."""
 
-    connects = 0
-    disconnects = 0
+    def __init__(self, variant: Variant) -> None:
+        super().__init__(variant)
+        self.done: list[str] = []
+
+    def _start(self, node: str) -> None:
+        started = [Started(START_NS), Started(START_NS + 3 * MS)]
+        self.processes[node] = cast("list[Process]", started)
 
     def connect(self, a: Node) -> None:
-        self.connects += 1
-        started = [Started(START_NS), Started(START_NS + 3 * MS)]
-        self.processes["a"] = cast("list[Process]", started)
+        self.done.append("connect")
+        self._start("a")
 
     def disconnect(self, a: Node) -> None:
-        self.disconnects += 1
+        self.done.append("disconnect")
+
+    def listen(self, b: Node) -> None:
+        self.done.append("listen")
+        self._start("b")
+
+    def end_initiator(self, a: Node) -> None:
+        self.done.append("end a")
+
+    def end_responder(self, b: Node) -> None:
+        self.done.append("end b")
+
+    def drop(self, a: Node) -> None:
+        self.done.append("drop")
+
+    def initiate(self, a: Node) -> None:
+        self.done.append("initiate")
+
+    def outer_length(self, inner_length: int) -> int | None:
+        return inner_length + 60
 
 
-def packet(at_ns: int, payload: bytes) -> dict[str, Any]:
+def packet(
+    after_ns: int, payload: bytes, length: int = 100, *, outgoing: bool = True
+) -> dict[str, Any]:
     return {
-        "realtime_ns": at_ns,
-        "outgoing": True,
+        "realtime_ns": REALTIME_NS + START_NS + after_ns,
+        "outgoing": outgoing,
         "protocol": 17,
         "source_port": 7,
-        "length": 100,
+        "length": length,
         "payload": payload.hex(),
     }
 
 
-HANDSHAKE = [packet(MS, b"H1"), packet(3 * MS, b"H2"), packet(4 * MS, b"data")]
+REQUEST = 64 + 60
+HANDSHAKE = [
+    packet(MS // 2, b"data", REQUEST),  # of the tunnel that was, as is the next
+    packet(MS, b"H1"),
+    packet(2 * MS, b"data", REQUEST),
+    packet(3 * MS, b"H2", outgoing=False),
+    packet(4 * MS, b"data", 92),  # a keepalive
+    packet(4 * MS, b"data", REQUEST, outgoing=False),
+    packet(5 * MS + 1000, b"data", REQUEST),
+    packet(6 * MS, b"data", REQUEST),
+]
 
 
 def initiate(
-    answered_ns: int, recorded: list[dict[str, Any]], cycles: int = 3
+    answered_ns: int, recorded: list[dict[str, Any]], cycles: int = 3, start: str = "cold"
 ) -> tuple[Slow, Outcome]:
     vpn = Slow(Tunnel.variants[0])
-    answer = {"first_sent_ns": START_NS, "answered_ns": answered_ns, "attempts": 4}
+    answer = {
+        "first_sent_ns": START_NS,
+        "answered_ns": answered_ns,
+        "answered_realtime_ns": answered_ns + REALTIME_NS,
+        "attempts": 4,
+    }
     counts = {"packets": 3, "bytes": 300}
     capture = NOTHING_CAPTURED | counts | {"matching": {"out": counts}, "recorded": recorded}
     made = session({"first_answer": answer, "capture": capture}, vpn=vpn)
-    return vpn, Initiation().run(made, InitiationParameters(cycles=cycles))
+    parameters = InitiationParameters.model_validate({"cycles": cycles, "start": start})
+    return vpn, Initiation().run(made, parameters)
 
 
 def values(outcome: Outcome) -> dict[str, float]:
@@ -87,8 +132,8 @@ def test_what_all_cold_starts_used_is_added_up_by_name() -> None:
 def test_total_is_from_the_first_execution_to_the_answer() -> None:
     vpn, outcome = initiate(START_NS + 20 * MS, HANDSHAKE)
     assert values(outcome)["total_ms"] == pytest.approx(20)
-    assert (vpn.connects, vpn.disconnects) == (3, 2)  # each start but the first after an end
-    assert [len(series.values) for series in outcome.series] == [3, 3]
+    assert vpn.done == ["connect", *2 * ["disconnect", "connect"]]
+    assert {series.name: len(series.values) for series in outcome.series} == dict.fromkeys(TIMES, 3)
 
 
 def test_the_handshake_is_from_its_first_to_its_last_packet() -> None:
@@ -97,11 +142,60 @@ def test_the_handshake_is_from_its_first_to_its_last_packet() -> None:
     assert found["handshake_packets"] == 2
 
 
-@pytest.mark.parametrize("recorded", [[], HANDSHAKE[:1], HANDSHAKE[2:]])
+def test_the_phases_are_since_the_command_to_the_microsecond() -> None:
+    found = values(initiate(START_NS + 20 * MS, HANDSHAKE)[1])
+    assert found["first_handshake_ms"] == pytest.approx(1)
+    assert found["last_handshake_ms"] == pytest.approx(3)
+    assert found["first_inner_ms"] == pytest.approx(5.001)
+
+
+@pytest.mark.parametrize(
+    ("start", "done"),
+    [
+        ("warm", ["connect", *3 * ["drop", "initiate"]]),
+        ("restart-self", ["connect", *3 * ["end a", "connect"]]),
+        ("restart-peer", ["connect", *3 * ["end b", "listen"]]),
+    ],
+)
+def test_each_start_follows_an_end_of_its_kind(start: str, done: list[str]) -> None:
+    vpn, _ = initiate(START_NS + 20 * MS, HANDSHAKE, start=start)
+    assert vpn.done == done
+
+
+def test_who_was_restarted_is_who_used_the_time() -> None:
+    for start, node in (("restart-self", "a"), ("restart-peer", "b")):
+        _, outcome = initiate(START_NS + 20 * MS, HANDSHAKE, start=start)
+        used = [metric for metric in outcome.metrics if metric.labels.get("process") == "vpn"]
+        assert {metric.labels["node"] for metric in used} == {node}
+
+
+@pytest.mark.parametrize("start", ["cold", "warm", "restart-self", "restart-peer"])
+def test_icmp_errors_are_excused_after_a_restart_alone(start: str) -> None:
+    strangers = {"packets": 1, "bytes": 99, "examples": ["ICMP"]}
+    vpn = Slow(Tunnel.variants[0])
+    counts = {"packets": 3, "bytes": 300}
+    capture = NOTHING_CAPTURED | counts | {"matching": {"out": counts}, "other": strangers}
+    answer = {"first_sent_ns": START_NS, "answered_ns": START_NS + 9, "attempts": 1}
+    made = session({"first_answer": answer, "capture": capture}, vpn=vpn)
+    parameters = InitiationParameters.model_validate({"cycles": 1, "start": start})
+    outcome = Initiation().run(made, parameters)
+    failed = [check.name for check in outcome.doubts if not check.passed]
+    assert any("beside" in name for name in failed) == (not start.startswith("restart"))
+
+
+def test_a_thousand_alike_are_told_once_and_a_failure_is_never_lost() -> None:
+    checks = [Check("x", True, "fine"), Check("x", False, "bad"), Check("y", True, "fine")] * 9
+    kept = {check.name: check for check in _of_all(checks, 9)}
+    assert (kept["x"].passed, kept["x"].detail) == (False, "bad")
+    assert (kept["y"].passed, len(kept)) == (True, 2)
+    assert "9 cycles" in kept["y"].detail
+
+
+@pytest.mark.parametrize("recorded", [[], HANDSHAKE[:3], HANDSHAKE[4:]])
 def test_without_two_packets_there_is_no_handshake_time(recorded: list[dict[str, Any]]) -> None:
     outcome = initiate(START_NS + 20 * MS, recorded)[1]
     assert "handshake_ms" not in values(outcome)
-    assert [series.name for series in outcome.series] == ["total_ms"]
+    assert "handshake_ms" not in {series.name for series in outcome.series}
 
 
 @pytest.mark.parametrize("early_ns", [0, 1, 50 * MS])

@@ -48,8 +48,9 @@ class EchoResult(Result):
 
 
 class FirstAnswer(Result):
-    """Result of ``first_answer``; CLOCK_MONOTONIC."""
+    """Result of ``first_answer``; CLOCK_MONOTONIC, and the answer by CLOCK_REALTIME as well."""
 
     first_sent_ns: int
     answered_ns: int
+    answered_realtime_ns: int = 0
     attempts: int
