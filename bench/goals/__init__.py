@@ -3,6 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule
 from bench.goals.packets_per_cpu import (
@@ -14,6 +15,7 @@ from bench.goals.packets_per_cpu import (
 )
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
+from bench.goals.replay import Replay, ReplayInTime
 from bench.goals.rtt_agreement import (
     RttAgreement,
     RttAgreement10,
@@ -51,4 +53,7 @@ GOALS: tuple[type[Goal], ...] = (
     StaticSize,
     QuickTime,
     QuickMeasuring,
+    ImportSpeed,
+    Replay,
+    ReplayInTime,
 )

@@ -118,7 +118,7 @@ def _expanded(paths: Sequence[Path]) -> list[Path]:
             ) from error
         for one in inside:
             found.setdefault(one.absolute(), one)
-    return sorted(found.values(), key=natural)
+    return sorted(found.values(), key=lambda one: natural(str(one)))
 
 
 def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> ForeignRun:

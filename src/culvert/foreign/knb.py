@@ -15,7 +15,7 @@ from typing import Any
 
 from culvert.foreign.figures import MOST_BPS, doubt, figure, figure_in
 from culvert.foreign.reading import Text, read_text
-from culvert.foreign.run import ForeignRun, Found, Lost, judged
+from culvert.foreign.run import CLEAN, ForeignRun, Found, Lost, judged
 from culvert.foreign.salvage import documents
 from culvert.journal.record import Metric
 
@@ -100,7 +100,7 @@ def condition(loss: str, delay: str) -> str:
         parts.append(f"loss-{figure_in(loss):g}")
     if (figure_in(delay) or 0) != 0:
         parts.append(f"delay-{figure_in(delay):g}ms")
-    return "-".join(parts) or "clean"
+    return "-".join(parts) or CLEAN
 
 
 Told = tuple[object, float | None]

@@ -104,7 +104,7 @@ def _unpacked(data: bytes, found: Text) -> bytes:
     return b"".join(parts)
 
 
-def natural(path: Path) -> list[tuple[int, str]]:
+def natural(text: str) -> list[tuple[int, str]]:
     """A key that sorts run2 before run10."""
-    words = re.findall(r"\d+|\D+", str(path))
+    words = re.findall(r"\d+|\D+", text)
     return [(int(word), "") if word.isascii() and word.isdigit() else (-1, word) for word in words]

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from culvert.foreign.run import REMEDY, UNSTATED, ForeignRun
+from culvert.foreign.reading import natural
+from culvert.foreign.run import CLEAN, REMEDY, UNSTATED, ForeignRun
 from culvert.journal.record import Status, TrialRecord
 from culvert.plan.cells import Cell
 from culvert.study.parameters import canonical_json
@@ -56,13 +57,18 @@ def trial_records(
     for run, cell in zip(runs, cells, strict=True):
         seen[cell] += 1
         numbered.append((number(run, seen[cell], of[cell]), run, cell))
-    numbered.sort(key=lambda one: one[0])  # stable: the order of the data within a block
+    # Within a block by condition, the clean one first: reports tell them in this order.
+    numbered.sort(key=lambda one: (one[0], *_rank(one[2].condition)))
     positions: Counter[int] = Counter()
     found = []
     for block, run, cell in numbered:
         positions[block] += 1
         found.append(_record(run, cell, block, positions[block]))
     return found
+
+
+def _rank(condition: str) -> tuple[bool, list[tuple[int, str]]]:
+    return condition != CLEAN, natural(condition)
 
 
 def _record(run: ForeignRun, cell: Cell, block: int, position: int) -> TrialRecord:

@@ -9,6 +9,8 @@ from typing import Any
 
 from culvert.journal.record import Histogram, Metric, Series, Status
 
+CLEAN = "clean"
+"""The condition without impairments."""
 UNSTATED = "unstated"
 """The condition of data that does not say under which it was measured."""
 
