@@ -418,6 +418,50 @@ def import_(
         raise typer.Exit(done.exit_code)
 
 
+@app.command(epilog="Example: culvert bundle results/quick --out quick.tar.gz")
+def bundle(
+    directory: Annotated[Path, typer.Argument(metavar="DIR")],
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Ends in .tar.gz or .tar.zst."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Pack a run with all its evidence into one file that shows any change."""
+    from culvert.bundle.command import bundle as pack
+
+    done = pack(directory, file)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        out.print(f"{done.path}: {done.files} files, {done.size_bytes} bytes", markup=False)
+        out.print(f"SHA-256 {done.sha256}", markup=False)
+
+
+@app.command(epilog="Example: culvert verify quick.tar.gz")
+def verify(
+    what: Annotated[Path, typer.Argument(metavar="BUNDLE|DIR")],
+    extract: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Unpack it there if it is as it was.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell whether a bundle, unpacked or not, or a journal is as it was written."""
+    from culvert.bundle.command import verify as check
+
+    found = check(what, extract)
+    if as_json:
+        print_json({**asdict(found), "ok": not found.problems})
+    else:
+        for problem in found.problems:
+            out.print(f"changed: {problem}", markup=False, style="bold red")
+        if not found.problems:
+            told = found.note or f"{found.files} files as they were"
+            out.print(f"{found.what}: {told}", markup=False)
+    if found.problems:
+        raise typer.Exit(1)
+
+
 @app.command(epilog="Example: sudo culvert clean")
 def clean(
     every: Annotated[bool, typer.Option("--all", help="Also runs that still go on.")] = False,

@@ -1,0 +1,159 @@
+"""``culvert bundle`` and ``culvert verify``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.bundle import manifest
+from culvert.bundle.archive import ArchiveError, pack, sums, unpack
+from culvert.bundle.contents import files, write_contents
+from culvert.bundle.seal import Packing, is_whole, seal
+from culvert.errors import JournalError, UsageError
+from culvert.journal.journal import Journal
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A bundle that was written. ``sha256`` is that of the archive as a whole."""
+
+    path: Path
+    files: int
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """``problems`` is empty if everything is as it was; ``note`` tells what was not checked."""
+
+    what: Path
+    files: int
+    problems: tuple[str, ...]
+    note: str = ""
+
+
+def bundle(directory: Path, target: Path | None) -> Bundled:
+    """Write a bundle of a run; the same journal gives the same bytes. Raises UsageError."""
+    packing = Packing.GZIP if target is None else Packing.of_name(target)
+    if packing is None:
+        suffixes = " or ".join(one.suffix for one in Packing)
+        raise UsageError(
+            str(target), "its name does not say how it is packed", f"end in {suffixes}"
+        )
+    if target is not None:
+        _refuse_present(target)
+    with tempfile.TemporaryDirectory(prefix="culvert-bundle-") as scratch:
+        name = write_contents(directory, Path(scratch))
+        members = dict(files(Path(scratch)))
+        content = manifest.write({one: sha256(path) for one, path in members.items()})
+        listing = Path(scratch) / manifest.NAME
+        listing.write_bytes(content)
+        target = target or Path(f"{name}{packing.suffix}")
+        _refuse_present(target)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            pack({**members, manifest.NAME: listing}, name, part, packing)
+            seal(part, packing)
+            part.replace(target)
+        except OSError as error:
+            raise UsageError(
+                str(target),
+                f"it cannot be written: {error.strerror or error}",
+                "choose another place, or free some space",
+            ) from error
+        finally:
+            part.unlink(missing_ok=True)
+    return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target))
+
+
+def verify(what: Path, extract: Path | None = None) -> Verified:
+    """Check a bundle, a bundle that was unpacked, or the journal of a run.
+
+    ``extract`` is a new directory for the files of a bundle that is as it was. Raises UsageError
+    for what is none of these.
+    """
+    try:
+        if what.is_dir():
+            return _directory(what, extract)
+        return _archive(what, extract)
+    except FileNotFoundError as error:
+        raise UsageError(str(error.filename), "there is no such file", "check the path") from error
+    except OSError as error:
+        raise UsageError(
+            str(error.filename or what), f"it cannot be read: {error.strerror}", "check its mode"
+        ) from error
+
+
+def sha256(path: Path) -> str:
+    """In hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _archive(path: Path, extract: Path | None) -> Verified:
+    if extract is not None:
+        _refuse_present(extract)
+    packing = Packing.of_content(path) or Packing.of_name(path)
+    if packing is None:
+        raise UsageError(str(path), "it is not a bundle", "give what 'culvert bundle' wrote")
+    problems = [] if is_whole(path, packing) else ["the archive is not as it was sealed"]
+    found: dict[str, str] = {}
+    try:
+        found, listing = sums(path, packing)
+        problems += _compared(listing, found)
+    except ArchiveError as error:
+        problems.append(str(error))
+    if extract is not None and not problems:
+        unpack(path, packing, extract)
+    return Verified(path, len(found), tuple(problems))
+
+
+def _directory(path: Path, extract: Path | None) -> Verified:
+    if extract is not None:
+        raise UsageError(str(path), "it is unpacked already", "leave out --extract")
+    listing = path / manifest.NAME
+    if not listing.exists():
+        try:
+            with Journal.open(path) as journal:
+                trials = journal.trials().height
+        except JournalError as error:
+            if not Journal.exists(path):
+                raise
+            return Verified(path, 0, (f"{error.what}: {error.why}",))
+        note = f"there is no {manifest.NAME}: the journal's own checksums hold ({trials} trials)"
+        return Verified(path, 1, (), note)
+    found: dict[str, str] = {}
+    problems = []
+    for name, file in files(path):
+        if name == manifest.NAME:
+            continue
+        if file.is_symlink() or not file.is_file():
+            problems.append(f"{name} is no plain file")
+        else:
+            found[name] = sha256(file)
+    with listing.open("rb") as file_:
+        content = file_.read(manifest.MOST_BYTES)
+    return Verified(path, len(found), (*problems, *_compared(content, found)))
+
+
+def _compared(listing: bytes, found: dict[str, str]) -> list[str]:
+    if not listing:
+        return [f"{manifest.NAME} is missing"]
+    try:
+        return manifest.differences(manifest.read(listing), found)
+    except ValueError as error:
+        return [f"{manifest.NAME} was changed: {error}"]
+
+
+def _refuse_present(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UsageError(str(path), "it is there already", "choose another name, or remove it")

@@ -1,0 +1,79 @@
+"""What a bundle holds, written into a directory: all of it from the journal alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from culvert.errors import UsageError
+from culvert.journal.journal import FILE, Journal
+from culvert.report.model import gather
+from culvert.report.run_info import RunInfo
+from culvert.report.tables import tables
+
+_SECRET = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----|OpenVPN Static key V1")
+
+
+def write_contents(source: Path, target: Path) -> str:
+    """Write every file of the bundle but the manifest; return the bundle's name.
+
+    Raises JournalError for a journal that is not whole, UsageError where a secret stands in it.
+    """
+    with Journal.open(source) as journal:
+        run, rows, trials = journal.run(), journal.rows(), journal.trials()
+        histograms, series = journal.histograms(), journal.series()
+    _snapshot(source / FILE, target / FILE)
+    data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    _text(target / "study.toml", run["toml"])
+    _text(target / "study.json", run["canonical"] + "\n")
+    machine = {
+        "environment": run["environment"],
+        "sessions": run["sessions"],
+        "installs": run["installs"],
+    }
+    _text(target / "environment.json", json.dumps(machine, indent=1, sort_keys=True) + "\n")
+    with (target / "evidence.jsonl").open("w", encoding="utf-8") as file:
+        for trial, evidence in trials.select("trial", "evidence").iter_rows():
+            file.write(f'{{"trial":{trial},"evidence":{evidence}}}\n')
+    (target / "tables").mkdir()
+    for name, table in tables(data).items():
+        _text(target / "tables" / f"{name}.csv", table.write_csv())
+    _refuse_secrets(source, target)
+    begun = re.sub(r"[^0-9T]", "", str(run["started_at"])[:19])
+    return f"{run['study']}-{begun}"
+
+
+def files(directory: Path) -> Iterator[tuple[str, Path]]:
+    """Every file below a directory by its name in the bundle, sorted."""
+    found = [path for path in directory.rglob("*") if not path.is_dir() or path.is_symlink()]
+    named = {path.relative_to(directory).as_posix(): path for path in found}
+    yield from sorted(named.items())
+
+
+def _snapshot(journal: Path, target: Path) -> None:
+    """One file without a WAL, whoever else reads or writes meanwhile."""
+    with closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as sql:
+        sql.execute("VACUUM INTO ?", (str(target),))
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _refuse_secrets(source: Path, target: Path) -> None:
+    """Secrets never reach the journal; should one have got there, it does not leave it."""
+    for name, path in files(target):
+        with path.open("rb") as file:
+            before = b""
+            while chunk := file.read(1 << 20):
+                if _SECRET.search(before + chunk):
+                    raise UsageError(
+                        f"the journal in {source}",
+                        f"a private key would stand in {name}",
+                        "take it out of the study, and report it as a defect if it was not there",
+                    )
+                before = chunk[-64:]

@@ -1,0 +1,68 @@
+"""MANIFEST: the SHA-256 sum of every file of a bundle, sorted by name.
+
+Lines are as ``sha256sum`` writes and checks them (``sha256sum -c MANIFEST``); the last one, to it a
+comment, holds the sum of all lines above, so that the manifest shows its own damage too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+NAME = "MANIFEST"
+MOST_BYTES = 1 << 22
+"""A manifest is text of a few lines; more than 4 MiB is none of ours."""
+
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_LAST = "# sum of the lines above: "
+
+
+def write(sums: Mapping[str, str]) -> bytes:
+    """The manifest of these files: name -> SHA-256 in hex."""
+    lines = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+    return lines + f"{_LAST}{hashlib.sha256(lines).hexdigest()}\n".encode()
+
+
+def read(content: bytes) -> dict[str, str]:
+    """Name -> SHA-256. Raises ValueError with the reason if it is not as it was written."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    sums: dict[str, str] = {}
+    for line in text.split("\n")[:-2]:
+        found = _LINE.fullmatch(line)
+        if found is None or not safe(found[2]) or found[2] in sums:
+            raise ValueError("it has a line that Culvert does not write")
+        sums[found[2]] = found[1]
+    if not sums or write(sums) != content:
+        raise ValueError("its own sum is wrong")
+    return sums
+
+
+def safe(name: str) -> bool:
+    """Whether a name stays inside the bundle, and is written in one way only."""
+    path = PurePosixPath(name)
+    return (
+        name == str(path)
+        and not path.is_absolute()
+        and ".." not in path.parts
+        and name not in ("", ".", NAME)
+        and "\\" not in name
+        and name.isprintable()
+    )
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """What is not as the manifest says, a sentence each."""
+    told = []
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in found:
+            told.append(f"{name} is missing")
+        elif name not in expected:
+            told.append(f"{name} was added")
+        elif expected[name] != found[name]:
+            told.append(f"{name} was changed")
+    return told
