@@ -13,6 +13,8 @@ from __future__ import annotations
 import base64
 import subprocess
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
@@ -53,6 +55,10 @@ _HANDSHAKE_GUARD_NS = 40_000_000
 """b refuses a handshake within 20 ms of the last (HandshakeInitationRate in wireguard-go), and one
 whose time stamp, of 16 ms steps, is no later (TAI64N in its tai64n.go)."""
 
+_NO_OFFLOADS = "nogso"
+_SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
+"""Off, the kernel hands the program single packets, which it then sends one by one."""
+
 _CRYPTO = {
     "cipher": "ChaCha20-Poly1305",
     "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
@@ -78,12 +84,18 @@ class WireGuard(Vpn):
         Variant("go", "the current Go module, at a pinned version", _CRYPTO),
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
     )
+    options: ClassVar[Mapping[str, str]] = {
+        _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
+    }
     role = "wireguard"
     rekey_deadline_s = 130.0
     """Keys are renewed by who sends after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
+        if _NO_OFFLOADS in options:
+            facts = {**variant.facts, "segmentation offload": f"off ({DEVICE})"}
+            self.variant = replace(variant, facts=facts)
         self._keys: dict[str, X25519PrivateKey] = {}
         self._nodes: dict[str, Node] = {}
         self._mtu = 1500 - _UNDERLAY_ROOM
@@ -97,6 +109,8 @@ class WireGuard(Vpn):
             missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
         if not Path("/dev/net/tun").exists():
             missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        if _NO_OFFLOADS in self.chosen and tools.find("ethtool") is None:
+            missing.append(Missing("ethtool", "sudo apt-get install ethtool"))
         return missing
 
     def version(self) -> str:
@@ -273,6 +287,9 @@ class WireGuard(Vpn):
 
     def _bring_up(self, node: Node) -> None:
         node.add_address(DEVICE, self.inner(node))
+        if _NO_OFFLOADS in self.chosen:
+            off = [word for feature in _SEGMENTATION for word in (feature, "off")]
+            node.run(["ethtool", "-K", DEVICE, *off])
         node.set_link(DEVICE, up=True, mtu=self._mtu)
 
     def _private_key(self, node: Node) -> uapi.Pair:
