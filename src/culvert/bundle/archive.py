@@ -48,14 +48,17 @@ def sums(path: Path, packing: Packing) -> tuple[dict[str, str], bytes]:
     """SHA-256 of every file but the manifest, by name, and the manifest. Raises ArchiveError."""
     found: dict[str, str] = {}
     manifest = b""
-    for name, content in _members(path, packing):
-        if name == NAME:
-            manifest = content.read(MOST_BYTES)
-            continue
-        digest = hashlib.sha256()
-        while chunk := content.read(_CHUNK):
-            digest.update(chunk)
-        found[name] = digest.hexdigest()
+    try:
+        for name, content in _members(path, packing):
+            if name == NAME:
+                manifest = content.read(MOST_BYTES)
+                continue
+            digest = hashlib.sha256()
+            while chunk := content.read(_CHUNK):
+                digest.update(chunk)
+            found[name] = digest.hexdigest()
+    except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
+        raise ArchiveError(f"it cannot be unpacked: {error}") from error
     return found, manifest
 
 
@@ -75,24 +78,21 @@ def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
     seen: set[str] = set()
     folders: set[str] = set()
     total = 0
-    try:
-        with _decompressed(path, packing) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-            for entry in tar:
-                folder, _, name = entry.name.partition("/")
-                folders.add(folder)
-                total += entry.size
-                if not entry.isreg() or not (safe(name) or name == NAME) or folder in ("", ".."):
-                    raise ArchiveError(f"{entry.name!r} is nothing that a bundle holds")
-                if name in seen:
-                    raise ArchiveError(f"{name} is in it twice")
-                seen.add(name)
-                if len(seen) > MOST_FILES or total > most or len(folders) > 1:
-                    raise ArchiveError("it holds more than a bundle does")
-                content = tar.extractfile(entry)
-                if content is not None:
-                    yield name, content
-    except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise ArchiveError(f"it cannot be unpacked: {error}") from error
+    with _decompressed(path, packing) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        for entry in tar:
+            folder, _, name = entry.name.partition("/")
+            folders.add(folder)
+            total += entry.size
+            if not entry.isreg() or not (safe(name) or name == NAME) or folder in ("", ".."):
+                raise ArchiveError(f"{entry.name!r} is nothing that a bundle holds")
+            if name in seen:
+                raise ArchiveError(f"{name} is in it twice")
+            seen.add(name)
+            if len(seen) > MOST_FILES or total > most or len(folders) > 1:
+                raise ArchiveError("it holds more than a bundle does")
+            content = tar.extractfile(entry)
+            if content is not None:
+                yield name, content
 
 
 @contextmanager

@@ -86,7 +86,9 @@ def verify(what: Path, extract: Path | None = None) -> Verified:
         raise UsageError(str(error.filename), "there is no such file", "check the path") from error
     except OSError as error:
         raise UsageError(
-            str(error.filename or what), f"it cannot be read: {error.strerror}", "check its mode"
+            str(error.filename or what),
+            f"it cannot be read or written: {error.strerror}",
+            "check its mode",
         ) from error
 
 
