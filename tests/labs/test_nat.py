@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from culvert.errors import UsageError
 from culvert.journal.record import Status
 from culvert.labs import firewall
-from culvert.labs.base import Allowed, LabSpec
+from culvert.labs.base import Allowed, LabSpec, LinkSpec
+from culvert.labs.impairment import Impairment, OneWay
 from culvert.labs.nat import Nat
 from culvert.labs.netns import NetnsLab
 from culvert.labs.node import NetnsNode
 from culvert.labs.topology import plan, side
+from culvert.measurements.underlay import Underlay
+from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from tests.conftest import LabFactory
 from tests.labs.traffic import tcp_pair
@@ -204,3 +207,18 @@ def test_only_a_tunnel_over_tcp_passes_where_udp_is_blocked(word: str) -> None:
     else:
         assert finding.status is Status.FAILED
         assert "UDP packets, which this lab blocks" in finding.reason
+
+
+@pytest.mark.lab
+def test_a_link_is_verified_without_what_the_router_does() -> None:
+    one_way = OneWay(delay_ns=2_000_000)
+    link = LinkSpec(kind="wire", impairment=Impairment.both(one_way))
+    finding = Execution(
+        vpn("none"),
+        routed(link=link, nat={"a": Nat.SYMMETRIC}, block_udp=True),
+        Underlay(),
+        Underlay.Parameters.model_validate({"duration": "200ms"}),
+        lambda asked: NetnsLab(new_run_id(), asked),
+        {},
+    ).execute()
+    assert (finding.status, finding.reason) == (Status.OK, "")

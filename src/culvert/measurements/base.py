@@ -61,6 +61,8 @@ class Measurement(ABC, Generic[P]):
     Parameters: ClassVar[type[BaseParameters]]
     drives_tunnel: ClassVar[bool] = False
     """True if it brings the tunnel up and down itself (initiation)."""
+    of_the_link: ClassVar[bool] = False
+    """True if it measures the link itself: no firewall, NAT or block is in its way."""
 
     @classmethod
     @abstractmethod

@@ -57,6 +57,7 @@ class Underlay(Measurement[UnderlayParameters]):
         "delivered_rate_bps": "bit/s",
     }
     Parameters = UnderlayParameters
+    of_the_link: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: UnderlayParameters) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -61,6 +61,8 @@ class Execution:
     ) -> None:
         self._vpn = vpn
         self._spec = spec
+        if measurement.of_the_link:
+            self._spec = replace(spec, firewall=None, nat={}, block_udp=False)
         self._measurement = measurement
         self._parameters = parameters
         self._make_lab = make_lab
