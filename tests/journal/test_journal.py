@@ -127,14 +127,14 @@ def test_warm_up_blocks_are_trials_but_no_rows(tmp_path: Path) -> None:
         journal.record(trial(0))
         assert journal.trials()["block"].to_list() == [0, 1]
         assert journal.rows()["block"].unique().to_list() == [1]
-        assert journal.figures({"udp": "goodput_bps"}) == {"cell0": [1e9 / 3]}
+        assert journal.figures({"udp": "goodput_bps"}) == {"cell0": {1: 1e9 / 3}}
 
 
 def test_figures_are_those_of_good_trials(tmp_path: Path) -> None:
     with Journal.create(tmp_path, HEAD) as journal:
         for one in (trial(0), failed(1), replace(trial(2), status=Status.INVALID), trial(4)):
             journal.record(one)
-        assert journal.figures({"udp": "goodput_bps", "tcp": "x"}) == {"cell0": [1e9 / 3, 1e9 / 7]}
+        assert journal.figures({"udp": "goodput_bps", "tcp": "x"}) == {"cell0": {1: 1e9 / 3, 2: 1e9 / 7}}
         assert journal.measured_s() == sum(2.5 + number for number in (0, 1, 2, 4))
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.plan import Cell, Plan, Schedule, StopReason, Trial
+from culvert.plan.stopping import OpenClaims
 from culvert.study.rule import StopRule
 from tests.plan.simulated import cells
 
@@ -22,13 +23,28 @@ class Lab:
         self.trial_s = trial_s
         self.now_s = 0.0
         self.done: set[tuple[int, str]] = set()
-        self.values: dict[str, list[float]] = defaultdict(list)
+        self.values: dict[str, dict[int, float]] = defaultdict(dict)
         self.trials: list[Trial] = []
         self.unsupported: set[Cell] = set()
+        self.told: set[str] = set()
+        self.noisy: set[Cell] = set()
+        self.claim: Cell | None = None
+        self.decided_at = 0
+
+    def claims(self, block: int) -> OpenClaims:
+        """One claim, about one cell, that a certain block decides."""
+        if self.claim is None or block >= self.decided_at:
+            return {}
+        return {"c": [self.claim.key]}
 
     def run(self, plan: Plan, *, at_most: int = 10**6) -> Schedule:
         schedule = Schedule(
-            plan, self.done, elapsed_s=lambda: self.now_s, values=lambda: self.values
+            plan,
+            self.done,
+            elapsed_s=lambda: self.now_s,
+            values=lambda: self.values,
+            unsupported=lambda: self.told,
+            claims=self.claims,
         )
         for trial in schedule:
             self.measure(trial)
@@ -41,10 +57,13 @@ class Lab:
         self.now_s += self.trial_s
         self.trials.append(trial)
         self.done.add((trial.block, trial.cell.key))
-        if trial.block > 0 and trial.cell not in self.unsupported:
+        if trial.cell in self.unsupported:
+            self.told.add(trial.cell.key)
+        elif trial.block > 0:
             # The figure belongs to the trial, so that an interrupted run sees the same.
-            draw = random.Random(f"{trial.block} {trial.cell}").gauss(0.0, self.spread)
-            self.values[trial.cell.key].append(100.0 * (1 + draw))
+            spread = 0.03 if trial.cell in self.noisy else self.spread
+            draw = random.Random(f"{trial.block} {trial.cell}").gauss(0.0, spread)
+            self.values[trial.cell.key][trial.block] = 100.0 * (1 + draw)
 
 
 PLAN = Plan(cells(4), seed=1, min_blocks=5, max_blocks=40, rule=StopRule(0.02))
@@ -62,8 +81,17 @@ def test_noisy_cells_take_longer_and_hopeless_ones_all() -> None:
     assert 5 * 4 < len(noisy.trials) < 40 * 4
     assert len(noisy.trials) % 4 == 0
     schedule = hopeless.run(PLAN)
+    # After 30 blocks there is no doubt that 40 are too few.
+    assert schedule.decision.reason is StopReason.SETTLED
+    assert len(hopeless.trials) == 30 * 4
+    assert set(schedule.decision.imprecise) == {cell.key for cell in PLAN.cells}
+
+
+def test_too_few_blocks_to_give_up_are_all_measured() -> None:
+    lab = Lab(spread=0.5)
+    schedule = lab.run(replace(PLAN, max_blocks=9))
     assert schedule.decision.reason is StopReason.BLOCKS
-    assert len(hopeless.trials) == 40 * 4
+    assert len(lab.trials) == 9 * 4
     assert set(schedule.decision.open) == {cell.key for cell in PLAN.cells}
 
 
@@ -71,7 +99,74 @@ def test_unsupported_cells_are_not_waited_for() -> None:
     lab = Lab(spread=0.001)
     lab.unsupported = {PLAN.cells[2]}
     assert lab.run(PLAN).decision.reason is StopReason.PRECISE
-    assert len(lab.trials) == 5 * 4
+    # It is tried in the first block, and left out afterwards.
+    assert len(lab.trials) == 5 * 4 - 4
+
+
+def test_where_nothing_can_be_measured_the_run_ends() -> None:
+    lab = Lab(spread=0.001)
+    lab.unsupported = set(PLAN.cells)
+    plan = replace(PLAN, rule=None, max_blocks=None, budget_s=1e9)
+    assert lab.run(plan).decision.reason is StopReason.NOTHING
+    assert len(lab.trials) == 4
+
+
+def test_what_is_lacking_is_told_once() -> None:
+    lab = Lab(spread=0.001)
+    plan = replace(PLAN, absent=frozenset(PLAN.cells[2:3]), warmup_blocks=1)
+    lab.unsupported = {PLAN.cells[2]}
+    assert lab.run(plan).decision.reason is StopReason.PRECISE
+    assert [t.block for t in lab.trials if t.cell == PLAN.cells[2]] == [1]
+    assert len(lab.trials) == 6 * 3 + 1
+
+
+EACH = replace(PLAN, stop="each")
+
+
+def counts(lab: Lab) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for trial in lab.trials:
+        found[trial.cell.vpn] += 1
+    return dict(found)
+
+
+def test_each_cell_stops_on_its_own_and_the_baseline_with_the_last() -> None:
+    lab = Lab(spread=0.001)
+    lab.noisy = {PLAN.cells[1]}
+    assert lab.run(EACH).decision.reason is StopReason.PRECISE
+    found = counts(lab)
+    assert found["b"] == found["c/d+e"] == 5
+    assert found["none"] == found["a"] > 5
+    together = Lab(spread=0.001)
+    together.noisy = {PLAN.cells[1]}
+    together.run(PLAN)
+    assert counts(together) == dict.fromkeys(found, found["a"])
+
+
+def test_a_claim_keeps_its_cells_and_their_baseline() -> None:
+    lab = Lab(spread=0.5)
+    lab.claim, lab.decided_at = PLAN.cells[1], 9
+    plan = replace(EACH, rule=StopRule.parse("claims decided"))
+    decision = lab.run(plan).decision
+    assert decision.reason is StopReason.CLAIMS
+    assert counts(lab) == {"none": 9, "a": 9, "b": 5, "c/d+e": 5}
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 60), st.booleans())
+def test_an_interrupted_run_with_cells_at_rest_ends_as_if_it_had_not_been(
+    at: int, claims: bool
+) -> None:
+    whole, broken = Lab(0.001), Lab(0.001)
+    rule = StopRule.parse("ci <= 2% and claims decided") if claims else EACH.rule
+    plan = replace(EACH, rule=rule)
+    for lab in (whole, broken):
+        lab.noisy = {PLAN.cells[1]}
+        lab.claim, lab.decided_at = PLAN.cells[2], 12
+    expected = whole.run(plan).decision
+    broken.run(plan, at_most=at)
+    assert broken.run(plan).decision == expected
+    assert broken.trials == whole.trials
 
 
 def test_a_block_that_was_begun_is_ended_before_precision_is_judged() -> None:
@@ -79,7 +174,7 @@ def test_a_block_that_was_begun_is_ended_before_precision_is_judged() -> None:
     lab.run(PLAN, at_most=5 * 4 + 1)
     lab.spread = 0.0
     for values in lab.values.values():
-        values[:] = [100.0] * len(values)
+        values.update(dict.fromkeys(values, 100.0))
     assert lab.run(PLAN).decision.stop
     assert {block for block, _ in lab.done} == {1, 2, 3, 4, 5, 6}
     assert len(lab.done) == 6 * 4

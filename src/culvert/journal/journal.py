@@ -217,22 +217,22 @@ class Journal:
         with explained(self.path):
             return frames.series(self._sql)
 
-    def figures(self, headline: Mapping[str, str]) -> dict[str, list[float]]:
-        """Values by cell key of trials that are ok, in order, for the stopping rule.
+    def figures(self, headline: Mapping[str, str]) -> dict[str, dict[int, float]]:
+        """Values by cell key and block of trials that are ok, for the stopping rule.
 
         ``headline`` names for each measurement the metric that must become precise. A cell whose
         trials have no such metric has no entry.
         """
-        found: dict[str, list[float]] = {}
+        found: dict[str, dict[int, float]] = {}
         with explained(self.path):
             for measurement, metric in headline.items():
-                for key, value in self._sql.execute(
-                    "SELECT t.cell_key, m.value FROM trial t JOIN metric m ON m.trial_id = t.id "
+                for key, block, value in self._sql.execute(
+                    "SELECT t.cell_key, t.block, m.value FROM trial t JOIN metric m ON m.trial_id = t.id "
                     "WHERE t.measurement = ? AND m.metric = ? AND m.labels = '{}' "
                     "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id",
                     (measurement, metric),
                 ):
-                    found.setdefault(key, []).append(value)
+                    found.setdefault(key, {})[block] = value
         return found
 
     def measured_s(self) -> float:

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Literal
 
 from culvert.plan.cells import Cell
-from culvert.plan.stopping import MIN_BLOCKS
+from culvert.plan.precision import MIN_BLOCKS
 from culvert.study.blocks import BlocksTable
 from culvert.study.names import BASELINE
 from culvert.study.rule import StopRule
@@ -57,6 +57,7 @@ class Plan:
     min_blocks: int = 1
     max_blocks: int | None = 1
     rule: StopRule | None = None
+    stop: Literal["together", "each"] = "together"
     budget_s: float | None = None
     pause_s: float = 0.0
     warmup_blocks: int = 0
@@ -89,6 +90,7 @@ class Plan:
             min_blocks=least,
             max_blocks=blocks.max,
             rule=rule,
+            stop=blocks.stop,
             budget_s=blocks.budget_s,
         )
 

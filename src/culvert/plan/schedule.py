@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
+from culvert.plan.cells import Cell
 from culvert.plan.plan import Done, Plan, Trial
-from culvert.plan.stopping import Decision, StopReason, decide
+from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
+from culvert.study.names import BASELINE
+from culvert.study.rule import StopRule
 
-Values = Mapping[str, Sequence[float]]
+Values = Mapping[str, Mapping[int, float]]
+"""The figure of each trial that counted, by cell key and block."""
+
+
+def no_claims(block: int) -> OpenClaims:
+    """For plans that do not wait for claims."""
+    del block
+    return {}
 
 
 class Schedule:
     """Iterating yields trials; ``decision`` tells why it went on or ended.
 
     Pure: the clock and the values are handed in. ``elapsed_s()`` is the time measured so far, that
-    of an interrupted run included; ``values()`` gives, by cell key, the figure of each trial that
-    counted, the trials just yielded included.
+    of an interrupted run included; ``values()`` gives the figures, those of the trials just yielded
+    included; ``unsupported()`` the keys of cells that turned out not to be possible here, which are
+    not tried again; ``claims(block)`` the claims that were open after a block.
 
-    The budget is looked at before every trial. Precision is looked at only when a block is whole,
-    so that no cell has more repetitions than another.
+    The budget is looked at before every trial. Precision is looked at only when a block is whole.
+    With ``plan.stop`` "together" no cell then has more repetitions than another; with "each" a cell
+    that needs no more is left out of later blocks, and the baseline stays for those that do.
     """
 
     def __init__(
@@ -28,33 +41,91 @@ class Schedule:
         *,
         elapsed_s: Callable[[], float],
         values: Callable[[], Values],
+        unsupported: Callable[[], Collection[str]] = frozenset,
+        claims: Callable[[int], OpenClaims] = no_claims,
     ) -> None:
         self.plan = plan
         self.done = frozenset(done)
         self.decision = Decision(StopReason.GO_ON)
         self._elapsed_s = elapsed_s
         self._values = values
+        self._unsupported = unsupported
+        self._claims = claims
 
     def __iter__(self) -> Iterator[Trial]:
         last_done = max((block for block, _ in self.done), default=0)
         for number in self.plan.block_numbers() if self.plan.cells else ():
-            for trial in self.plan.missing(number, self.done):
+            if number > max(last_done, 1) and not self._active():
+                self._end(StopReason.NOTHING)
+                return
+            for trial in self._due(number, last_done):
+                if trial.cell.key in self._unsupported():
+                    continue
                 if self._over_budget():
-                    self.decision = Decision(
-                        StopReason.BUDGET, self.decision.half_widths, self.decision.open
-                    )
+                    self._end(StopReason.BUDGET)
                     return
                 yield trial
-            # Blocks before the last one that was begun were judged when they ended.
-            if number >= max(self.plan.min_blocks, last_done) and self._precise():
+            if self.plan.rule is not None and number >= self.plan.min_blocks:
+                if number >= last_done:
+                    self.decision = self._judged(self.plan.rule, number)
+                elif number == last_done - 1 and self.plan.stop == "each":
+                    # The run went on after this block; without whom, its figures tell again.
+                    self.decision = replace(
+                        self._judged(self.plan.rule, number), reason=StopReason.GO_ON
+                    )
+            if self.decision.stop:
                 return
-        self.decision = Decision(StopReason.BLOCKS, self.decision.half_widths, self.decision.open)
+        self._end(StopReason.BLOCKS)
+
+    def _due(self, number: int, last_done: int) -> Iterator[Trial]:
+        if self.plan.stop == "each" and self.plan.min_blocks < number < last_done:
+            return  # what is missing there was left out
+        for trial in self.plan.missing(number, self.done):
+            if trial.cell.key not in self.decision.resting:
+                yield trial
+
+    def _judged(self, rule: StopRule, number: int) -> Decision:
+        """The decision after the block of that number, by what was known then."""
+        values = {
+            key: [figure for block, figure in sorted(found.items()) if block <= number]
+            for key, found in self._values().items()
+        }
+        decision = decide(
+            rule,
+            {key: figures for key, figures in values.items() if figures},
+            most=self.plan.max_blocks,
+            claims=self._claims(number) if rule.claims else None,
+        )
+        each = self.plan.stop == "each"
+        return replace(decision, resting=self._resting(decision) if each else frozenset())
+
+    def _resting(self, decision: Decision) -> frozenset[str]:
+        """A baseline rests when all that is compared with it does."""
+        gone = {cell.key for cell in self.plan.absent} | set(self._unsupported())
+        busy = {
+            _context(cell)
+            for cell in self.plan.cells
+            if cell.vpn != BASELINE and cell.key not in decision.resting and cell.key not in gone
+        }
+        return frozenset(
+            cell.key
+            for cell in self.plan.cells
+            if cell.key in decision.resting
+            and not (cell.vpn == BASELINE and _context(cell) in busy)
+        )
+
+    def _active(self) -> bool:
+        impossible = self._unsupported()
+        return any(
+            cell not in self.plan.absent and cell.key not in impossible for cell in self.plan.cells
+        )
 
     def _over_budget(self) -> bool:
         return self.plan.budget_s is not None and self._elapsed_s() >= self.plan.budget_s
 
-    def _precise(self) -> bool:
-        if self.plan.rule is None:
-            return False
-        self.decision = decide(self.plan.rule, self._values())
-        return self.decision.stop
+    def _end(self, reason: StopReason) -> None:
+        self.decision = replace(self.decision, reason=reason)
+
+
+def _context(cell: Cell) -> tuple[str, str, str]:
+    return cell.condition, cell.measurement, cell.parameters

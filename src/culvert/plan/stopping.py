@@ -1,25 +1,23 @@
-"""When repeating can stop: the interval of every cell is as narrow as asked.
+"""When repeating can stop: the cells are as well known as asked, the claims are decided.
 
-The rule "ci <= 2%" asks that half the width of the 95 % bootstrap interval of the median is at
-most 2 % of the median, which people write as +-2 %. The interval is BCa (Efron 1987, "Better
-bootstrap confidence intervals"), and the percentile interval where BCa does not exist.
+The rule "ci <= 2%" asks that half the width of the 95 % interval of the median of each cell is at
+most 2 % of that median, which people write as +-2 %. A cell that drifts, or that would need more
+repetitions than the plan has, is not waited for; it is not called precise either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-
-from culvert.bootstrap import Samples, median_ends
+from culvert.plan.precision import MIN_BLOCKS, Precision, State, precision_of
 from culvert.study.rule import StopRule
 
-MIN_BLOCKS = 5
-"""With fewer values the interval of a median is the range of the values at best."""
+__all__ = ["MIN_BLOCKS", "Decision", "OpenClaims", "StopReason", "decide"]
 
-_RESAMPLES = 2000
+OpenClaims = Mapping[str, Collection[str]]
+"""Claims that more repetitions may decide, with the keys of the cells that they need."""
 
 
 class StopReason(StrEnum):
@@ -27,56 +25,79 @@ class StopReason(StrEnum):
 
     GO_ON = "goes on"
     PRECISE = "every interval is as narrow as asked"
+    SETTLED = "more repetitions make no further interval as narrow as asked"
+    CLAIMS = "every claim is decided"
     BLOCKS = "all blocks are measured"
     BUDGET = "the time is used up"
+    NOTHING = "no cell can be measured"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """``half_widths`` are relative to the median, by cell key; None where no interval exists yet.
-    ``open`` are the cells that are not yet precise."""
+    """``cells`` is how well each cell is known; ``claims`` are those still open, with the cells
+    that they need; ``resting`` are cells that need no more trials."""
 
     reason: StopReason
-    half_widths: Mapping[str, float | None] = field(default_factory=dict)
-    open: tuple[str, ...] = ()
+    cells: Mapping[str, Precision] = field(default_factory=dict)
+    claims: OpenClaims = field(default_factory=dict)
+    resting: frozenset[str] = frozenset()
 
     @property
     def stop(self) -> bool:
         """True when nothing more is to be measured."""
         return self.reason is not StopReason.GO_ON
 
+    @property
+    def half_widths(self) -> dict[str, float | None]:
+        """Relative to the median, by cell key; None where no interval exists yet."""
+        return {key: cell.half_width for key, cell in self.cells.items()}
 
-def decide(rule: StopRule, values: Mapping[str, Sequence[float]]) -> Decision:
-    """Whether every cell is as precise as the rule asks.
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Cells that are waited for."""
+        return tuple(key for key, cell in self.cells.items() if not cell.state.settled)
+
+    @property
+    def imprecise(self) -> dict[str, Precision]:
+        """Cells that are not as well known as asked, whatever the reason."""
+        return {k: cell for k, cell in self.cells.items() if cell.state is not State.PRECISE}
+
+
+def decide(
+    rule: StopRule,
+    values: Mapping[str, Sequence[float]],
+    *,
+    most: int | None = None,
+    claims: OpenClaims | None = None,
+) -> Decision:
+    """Whether the rule is fulfilled.
 
     ``values`` holds, by cell key, the figure of each trial that counted. A cell without an entry
     (all its trials failed or are unsupported) is not waited for; without any cell there is nothing
-    to wait for.
+    to wait for. ``most`` is how many trials a cell gets at most; ``claims`` are those still open.
     """
-    widths = {key: relative_half_width(v, rule.confidence) for key, v in values.items()}
-    still = tuple(key for key, width in widths.items() if width is None or width > rule.half_width)
-    return Decision(StopReason.GO_ON if still else StopReason.PRECISE, widths, still)
+    claims = claims or {}
+    cells: dict[str, Precision] = {}
+    if rule.half_width is not None:
+        cells = precision_of(values, rule.half_width, confidence=rule.confidence, most=most)
+    settled = {key for key, cell in cells.items() if cell.state.settled}
+    wanted = {key for needed in claims.values() for key in needed}
+    idle = {key for key in values if key not in wanted}
+    if rule.half_width is None:
+        resting, done = idle, not claims
+    elif not rule.claims:
+        resting, done = settled, len(settled) == len(cells)
+    elif rule.both:
+        resting, done = settled & idle, len(settled) == len(cells) and not claims
+    else:
+        resting, done = settled, len(settled) == len(cells) or not claims
+    reason = _reason(rule, cells, claims) if done else StopReason.GO_ON
+    return Decision(reason, cells, claims, frozenset(resting))
 
 
-def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Half the width of the median's interval, relative to the median.
-
-    None while there are fewer than MIN_BLOCKS values, or if the median is 0 and the values differ.
-    The same values give the same width: the bootstrap's seed is fixed.
-    """
-    sample = np.asarray(values, dtype=np.float64)
-    if len(sample) < MIN_BLOCKS:
-        return None
-    low, high = median_interval(sample, confidence)
-    median = float(np.median(sample))
-    if high == low:
-        return 0.0
-    return None if median == 0 else (high - low) / 2 / abs(median)
-
-
-def median_interval(sample: Samples, confidence: float) -> tuple[float, float]:
-    """Low and high end of the bootstrap interval of the median."""
-    if np.all(sample == sample[0]):
-        return float(sample[0]), float(sample[0])
-    ends = median_ends(np.sort(sample)[np.newaxis], level=confidence, resamples=_RESAMPLES, seed=1)
-    return float(ends.low[0]), float(ends.high[0])
+def _reason(rule: StopRule, cells: Mapping[str, Precision], claims: OpenClaims) -> StopReason:
+    if rule.claims and not claims:
+        return StopReason.CLAIMS
+    if all(cell.state is State.PRECISE for cell in cells.values()):
+        return StopReason.PRECISE
+    return StopReason.SETTLED

@@ -142,7 +142,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
                 "nobody reads its output any more",
                 f"write it to a file and go on with: {request.resuming(directory)}",
             ) from None
-        journal.finish(tally.stopped)
+        journal.finish(tally.ending)
     _summary(directory, tally, as_json=as_json)
     return tally
 
@@ -192,6 +192,7 @@ def _summary(directory: Path, tally: Tally, *, as_json: bool) -> None:
                 "measuring_s": tally.measuring_s,
                 "measuring_share": tally.measuring_share,
                 "stopped": tally.stopped,
+                "notes": tally.notes,
             }
         )
         return
@@ -208,6 +209,10 @@ def _summary(directory: Path, tally: Tally, *, as_json: bool) -> None:
         f"{shown or 'nothing was left to do'}   {clock(tally.elapsed_s)} min, "
         f"{tally.measuring_share:.0%} of it measuring   ({tally.stopped})"
     )
+    for note in tally.notes[:MOST_PROBLEMS]:
+        out.print(note, markup=False, style="yellow")
+    if len(tally.notes) > MOST_PROBLEMS:
+        out.print(f"... and {len(tally.notes) - MOST_PROBLEMS} more notes: see the journal")
     where = shlex.quote(str(directory))
     out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 

@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
+import polars as pl
+
+from culvert.analysis.claims.judge import INTERIM_ALPHA, judge
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
@@ -19,7 +22,10 @@ from culvert.measurements.base import Measurement
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
+from culvert.plan.stopping import OpenClaims
+from culvert.run.claim_cells import cells_of_claim
 from culvert.run.execution import Execution, Finding, LabFactory
+from culvert.run.notes import notes_on
 from culvert.run.progress import Progress, Step
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
@@ -31,7 +37,7 @@ from culvert.study.study import Study
 from culvert.vpns import registry
 
 GIVE_UP_AFTER = 3
-"""Failures in a row of one VPN, after which it is not tried again in this run."""
+"""Failures in a row of one VPN in one condition, after which it is not tried there again."""
 
 
 class Runner:
@@ -64,8 +70,9 @@ class Runner:
         self._stopwatch = Stopwatch()
         self._before_s = expectation(catalogue, learned())
         self._known_max_size: dict[str, int] = {}
-        self._failures: dict[str, list[str]] = defaultdict(list)
-        self._values: dict[str, list[float]] = defaultdict(list)
+        self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._values: dict[str, dict[int, float]] = defaultdict(dict)
+        self._unsupported: set[str] = set()
 
     def run(self) -> Tally:
         """Measure what the journal does not hold yet.
@@ -76,7 +83,7 @@ class Runner:
         earlier_s = self._journal.measured_s()
         headlines = {kind: m.headline for kind, m in self._measurements.items()}
         for key, values in self._journal.figures(headlines).items():
-            self._values[key] += values
+            self._values[key].update(values)
         begun = time.monotonic()
         tally = Tally()
         schedule = Schedule(
@@ -84,6 +91,8 @@ class Runner:
             done,
             elapsed_s=lambda: earlier_s + time.monotonic() - begun,
             values=lambda: self._values,
+            unsupported=lambda: self._unsupported,
+            claims=self._open_claims,
         )
         total = self._plan.most_trials
         number = sum(cell in self._keys for _, cell in done)
@@ -104,7 +113,14 @@ class Runner:
         self._stopwatch.keep()
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
+        tally.notes = notes_on(self._plan, schedule.decision)
         return tally
+
+    def _open_claims(self, block: int) -> OpenClaims:
+        rows = self._journal.rows()
+        judged = judge(self._study, rows.filter(pl.col("block") <= block), alpha=INTERIM_ALPHA)
+        waiting = {one.id for one in judged if not one.decided and not one.hopeless}
+        return {name: cells_of_claim(self._study, self._plan, name) for name in waiting}
 
     def _verify_underlay(
         self, trial: Trial, done: Collection[tuple[int, str]], tally: Tally
@@ -118,15 +134,16 @@ class Runner:
         started_at, begun = datetime.now(UTC), time.monotonic()
         finding = (
             self._lacking(trial.cell)
-            or self._given_up(trial.cell.vpn)
+            or self._given_up(trial.cell)
             or self._underlays.objection(trial)
         )
         if finding is None:
             finding = self._execute(trial)
+            failures = self._failures[trial.cell.vpn, trial.cell.condition]
             if finding.status is Status.FAILED:
-                self._failures[trial.cell.vpn].append(finding.reason)
+                failures.append(finding.reason)
             elif finding.status is Status.OK:
-                self._failures[trial.cell.vpn].clear()
+                failures.clear()
         return record_of(trial, finding, started_at, time.monotonic() - begun)
 
     def _execute(self, trial: Trial) -> Finding:
@@ -157,8 +174,8 @@ class Runner:
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
         return Finding(Status.UNSUPPORTED, reason=reason, remedy=REMEDY) if reason else None
 
-    def _given_up(self, vpn: str) -> Finding | None:
-        reasons = self._failures[vpn]
+    def _given_up(self, cell: Cell) -> Finding | None:
+        vpn, reasons = cell.vpn, self._failures[cell.vpn, cell.condition]
         if len(reasons) < GIVE_UP_AFTER:
             return None
         return Finding(
@@ -169,12 +186,14 @@ class Runner:
 
     def _note(self, step: Step, record: TrialRecord, tally: Tally) -> None:
         tally.add(record)
+        if record.status is Status.UNSUPPORTED:
+            self._unsupported.add(record.cell_key)
         headline = None
         if record.status is Status.OK:
             wanted = self._measurements[record.measurement].headline
             headline = next((metric for metric in record.metrics if metric.name == wanted), None)
         if headline is not None:
-            self._values[record.cell_key].append(headline.value)
+            self._values[record.cell_key][record.block] = headline.value
         self._progress.end(step, record, headline)
 
     def _expected_s(self, cell: Cell) -> float:

@@ -31,6 +31,8 @@ class Tally:
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
     stopped: str = ""
+    notes: list[str] = field(default_factory=list)
+    """What the plan asked for and did not get, a line each."""
 
     def add(self, record: TrialRecord) -> None:
         """Count a trial."""
@@ -39,6 +41,11 @@ class Tally:
         if record.status is not Status.OK:
             problem = Problem(record.vpn, record.status, record.reason, record.remedy)
             self.problems[problem] = self.problems.get(problem, 0) + 1
+
+    @property
+    def ending(self) -> str:
+        """Why the session ended, for the journal."""
+        return "\n".join([self.stopped, *self.notes])
 
     @property
     def measuring_share(self) -> float:

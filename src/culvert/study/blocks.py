@@ -22,16 +22,22 @@ def _rule(value: str) -> str:
     try:
         StopRule.parse(value)
     except ValueError as error:
-        raise problem(str(error), 'write it as "ci <= 2%"') from None
+        raise problem(
+            str(error), 'write it as "ci <= 2%", "claims decided", or both joined by "and" or "or"'
+        ) from None
     return value
 
 
 class BlocksTable(Table):
-    """``blocks`` as a table: repeat until precise, at most ``max`` times, within ``budget``."""
+    """``blocks`` as a table: repeat until precise, at most ``max`` times, within ``budget``.
+
+    ``stop`` tells whether cells stop together or each on its own.
+    """
 
     min: int | None = Field(None, ge=1)
     max: int | None = Field(None, ge=1)
     until: Annotated[str, AfterValidator(_rule)] | None = None
+    stop: Literal["together", "each"] = "together"
     budget_s: Annotated[DurationS, Field(gt=0)] | None = Field(None, alias="budget")
 
     @model_validator(mode="after")
@@ -39,6 +45,10 @@ class BlocksTable(Table):
         if self.max is None and self.budget_s is None:
             raise problem(
                 "nothing ends the run", 'add max, as in max = 30, or budget = "20min"', ["max"]
+            )
+        if self.stop == "each" and self.until is None:
+            raise problem(
+                "without a rule no cell stops before the others", 'add until = "ci <= 2%"', ["stop"]
             )
         if self.min is not None and self.max is not None and self.min > self.max:
             raise problem(

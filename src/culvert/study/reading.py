@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from culvert.errors import UsageError
+from culvert.study.blocks import BlocksTable
 from culvert.study.catalogue import Catalogue
 from culvert.study.claim_names import StudyNames
 from culvert.study.claim_test import (
@@ -24,6 +25,7 @@ from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, requested, takes_congestion
 from culvert.study.problems import Problem
 from culvert.study.published import PublishedTable, PublishedValue
+from culvert.study.rule import StopRule
 from culvert.study.scaling import moved, scaled
 
 
@@ -67,6 +69,7 @@ class Reading:
         whole = self._edition(file)
         self.problems += _exclude_problems(whole)
         self.editions[""] = whole = self._judged(whole)
+        self.problems += _rule_problems(whole)
         if not self.problems:
             for name in file.scale:
                 self._read_scale(whole, name)
@@ -205,6 +208,16 @@ def _published(table: PublishedTable, names: StudyNames, here: Path) -> Publishe
         table.n,
         table.note,
     )
+
+
+def _rule_problems(whole: Edition) -> list[Problem]:
+    blocks = whole.file.plan.blocks
+    if not isinstance(blocks, BlocksTable) or blocks.until is None:
+        return []
+    if whole.tests or not StopRule.parse(blocks.until).claims:
+        return []
+    why = "no claim of the study has a test that could be decided"
+    return [Problem(("plan", "blocks", "until"), why, "add a [[claim]] with a test")]
 
 
 def _exclude_problems(whole: Edition) -> list[Problem]:
