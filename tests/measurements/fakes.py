@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import Any, cast
 
-from culvert.labs.base import Attachment, Lab, LinkSpec, LinkState, Node
+from culvert.labs.base import Attachment, Lab, LabSpec, LinkSpec, LinkState, Node
+from culvert.labs.netns import NetnsLab
+from culvert.measurements.base import Measurement
 from culvert.measurements.session import Session
 from culvert.probe.client import Probe
+from culvert.run.execution import Execution, Finding
+from culvert.runid import new_run_id
+from culvert.vpns import registry
 from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
 from culvert.vpns.none import NoVpn
 
@@ -23,6 +28,10 @@ NOTHING_CAPTURED: dict[str, Any] = {
     "other": {"packets": 0, "bytes": 0},
 }
 ECHOED: Answer = {"answered": True, "rtt_ns": 50_000}
+FLOOR: Answer = {
+    **{"sent": 20, "received": 20, "p50_ns": 3000, "p99_ns": 5000, "max_ns": 6000},
+    **{"histogram": "FLOOR", "schedule_error_p99_ns": 100},
+}
 NOTHING_USED: dict[str, Any] = {"seconds": 1.0, "cpus": []}
 
 
@@ -73,6 +82,7 @@ class FakeProbe:
             "capture": NOTHING_CAPTURED,
             "accounting": NOTHING_USED,
             "echo": {},
+            "noise_floor": FLOOR,
             "echo_once": {"answered": True, "rtt_ns": 50_000},
             **self.answers,
         }
@@ -124,6 +134,20 @@ def session(
         cast("Probe", FakeProbe(b or {})),
         LinkSpec(),
     )
+
+
+def execute(
+    measurement: Measurement[Any], parameters: dict[str, Any], word: str = "none"
+) -> Finding:
+    """One trial on a real pair of namespaces."""
+    return Execution(
+        registry.create(registry.parse(word)),
+        LabSpec(),
+        measurement,
+        measurement.Parameters.model_validate(parameters),
+        lambda asked: NetnsLab(new_run_id(), asked),
+        {},
+    ).execute()
 
 
 def fake(probe: Probe) -> FakeProbe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import IPv4Network
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 from culvert.journal.record import Status
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
-from culvert.measurements.mtu import Mtu, MtuParameters, clamped
+from culvert.measurements.mss import Announced, announce
+from culvert.measurements.mtu import Mtu, MtuParameters
 from culvert.measurements.mtu_path import Fate, fate, largest
-from culvert.probe.results import TcpInfo
 from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
+from tests.measurements.fakes import NOTHING_CAPTURED, session
 from tests.run.cells import value, vpn
 
 
@@ -53,16 +55,39 @@ def test_what_observations_mean(
     assert found is meaning
 
 
-@given(mtu=st.integers(576, 9000), cut=st.integers(0, 500))
-def test_an_mss_below_what_both_ends_know_was_clamped(mtu: int, cut: int) -> None:
-    sender = TcpInfo(snd_mss=mtu - 52 - cut, pmtu=mtu)
-    receiver = TcpInfo(advmss=mtu - 52)
-    assert clamped(sender, receiver) is (cut > 0)
+SYN: dict[str, Any] = {"realtime_ns": 1, "protocol": 6, "length": 60}
+SENT: dict[str, Any] = {
+    "bytes_written": 9,
+    "seconds": 0.1,
+    "congestion_control": "cubic",
+    "mss": 1288,
+    "retransmits": 0,
+    "data_segs_out": 1,
+    "final_tcp_info": {},
+}
 
 
-def test_a_smaller_path_mtu_of_the_senders_own_is_no_clamping() -> None:
-    assert not clamped(TcpInfo(snd_mss=1348, pmtu=1400), TcpInfo(advmss=1448))
-    assert not clamped(TcpInfo(), TcpInfo())  # nothing is known
+@pytest.mark.parametrize(("arrived", "clamped"), [(1460, False), (1200, True), (None, None)])
+def test_an_mss_that_arrives_smaller_was_clamped(
+    *, arrived: int | None, clamped: bool | None
+) -> None:
+    assert Announced(sent=1460, arrived=arrived).clamped is clamped
+    assert Announced(sent=None, arrived=arrived).clamped is None
+
+
+def test_each_end_is_told_by_the_other_ends_syn() -> None:
+    def segments(out: int, into: int) -> dict[str, Any]:
+        plain = {**SYN, "outgoing": True, "mss": None}
+        syns = [{**SYN, "outgoing": True, "mss": out}, {**SYN, "outgoing": False, "mss": into}]
+        return {**NOTHING_CAPTURED, "recorded": [plain, *syns]}
+
+    made = session(
+        {"tcp_source": SENT, "capture": segments(1460, 1300)},
+        {"tcp_sink": {"bytes": 9}, "capture": segments(1400, 1460)},
+    )
+    found = announce(made)
+    assert found.a_to_b == Announced(sent=1400, arrived=1300)
+    assert found.b_to_a == Announced(sent=1460, arrived=1460)
 
 
 Break = Callable[[Lab], None]
@@ -145,6 +170,8 @@ def test_mss_clamping_on_the_way() -> None:
     finding = examine("none", rule("tcp flags syn tcp option maxseg size set 1200"))
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "mss_a_to_b_bytes") == 1200
+    assert value(finding, "mss_announced_a_to_b_bytes") == 1460
+    assert value(finding, "mss_arrived_a_to_b_bytes") == 1200
     assert value(finding, "mss_clamped_a_to_b") == 1
     assert value(finding, "mss_clamped_b_to_a") == 1
     assert value(finding, "largest_a_to_b_bytes") == 1500

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
 from culvert.measurements.rtt import PERCENTILES, Rtt, RttParameters
-from tests.measurements.fakes import asked, fake, session
+from tests.measurements.fakes import asked, execute, fake, session
+from tests.run.cells import value
 
 TIMES = {
     f"{name}_ns": 1000 * (n + 1) for n, name in enumerate(("min", "mean", *PERCENTILES, "max"))
@@ -53,7 +56,7 @@ def test_most_probes_must_be_answered(sent: int, lost: int) -> None:
 def test_no_answer_has_no_time_no_histogram_and_is_doubted() -> None:
     nothing = dict.fromkeys(TIMES)
     outcome = measure(found(100, 0, **nothing) | {"histogram": None})
-    assert outcome.histograms == []
+    assert [histogram.name for histogram in outcome.histograms] == ["noise_floor_ns"]
     assert values(outcome)["loss_ratio"] == 1
     assert not any(name.startswith("rtt_") for name in values(outcome))
     assert not outcome.doubts[0].passed
@@ -75,3 +78,40 @@ def test_a_packet_of_84_bytes_carries_56() -> None:
     assert asked(made.a, "rtt")["payload_size"] == 56
     assert outcome.traffic is not None
     assert outcome.traffic.a_to_b_sent.ip_bytes == 20 * 84
+
+
+def test_the_instruments_own_noise_stands_beside_it_for_half_a_second() -> None:
+    made = session({"rtt": found(10_000, 10_000)})
+    outcome = Rtt().run(made, RttParameters.model_validate({"rate": "2000/s", "spin": "50us"}))
+    given = asked(made.a, "noise_floor")
+    assert (given["count"], given["rate_pps"], given["spin_us"]) == (1000, 2000, 50)
+    assert given["payload_size"] == 56
+    told = values(outcome)
+    assert (told["noise_floor_p50_us"], told["noise_floor_max_us"]) == (3, 6)
+    assert set(told) <= set(Rtt.metrics)
+
+
+def test_over_tcp_the_kernel_says_what_went_through_the_tunnel() -> None:
+    own = {"segs_out": 30, "bytes_sent": 2000, "segs_in": 25, "bytes_received": 1900}
+    far = {"segs_out": 28, "bytes_sent": 1900, "segs_in": 29, "bytes_received": 2000}
+    made = session(
+        {"rtt": found(20, 20, tcp_info=own)},
+        {"tcp_responder": {"connections": 1, "responses": 20, "tcp_info": far}},
+    )
+    outcome = Rtt().run(made, RttParameters.model_validate({"protocol": "tcp"}))
+    assert asked(made.a, "rtt")["payload_size"] == 84 - 52
+    traffic = outcome.traffic
+    assert traffic is not None
+    assert (traffic.a_to_b_sent.packets, traffic.a_to_b_received.packets) == (32, 29)
+    assert (traffic.b_to_a_sent.packets, traffic.b_to_a_received.packets) == (30, 25)
+    with pytest.raises(ValidationError):
+        RttParameters.model_validate({"protocol": "tcp", "packet_size": 64})
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("protocol", ["udp", "icmp", "tcp"])
+def test_every_probe_is_answered_on_a_bare_link(protocol: str) -> None:
+    finding = execute(Rtt(), {"protocol": protocol, "probes": 200})
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "probes_lost") == 0
+    assert 0 < value(finding, "noise_floor_p50_us") <= value(finding, "noise_floor_max_us")

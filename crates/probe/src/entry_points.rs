@@ -43,7 +43,7 @@ pub fn captured(bytes: &[u8]) {
     for wire_length in [packet.len(), packet.len() / 2, usize::MAX] {
         if let Sight::Ip(seen) = see(u16::from_be_bytes(*ethertype), packet, wire_length) {
             assert!(seen.payload.len() <= packet.len());
-            let _ = seen.to_string();
+            let _ = (seen.to_string(), seen.announced_mss());
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::tasks::{
-    accounting, capture, echo, echo_once, first_answer, rtt, tcp_responder, tcp_sink, tcp_source,
-    tcp_transactions, udp_sink, udp_source, watch_gap,
+    accounting, capture, echo, echo_once, first_answer, noise_floor, rtt, tcp_responder, tcp_sink,
+    tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -33,13 +33,14 @@ pub enum Work {
     Echo(echo::Parameters),
     EchoOnce(echo_once::Parameters),
     Rtt(rtt::Parameters),
+    NoiseFloor(noise_floor::Parameters),
     FirstAnswer(first_answer::Parameters),
     Capture(capture::Parameters),
     Accounting(accounting::Parameters),
 }
 
 /// Names of all tasks, as `hello` tells them.
-pub const TASKS: [&str; 14] = [
+pub const TASKS: [&str; 15] = [
     "tcp_sink",
     "tcp_source",
     "tcp_responder",
@@ -51,6 +52,7 @@ pub const TASKS: [&str; 14] = [
     "echo",
     "echo_once",
     "rtt",
+    "noise_floor",
     "first_answer",
     "capture",
     "accounting",
@@ -117,6 +119,7 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
         "echo" => Work::Echo(parameters(what, fields)?),
         "echo_once" => Work::EchoOnce(parameters(what, fields)?),
         "rtt" => Work::Rtt(parameters(what, fields)?),
+        "noise_floor" => Work::NoiseFloor(parameters(what, fields)?),
         "first_answer" => Work::FirstAnswer(parameters(what, fields)?),
         "capture" => Work::Capture(parameters(what, fields)?),
         "accounting" => Work::Accounting(parameters(what, fields)?),

@@ -19,6 +19,7 @@ from pydantic import Field
 from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.integrity import intact
+from culvert.measurements.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.packet import SMALLEST
 from culvert.measurements.rtt_load import Echo, rtt_result
 from culvert.measurements.session import Session
@@ -68,6 +69,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         "load_down_bps": "bit/s",
         "probe_loss_idle_ratio": "1",
         "probe_loss_loaded_ratio": "1",
+        **FLOOR_METRICS,
     }
     Parameters = LoadedRttParameters
 
@@ -83,6 +85,13 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             lasting_s, parameters.load, parameters.streams, parameters.congestion_control
         )
         echo = Echo(session, session.inner(session.lab.b), parameters.idle_s + lasting_s + 30)
+        floor = noise_floor(
+            session,
+            size=parameters.packet_size,
+            rate_pps=parameters.rate_pps,
+            count=_count(parameters, parameters.idle_s),
+            spin_us=parameters.spin_ns // 1000,
+        )
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             idle = self._probe(echo, parameters, parameters.idle_s)
             loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
@@ -92,7 +101,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             reflected = echo.close().packets
         sent, received = idle.sent + loaded.sent, idle.received + loaded.received
         return Outcome(
-            metrics=_metrics(idle, loaded, finished),
+            metrics=[*_metrics(idle, loaded, finished), *floor.metrics()],
             watched=[watched],
             traffic=add_traffic(
                 echo_traffic(sent, reflected, received, parameters.packet_size),
@@ -101,9 +110,12 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             goodput_bytes=sum(each.sunk.bytes for each in finished),
             series=[series for each in finished for series in _series(each)],
             histograms=[
-                Histogram(f"rtt_{name}_ns", "ns", found.histogram)
-                for name, found in (("idle", idle), ("loaded", loaded))
-                if found.histogram
+                *floor.histograms(),
+                *(
+                    Histogram(f"rtt_{name}_ns", "ns", found.histogram)
+                    for name, found in (("idle", idle), ("loaded", loaded))
+                    if found.histogram
+                ),
             ],
             doubts=[
                 *_answered(idle, loaded),
@@ -118,10 +130,14 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         task = echo.begin_rtt(
             size=parameters.packet_size,
             rate_pps=parameters.rate_pps,
-            count=max(round(parameters.rate_pps * seconds), 1),
+            count=_count(parameters, seconds),
             spin_us=parameters.spin_ns // 1000,
         )
         return rtt_result(task, seconds)
+
+
+def _count(parameters: LoadedRttParameters, seconds: float) -> int:
+    return max(round(parameters.rate_pps * seconds), 1)
 
 
 def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Metric]:

@@ -17,17 +17,14 @@ from culvert.errors import VpnError
 from culvert.journal.record import Metric
 from culvert.labs.base import Node
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.mss import Announced, announce
 from culvert.measurements.mtu_path import End, Fate, OneWay, largest
 from culvert.measurements.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import TcpLoad, TcpStreams
-from culvert.probe.results import TcpInfo
 from culvert.proof.check import Check
 
-TCP_BARE_HEADERS = 40
-"""IPv4 (20) and TCP (20): what an MSS leaves out of an MTU."""
-TCP_OPTIONS = TCP_HEADERS - TCP_BARE_HEADERS
-TCP_S = 0.05
+TCP_OPTIONS = TCP_HEADERS - 40
+"""What the kernel's own figure of the MSS leaves out, beside IPv4 (20) and TCP (20)."""
 EXPECTED_S = 3.0
 
 
@@ -72,11 +69,12 @@ class Mtu(Measurement[MtuParameters]):
         "unfragmented_a_to_b_bytes": "bytes",
         "mss_a_to_b_bytes": "bytes",
         "mss_announced_a_to_b_bytes": "bytes",
+        "mss_arrived_a_to_b_bytes": "bytes",
         "interface_mtu_b_to_a_bytes": "bytes",
         "largest_b_to_a_bytes": "bytes",
         "unfragmented_b_to_a_bytes": "bytes",
-        "mss_b_to_a_bytes": "bytes",
         "mss_announced_b_to_a_bytes": "bytes",
+        "mss_arrived_b_to_a_bytes": "bytes",
         "black_hole_a_to_b": "1",
         "fragments_outside_a_to_b": "1",
         "fragments_inside_a_to_b": "1",
@@ -102,13 +100,13 @@ class Mtu(Measurement[MtuParameters]):
                 "a_to_b": _direction(session, a, b, parameters.oversize),
                 "b_to_a": _direction(session, b, a, parameters.oversize),
             }
-            connection = TcpLoad(session, TcpStreams(TCP_S), upward=True).finish()
-        ends = connection.sent.final_tcp_info, connection.sunk.tcp_info or TcpInfo()
+            handshake = announce(session)
         return Outcome(
             metrics=[
                 *[metric for name, way in found.items() for metric in _metrics(name, way)],
-                *_mss("a_to_b", *ends),
-                *_mss("b_to_a", *reversed(ends)),
+                Metric("mss_a_to_b_bytes", "bytes", handshake.used.mss + TCP_OPTIONS),
+                *_mss("a_to_b", handshake.a_to_b),
+                *_mss("b_to_a", handshake.b_to_a),
             ],
             watched=[watched],
             doubts=[_some_cross(name, way) for name, way in found.items()],
@@ -151,26 +149,14 @@ def _metrics(name: str, way: Direction) -> list[Metric]:
     ]
 
 
-def announced(end: TcpInfo) -> int:
-    """The MSS in its SYN: the kernel's figure leaves the timestamps out by now."""
-    return end.advmss + TCP_OPTIONS
-
-
-def clamped(sender: TcpInfo, receiver: TcpInfo) -> bool:
-    """Whether the MSS that the receiver announced was made smaller on its way to the sender.
-
-    What the sender uses is the least of what it was told and what its own path MTU allows.
-    """
-    own = min(announced(receiver), sender.pmtu - TCP_BARE_HEADERS)
-    return 0 < sender.snd_mss + TCP_OPTIONS < own
-
-
-def _mss(name: str, sender: TcpInfo, receiver: TcpInfo) -> list[Metric]:
-    return [
-        Metric(f"mss_{name}_bytes", "bytes", sender.snd_mss + TCP_OPTIONS),
-        Metric(f"mss_announced_{name}_bytes", "bytes", announced(receiver)),
-        Metric(f"mss_clamped_{name}", "1", clamped(sender, receiver)),
-    ]
+def _mss(name: str, announced: Announced) -> list[Metric]:
+    """What was not seen is left out."""
+    values = {
+        f"mss_announced_{name}_bytes": ("bytes", announced.sent),
+        f"mss_arrived_{name}_bytes": ("bytes", announced.arrived),
+        f"mss_clamped_{name}": ("1", announced.clamped),
+    }
+    return [Metric(key, unit, value) for key, (unit, value) in values.items() if value is not None]
 
 
 def _some_cross(name: str, way: Direction) -> Check:

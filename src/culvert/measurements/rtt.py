@@ -7,16 +7,20 @@ stall delays the answers that it should delay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from culvert.journal.record import Histogram, Metric
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.integrity import intact
-from culvert.measurements.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.probe.results import RttResult, parse
+from culvert.measurements.tcp_echo import transaction_traffic
+from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.check import Check
 from culvert.proof.traffic import Flow, InnerTraffic
 from culvert.units import DurationNs, PerSecond
@@ -26,10 +30,28 @@ MAX_LOSS = 0.5
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
-class RttParameters(BaseParameters):
-    """``probes`` echo requests at ``rate`` per second; ``packet_size`` is the inner IP packet."""
+class Protocol(StrEnum):
+    """Who answers: the probe over UDP or TCP, or the kernel."""
 
-    protocol: Literal["udp", "icmp"] = "udp"
+    UDP = "udp"
+    ICMP = "icmp"
+    TCP = "tcp"
+
+
+HEADERS = {
+    Protocol.UDP: UDP_HEADERS,
+    Protocol.ICMP: ICMP_HEADERS,
+    Protocol.TCP: TCP_HEADERS,
+}
+SMALLEST_TCP = TCP_HEADERS + 28
+"""A request over TCP has longer headers; the probe's own takes 28 bytes."""
+
+
+class RttParameters(BaseParameters):
+    """``probes`` echo requests at ``rate`` per second; ``packet_size`` is the inner IP packet (over
+    TCP where each request is a segment of its own)."""
+
+    protocol: Protocol = Protocol.UDP
     rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
@@ -37,12 +59,20 @@ class RttParameters(BaseParameters):
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
     """The sender looks at the clock without sleeping for so long before each probe is due."""
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.protocol is Protocol.TCP and self.packet_size < SMALLEST_TCP:
+            why = f"a packet of {self.packet_size} bytes cannot hold a request over TCP"
+            remedy = f"write packet_size = {SMALLEST_TCP} or more"
+            raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": remedy})
+        return self
+
 
 class Rtt(Measurement[RttParameters]):
     """Echo requests from node a to node b."""
 
     kind: ClassVar[str] = "rtt"
-    summary: ClassVar[str] = "round-trip time percentiles by UDP or ICMP echo"
+    summary: ClassVar[str] = "round-trip time percentiles by UDP, ICMP or TCP echo"
     headline: ClassVar[str] = "rtt_p50_us"
     metrics: ClassVar[Mapping[str, str]] = {
         "probes_sent": "packets",
@@ -54,9 +84,11 @@ class Rtt(Measurement[RttParameters]):
         "rtt_p90_us": "us",
         "rtt_p99_us": "us",
         "rtt_p99_9_us": "us",
+        "rtt_p99_99_us": "us",
         "rtt_max_us": "us",
         "rtt_actual_p50_us": "us",
         "schedule_error_p99_us": "us",
+        **FLOOR_METRICS,
     }
     Parameters = RttParameters
 
@@ -66,47 +98,64 @@ class Rtt(Measurement[RttParameters]):
         return parameters.probes / parameters.rate_pps
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:
-        """Send the schedule, wait for the last answers."""
-        seconds = self.estimate_s(parameters)
-        echo = None
-        to: dict[str, Any] = {"to": session.inner(session.lab.b)}
-        if parameters.protocol == "udp":
-            echo = session.b.begin(
-                "echo",
-                bind=session.inner(session.lab.b),
-                token=session.token,
-                idle_s=seconds + 15,
-            )
-            to["port"] = echo.port()
+        """The instrument's own noise, then the schedule; wait for the last answers."""
+        floor = noise_floor(
+            session,
+            size=parameters.packet_size,
+            rate_pps=parameters.rate_pps,
+            count=parameters.probes,
+            spin_us=parameters.spin_ns // 1000,
+        )
         with session.watch(sample_one_in=1) as watched:
-            found = parse(
-                RttResult,
-                session.a.call(
-                    "rtt",
-                    seconds + session.patience_ms(TIMEOUT_MS) / 1000 + 10,
-                    protocol=parameters.protocol,
-                    rate_pps=parameters.rate_pps,
-                    count=parameters.probes,
-                    payload_size=parameters.packet_size - UDP_HEADERS,
-                    timeout_ms=session.patience_ms(TIMEOUT_MS),
-                    spin_us=parameters.spin_ns // 1000,
-                    **to,
-                    **session.marks,
-                ),
-            )
-        if echo is not None:
-            echo.stop()
-        size = parameters.packet_size
-        there, back = Flow(found.sent, found.sent * size, size), _flow(found.received, size)
+            found, traffic = _ask(session, parameters)
         return Outcome(
-            metrics=_metrics(found),
+            metrics=[*_metrics(found), *floor.metrics()],
             watched=[watched],
-            traffic=InnerTraffic(
-                a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
-            ),
-            histograms=[Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else [],
+            traffic=traffic,
+            histograms=[
+                *([Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else []),
+                *floor.histograms(),
+            ],
             doubts=[_answered(found), intact(found.corrupt)],
         )
+
+
+def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerTraffic]:
+    """All probes, and what they were to the tunnel."""
+    seconds = parameters.probes / parameters.rate_pps
+    inner = session.inner(session.lab.b)
+    reflector = None
+    to: dict[str, Any] = {"to": inner}
+    if parameters.protocol is not Protocol.ICMP:
+        reflector = session.b.begin(
+            "echo" if parameters.protocol is Protocol.UDP else "tcp_responder",
+            bind=inner,
+            token=session.token,
+            idle_s=seconds + 15,
+        )
+        to["port"] = reflector.port()
+    answer = session.a.call(
+        "rtt",
+        seconds + session.patience_ms(TIMEOUT_MS) / 1000 + 10,
+        protocol=parameters.protocol,
+        rate_pps=parameters.rate_pps,
+        count=parameters.probes,
+        payload_size=parameters.packet_size - HEADERS[parameters.protocol],
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+        spin_us=parameters.spin_ns // 1000,
+        **to,
+        **session.marks,
+    )
+    found = parse(RttResult, answer)
+    ended = None if reflector is None else reflector.stop()
+    if parameters.protocol is Protocol.TCP and ended is not None:
+        own, far = found.tcp_info or TcpInfo(), parse(Responded, ended).tcp_info or TcpInfo()
+        return found, transaction_traffic(own, far, connections=1)
+    size = parameters.packet_size
+    there, back = Flow(found.sent, found.sent * size, size), _flow(found.received, size)
+    return found, InnerTraffic(
+        a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
+    )
 
 
 def _flow(packets: int, size: int) -> Flow:

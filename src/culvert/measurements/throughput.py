@@ -23,6 +23,7 @@ from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
 from culvert.measurements.integrity import intact
 from culvert.measurements.max_size import find_max_size
+from culvert.measurements.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.rtt_load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.session import Session
@@ -103,6 +104,7 @@ class Throughput(Measurement[ThroughputParameters]):
         "search_trials": "trials",
         "search_s": "s",
         "packet_size_bytes": "bytes",
+        **FLOOR_METRICS,
     }
     Parameters = ThroughputParameters
 
@@ -128,6 +130,7 @@ class Throughput(Measurement[ThroughputParameters]):
             (ndr, pdr), trials = search(streams.measure, plan)
             latencies = streams.latencies(pdr, parameters)
         ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
+        floor = _floor(session, size, parameters) if latencies else None
         return Outcome(
             metrics=[
                 Metric("packet_size_bytes", "bytes", size),
@@ -137,15 +140,19 @@ class Throughput(Measurement[ThroughputParameters]):
                 Metric("search_s", "s", sum(trial.duration_s for trial in trials)),
                 *ceiling_metrics(ceiling),
                 *[metric for latency in latencies for metric in _latency(latency)],
+                *(floor.metrics() if floor else []),
             ],
             watched=[watched],
             traffic=streams.traffic(),
             goodput_bytes=sum(trial.sunk.unique_bytes for trial in streams.all_trials),
             series=_series(trials),
             histograms=[
-                Histogram(f"rtt_at_pdr_{load}_ns", "ns", under.rtt.histogram)
-                for load, under in latencies
-                if under.rtt.histogram
+                *(floor.histograms() if floor else []),
+                *(
+                    Histogram(f"rtt_at_pdr_{load}_ns", "ns", under.rtt.histogram)
+                    for load, under in latencies
+                    if under.rtt.histogram
+                ),
             ],
             doubts=_doubts(session, ndr, pdr, trials, ceiling, streams),
         )
@@ -212,6 +219,12 @@ class _Streams:
                 for under in self.latency
             ],
         )
+
+
+def _floor(session: Session, size: int, parameters: ThroughputParameters) -> NoiseFloor:
+    rate_pps = parameters.latency_rate_pps
+    count = max(round(rate_pps * parameters.latency_s), 1)
+    return noise_floor(session, size=size, rate_pps=rate_pps, count=count)
 
 
 def _rates(name: str, bounds: Bounds, size: int) -> list[Metric]:

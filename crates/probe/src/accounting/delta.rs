@@ -261,10 +261,14 @@ fn queue_loss(before: Option<&Queue>, after: &Queue) -> QueueLoss {
     }
 }
 
-fn counters(names: &[&'static str], before: &[u64], after: &[u64]) -> BTreeMap<&'static str, u64> {
+fn counters(
+    names: &[(&'static str, &str)],
+    before: &[u64],
+    after: &[u64],
+) -> BTreeMap<&'static str, u64> {
     let values = before.iter().zip(after);
     let values = values.map(|(before, after)| since(*after, *before));
-    names.iter().copied().zip(values).collect()
+    names.iter().map(|(name, _)| *name).zip(values).collect()
 }
 
 #[cfg(test)]
@@ -352,7 +356,7 @@ mod tests {
 
     #[test]
     fn counters_have_their_names() {
-        let values = counters(&["a", "b"], &[1, 2], &[1, 7]);
+        let values = counters(&[("a", "A"), ("b", "B")], &[1, 2], &[1, 7]);
         assert_eq!(values, BTreeMap::from([("a", 0), ("b", 5)]));
     }
 }

@@ -1,6 +1,5 @@
 //! Devices, queues and protocol counters of this network namespace at one moment.
 
-use super::snapshot::proc_failure;
 use crate::failure::{Failure, during};
 use crate::net::netlink::{links, qdiscs};
 use netlink_packet_route::link::Stats64;
@@ -30,29 +29,29 @@ pub struct Protocols {
     pub ip: [u64; IP_COUNTERS.len()],
 }
 
-/// Names, in the order of `Protocols`.
-pub const UDP_COUNTERS: [&str; 7] = [
-    "in_datagrams",
-    "out_datagrams",
-    "no_ports",
-    "in_errors",
-    "rcvbuf_errors",
-    "sndbuf_errors",
-    "in_csum_errors",
+/// Ours and the kernel's names, in the order of `Protocols`.
+pub const UDP_COUNTERS: [(&str, &str); 7] = [
+    ("in_datagrams", "InDatagrams"),
+    ("out_datagrams", "OutDatagrams"),
+    ("no_ports", "NoPorts"),
+    ("in_errors", "InErrors"),
+    ("rcvbuf_errors", "RcvbufErrors"),
+    ("sndbuf_errors", "SndbufErrors"),
+    ("in_csum_errors", "InCsumErrors"),
 ];
-pub const IP_COUNTERS: [&str; 12] = [
-    "in_receives",
-    "in_delivers",
-    "in_discards",
-    "forwarded",
-    "out_requests",
-    "out_discards",
-    "out_no_routes",
-    "frag_creates",
-    "frag_fails",
-    "reasm_reqs",
-    "reasm_oks",
-    "reasm_fails",
+pub const IP_COUNTERS: [(&str, &str); 12] = [
+    ("in_receives", "InReceives"),
+    ("in_delivers", "InDelivers"),
+    ("in_discards", "InDiscards"),
+    ("forwarded", "ForwDatagrams"),
+    ("out_requests", "OutRequests"),
+    ("out_discards", "OutDiscards"),
+    ("out_no_routes", "OutNoRoutes"),
+    ("frag_creates", "FragCreates"),
+    ("frag_fails", "FragFails"),
+    ("reasm_reqs", "ReasmReqds"),
+    ("reasm_oks", "ReasmOKs"),
+    ("reasm_fails", "ReasmFails"),
 ];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,32 +93,28 @@ pub fn devices(names: &[String]) -> Result<BTreeMap<String, Device>, Failure> {
 }
 
 pub fn protocols() -> Result<Protocols, Failure> {
-    let snmp = procfs::net::snmp().map_err(proc_failure("/proc/net/snmp"))?;
+    let path = "/proc/net/snmp";
+    let text = std::fs::read_to_string(path).map_err(during(path))?;
     Ok(Protocols {
-        udp: [
-            snmp.udp_in_datagrams,
-            snmp.udp_out_datagrams,
-            snmp.udp_no_ports,
-            snmp.udp_in_errors,
-            snmp.udp_rcvbuf_errors,
-            snmp.udp_sndbuf_errors,
-            snmp.udp_in_csum_errors,
-        ],
-        ip: [
-            snmp.ip_in_receives,
-            snmp.ip_in_delivers,
-            snmp.ip_in_discards,
-            snmp.ip_forw_datagrams,
-            snmp.ip_out_requests,
-            snmp.ip_out_discards,
-            snmp.ip_out_no_routes,
-            snmp.ip_frag_creates,
-            snmp.ip_frag_fails,
-            snmp.ip_reasm_reqds,
-            snmp.ip_reasm_oks,
-            snmp.ip_reasm_fails,
-        ],
+        udp: snmp(&text, "Udp:", UDP_COUNTERS),
+        ip: snmp(&text, "Ip:", IP_COUNTERS),
     })
+}
+
+/// Counters of one protocol: a line of names, below it a line of values. Read by name, as kernels
+/// gain and lose counters (recent ones have no UDP-Lite); a name that is not there counts nothing.
+fn snmp<const N: usize>(text: &str, protocol: &str, wanted: [(&str, &str); N]) -> [u64; N] {
+    let mut lines = text
+        .lines()
+        .map(str::split_whitespace)
+        .filter_map(|mut words| (words.next() == Some(protocol)).then_some(words));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else {
+        return [0; N];
+    };
+    let counters: BTreeMap<&str, u64> = names
+        .zip(values.map(|value| value.parse().unwrap_or(0)))
+        .collect();
+    wanted.map(|(_, name)| counters.get(name).copied().unwrap_or(0))
 }
 
 /// `/proc/net/softnet_stat`: a line per processor; the second and third hexadecimal columns.
@@ -144,8 +139,17 @@ mod tests {
         #[test]
         fn any_softnet_text_is_survived(text: String) {
             softnet(&text);
+            snmp(&text, "Udp:", UDP_COUNTERS);
         }
+    }
 
+    #[test]
+    fn counters_are_read_by_name_whatever_others_there_are() {
+        let text =
+            "Ip: Forwarding InReceives\nIp: 2 5\nUdp: New InErrors InDatagrams\nUdp: 9 3 7\n";
+        let udp = snmp(text, "Udp:", UDP_COUNTERS);
+        assert_eq!(udp, [7, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(snmp(text, "Ip:", IP_COUNTERS)[0], 5);
     }
 
     #[test]

@@ -7,9 +7,12 @@ use crate::net::receive_batch::ReceiveBatch;
 use crate::net::socket;
 use crate::packet::header::Kind;
 use crate::packet::icmp::{ICMP_HEADER, reply_payload, write_request};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// The longest IP packet.
@@ -128,25 +131,30 @@ impl Inbox {
         }
     }
 
-    /// Waits as the socket is set to wait, and hands over what came with its time of arrival.
-    pub fn receive(
+    /// Hands over what is there with its time of arrival; true if there may be more.
+    pub fn receive_now(
         &mut self,
         channel: &EchoChannel,
         mut each: impl FnMut(&[u8], u64),
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         match self {
             Inbox::Packets(batch) => {
-                batch.receive(channel.socket())?;
+                let taken = batch.receive_now(channel.socket())?;
                 for datagram in batch.datagrams() {
                     each(datagram.bytes, datagram.arrived_ns);
                 }
+                Ok(taken == batch.capacity())
             }
             Inbox::Stream {
                 buffer,
                 filled,
                 message_size,
             } => {
-                let read = { channel.socket() }.read(&mut buffer[*filled..])?;
+                let socket = channel.socket().as_raw_fd();
+                let read = match recv(socket, &mut buffer[*filled..], MsgFlags::MSG_DONTWAIT) {
+                    Err(Errno::EAGAIN) => return Ok(false),
+                    read => read?,
+                };
                 let arrived_ns = clock::monotonic_ns();
                 if read == 0 {
                     return Err(io::Error::from(ErrorKind::UnexpectedEof));
@@ -158,8 +166,8 @@ impl Inbox {
                 }
                 buffer.copy_within(whole..*filled, 0);
                 *filled -= whole;
+                Ok(whole > 0)
             }
         }
-        Ok(())
     }
 }

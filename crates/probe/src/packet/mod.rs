@@ -4,3 +4,4 @@ pub mod bytes;
 pub mod header;
 pub mod icmp;
 pub mod seen;
+pub mod syn;

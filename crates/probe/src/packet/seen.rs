@@ -1,5 +1,6 @@
 //! Packets as a capture sees them. Whatever the bytes are, reading them does no harm.
 
+use super::syn::announced_mss;
 use etherparse::{LaxNetSlice, LaxSlicedPacket};
 use serde::Deserialize;
 use std::net::IpAddr;
@@ -154,6 +155,14 @@ impl<'a> Transport<'a> {
             destination_port: u16::from_be_bytes([*c, *d]),
             payload: behind_ip.get(header..).unwrap_or_default(),
         }
+    }
+}
+
+impl Seen<'_> {
+    /// The MSS that a SYN announces.
+    pub fn announced_mss(&self) -> Option<u16> {
+        let whole = self.protocol == TCP && !self.later_fragment;
+        whole.then(|| announced_mss(self.behind_ip)).flatten()
     }
 }
 

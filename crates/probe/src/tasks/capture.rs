@@ -113,6 +113,8 @@ struct Recorded {
     source_port: u16,
     destination_port: u16,
     length: usize,
+    /// Of a SYN or SYN-ACK.
+    mss: Option<u16>,
     payload: String,
 }
 
@@ -297,6 +299,7 @@ impl<'a> Capture<'a> {
                 source_port: seen.source_port,
                 destination_port: seen.destination_port,
                 length: seen.length,
+                mss: seen.announced_mss(),
                 payload: to_hex(&seen.payload[..length]),
             });
         }

@@ -6,6 +6,7 @@ pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
 pub mod hello;
+pub mod noise_floor;
 pub mod reception;
 pub mod rtt;
 pub mod tcp_responder;
@@ -38,6 +39,7 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::Echo(parameters) => value(echo::run(&parameters, context)?),
         Work::EchoOnce(parameters) => value(echo_once::run(&parameters, context)?),
         Work::Rtt(parameters) => value(rtt::run(&parameters, context)?),
+        Work::NoiseFloor(parameters) => value(noise_floor::run(&parameters, context)?),
         Work::FirstAnswer(parameters) => value(first_answer::run(&parameters, context)?),
         Work::Capture(parameters) => value(capture::run(&parameters, context)?),
         Work::Accounting(parameters) => value(accounting::run(&parameters, context)?),

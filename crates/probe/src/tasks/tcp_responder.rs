@@ -7,6 +7,7 @@ use crate::clock;
 use crate::context::{Context, Listening};
 use crate::failure::{Failure, during};
 use crate::net::socket;
+use crate::net::tcp_info::TcpInfo;
 use crate::packet::header::{Header, Kind, make_reply};
 use crate::tasks::tcp_sink::accept;
 use crate::values::{Seconds, Token};
@@ -15,6 +16,7 @@ use socket2::Socket;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The longest request and response.
@@ -77,10 +79,13 @@ pub struct Responded {
     connections: u64,
     responses: u64,
     strangers: u64,
+    /// Of all connections together; `None` of no connection.
+    tcp_info: Option<TcpInfo>,
 }
 
 #[derive(Default)]
 struct Counts {
+    tcp_info: Mutex<Option<TcpInfo>>,
     open: AtomicU64,
     connections: AtomicU64,
     responses: AtomicU64,
@@ -130,7 +135,28 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
         connections: counts.connections.into_inner(),
         responses: counts.responses.into_inner(),
         strangers: counts.strangers.into_inner(),
+        tcp_info: counts
+            .tcp_info
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
     })
+}
+
+/// A connection of the session: when it ends, what the kernel says of it is added up.
+struct Counted<'a> {
+    connection: &'a Socket,
+    counts: &'a Counts,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let Ok(info) = TcpInfo::of(self.connection) else {
+            return;
+        };
+        let all = self.counts.tcp_info.lock();
+        let mut all = all.unwrap_or_else(PoisonError::into_inner);
+        *all = Some(all.map_or(info, |all| all.plus(&info)));
+    }
 }
 
 fn respond(
@@ -153,6 +179,10 @@ fn respond(
     let request_size = greeting.request_size as usize;
     let response_size = greeting.response_size as usize;
     let mut message = vec![0; request_size.max(response_size)];
+    let _counted = Counted {
+        connection: &connection,
+        counts,
+    };
     loop {
         { &connection }.read_exact(&mut message[..request_size])?;
         let request = &mut message[..request_size];

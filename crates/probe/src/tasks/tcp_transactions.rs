@@ -5,6 +5,7 @@ use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during, errno_name};
 use crate::latency::{Latency, Summary};
+use crate::net::tcp_info::TcpInfo;
 use crate::tasks::tcp_responder::{Greeting, MAX_MESSAGE};
 use crate::values::{Canary, Seconds, Token};
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ pub struct Transacted {
     #[serde(flatten)]
     times: Option<Summary>,
     connect: Option<Summary>,
+    /// Of all connections together, each as it was after its last response.
+    tcp_info: Option<TcpInfo>,
 }
 
 struct Transactions<'a> {
@@ -66,6 +69,7 @@ struct Transactions<'a> {
     times: Latency,
     connects: Latency,
     errors: BTreeMap<String, u64>,
+    tcp_info: Option<TcpInfo>,
 }
 
 /// Over one connection.
@@ -85,11 +89,15 @@ pub fn request_response(parameters: &Parameters, context: &Context) -> Result<Tr
     loop {
         let begun_ns = clock::monotonic_ns();
         if all.over(begun_ns) {
+            all.add_up(&socket);
             return Ok(all.result());
         }
         match all.exchange(&socket) {
             Ok(()) => all.times.record(clock::monotonic_ns() - begun_ns),
-            Err(_) if context.stop.asked() => return Ok(all.result()),
+            Err(_) if context.stop.asked() => {
+                all.add_up(&socket);
+                return Ok(all.result());
+            }
             Err(error) => return Err(Failure::io("tcp_rr", &error)),
         }
     }
@@ -147,6 +155,7 @@ impl<'a> Transactions<'a> {
             times: Latency::default(),
             connects: Latency::default(),
             errors: BTreeMap::new(),
+            tcp_info: None,
         };
         if once {
             // In one segment with what stands in front of it.
@@ -203,7 +212,15 @@ impl<'a> Transactions<'a> {
         self.connects.record(clock::monotonic_ns() - begun_ns);
         self.exchange(&socket)?;
         // The responder closes first.
-        { &socket }.read(&mut [0]).map(|_| ())
+        { &socket }.read(&mut [0])?;
+        self.add_up(&socket);
+        Ok(())
+    }
+
+    fn add_up(&mut self, socket: &Socket) {
+        if let Ok(info) = TcpInfo::of(socket) {
+            self.tcp_info = Some(self.tcp_info.map_or(info, |all| all.plus(&info)));
+        }
     }
 
     fn result(self) -> Transacted {
@@ -219,6 +236,7 @@ impl<'a> Transactions<'a> {
             errors: self.errors,
             times: self.times.summary(),
             connect: self.connects.summary(),
+            tcp_info: self.tcp_info,
         }
     }
 }

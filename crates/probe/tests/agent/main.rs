@@ -193,6 +193,7 @@ fn an_exact_number_of_lost_packets_is_told() {
     assert_eq!(sink["lost"], 3);
     assert_eq!(sink["reordered"], 1);
     assert_eq!(sink["duplicates"], 1);
+    assert_eq!(sink["duplicate_bytes"], 28);
     assert_eq!(sink["max_sequence"], 9);
 }
 

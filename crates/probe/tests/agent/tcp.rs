@@ -98,6 +98,15 @@ fn transactions_over_one_connection_and_over_many() {
     assert_eq!(over_one["count"], over_one["transactions"]);
     assert_eq!(over_many["errors"], json!({}));
     assert_eq!(over_many["connect"]["count"], over_many["transactions"]);
+    for found in [&over_one, &over_many] {
+        // Responses are 1,000 bytes long.
+        assert_eq!(
+            found["tcp_info"]["bytes_received"].as_u64().unwrap(),
+            1000 * count(found)
+        );
+    }
+    let sent = responded["tcp_info"]["bytes_sent"].as_u64().unwrap();
+    assert_eq!(sent, 1000 * (count(&over_one) + count(&over_many)));
     assert_eq!(
         responded["responses"].as_u64().unwrap(),
         count(&over_one) + count(&over_many)
@@ -136,7 +145,6 @@ fn round_trips_of_tcp_are_measured() {
     agent.ready(json!({
         "id": 2, "do": "rtt", "protocol": "tcp", "to": LOOPBACK, "port": port, "token": TOKEN,
         "rate_pps": 2000, "count": 300, "payload_size": 100, "timeout_ms": 5000,
-        "noise_floor_probes": 50,
     }));
     let rtt = agent.done(2);
     assert_eq!(
@@ -146,11 +154,25 @@ fn round_trips_of_tcp_are_measured() {
     );
     assert_eq!((&rtt["corrupt"], &rtt["strangers"]), (&json!(0), &json!(0)));
     assert_eq!(rtt["timestamps"], "user");
-    let floor = &rtt["noise_floor"];
+    let responded = agent.stop(1);
     assert_eq!(
-        (&floor["probes"], &floor["received"]),
-        (&json!(50), &json!(50))
+        rtt["tcp_info"]["bytes_received"],
+        responded["tcp_info"]["bytes_sent"]
+    );
+}
+
+#[test]
+fn the_noise_floor_is_told_without_a_network() {
+    let mut agent = Agent::start();
+    agent.ready(json!({
+        "id": 1, "do": "noise_floor", "token": TOKEN, "canary": CANARY, "rate_pps": 1000,
+        "count": 50, "payload_size": 56, "spin_us": 50,
+    }));
+    let floor = agent.done(1);
+    assert_eq!(
+        (&floor["sent"], &floor["received"], &floor["count"]),
+        (&json!(50), &json!(50), &json!(50))
     );
     assert!(floor["p50_ns"].as_u64().unwrap() > 0);
-    agent.stop(1);
+    assert!(!floor["histogram"].as_str().unwrap().is_empty());
 }

@@ -23,7 +23,7 @@ from culvert.probe.results.capture import (
     RecordedPacket,
     TwoWay,
 )
-from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, RttResult
+from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, Floor, RttResult
 from culvert.probe.results.tcp import (
     BytesInterval,
     TcpInfo,
@@ -33,6 +33,8 @@ from culvert.probe.results.tcp import (
     TcpStreamSunk,
     TcpSunk,
 )
+from culvert.probe.results.times import Times
+from culvert.probe.results.transactions import Responded, Transacted
 from culvert.probe.results.udp import (
     DelayVariation,
     InterPacketVariation,
@@ -55,6 +57,7 @@ __all__ = [
     "EchoOnce",
     "EchoResult",
     "FirstAnswer",
+    "Floor",
     "InterPacketVariation",
     "KernelThreadUse",
     "LossRuns",
@@ -66,6 +69,7 @@ __all__ = [
     "Randomness",
     "RecordedPacket",
     "Reordering",
+    "Responded",
     "Result",
     "RttResult",
     "TcpInfo",
@@ -75,6 +79,8 @@ __all__ = [
     "TcpStreamSunk",
     "TcpSunk",
     "ThreadUse",
+    "Times",
+    "Transacted",
     "TwoWay",
     "UdpInterval",
     "UdpSource",

@@ -47,6 +47,8 @@ class RecordedPacket(Result):
     source_port: int = 0
     destination_port: int = 0
     length: int
+    mss: int | None = None
+    """What a SYN or SYN-ACK announces."""
     payload: str = ""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from culvert.probe.results.base import Result
+from culvert.probe.results.tcp import TcpInfo
+from culvert.probe.results.times import Times
 
 
-class RttResult(Result):
-    """Result of ``rtt``; times in ns, ``histogram`` HDR V2 in base64."""
+class RttResult(Times):
+    """Result of ``rtt``; its times count from when a request was due."""
 
     sent: int
     received: int
@@ -14,19 +16,20 @@ class RttResult(Result):
     duplicates: int = 0
     late: int = 0
     corrupt: int = 0
-    histogram: str | None = None
-    min_ns: int | None = None
-    max_ns: int | None = None
-    mean_ns: float | None = None
-    p50_ns: int | None = None
-    p90_ns: int | None = None
-    p99_ns: int | None = None
-    p99_9_ns: int | None = None
-    p99_99_ns: int | None = None
     p50_actual_ns: int | None = None
     """From when the probe was sent, not from when it was due: what ping tells."""
     schedule_error_p99_ns: int | None = None
     timestamps: str = "user"
+    tcp_info: TcpInfo | None = None
+    """At the end, of TCP."""
+
+
+class Floor(Times):
+    """Result of ``noise_floor``; times count from when a request was sent."""
+
+    sent: int
+    received: int
+    schedule_error_p99_ns: int
 
 
 class EchoOnce(Result):

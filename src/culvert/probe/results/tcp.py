@@ -10,6 +10,8 @@ class TcpInfo(Result):
 
     segs_out: int = 0
     segs_in: int = 0
+    total_retrans: int = 0
+    """Segments sent again."""
     data_segs_out: int = 0
     bytes_sent: int = 0
     bytes_acked: int = 0

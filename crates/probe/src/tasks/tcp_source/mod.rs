@@ -16,9 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::time::Duration;
-use stream::{
-    Acknowledged, Interval, drain, read_congestion_control, set_congestion_control, write_all,
-};
+use stream::{Acknowledged, Interval, drain, read_congestion_control, set_options, write_all};
 
 const MAX_WRITE: usize = 16 << 20;
 
@@ -152,10 +150,7 @@ pub fn check_write_size(write_size: usize) -> Result<(), Failure> {
 fn connect(parameters: &Parameters, number: u16) -> Result<Socket, Failure> {
     let to = SocketAddr::new(parameters.connect, parameters.port);
     let socket = socket::tcp_socket(parameters.connect)?;
-    set_congestion_control(&socket, &parameters.congestion_control)?;
-    socket
-        .set_tcp_nodelay(parameters.nodelay)
-        .map_err(during("set TCP_NODELAY"))?;
+    set_options(&socket, &parameters.congestion_control, parameters.nodelay)?;
     if let Some(bytes) = parameters.send_buffer {
         socket::set_send_buffer(&socket, bytes)?;
     }

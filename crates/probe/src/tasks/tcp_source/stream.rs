@@ -38,15 +38,26 @@ pub struct Backward {
 impl Backward {
     pub fn prepare(&self, socket: &Socket) -> Result<(), Failure> {
         super::check_write_size(self.write_size)?;
-        set_congestion_control(socket, &self.congestion_control)?;
+        set_options(socket, &self.congestion_control, self.nodelay)?;
         socket
-            .set_tcp_nodelay(self.nodelay)
-            .and_then(|()| socket.set_write_timeout(Some(Duration::from_millis(100))))
-            .map_err(during("set TCP_NODELAY"))
+            .set_write_timeout(Some(Duration::from_millis(100)))
+            .map_err(during("set a timeout"))
     }
 }
 
-pub fn set_congestion_control(socket: &Socket, name: &str) -> Result<(), Failure> {
+/// What every connection that is written to is given.
+pub fn set_options(
+    socket: &Socket,
+    congestion_control: &str,
+    nodelay: bool,
+) -> Result<(), Failure> {
+    set_congestion_control(socket, congestion_control)?;
+    socket
+        .set_tcp_nodelay(nodelay)
+        .map_err(during("set TCP_NODELAY"))
+}
+
+fn set_congestion_control(socket: &Socket, name: &str) -> Result<(), Failure> {
     socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
         let known = congestion_controls().join(", ");
         Failure::new(

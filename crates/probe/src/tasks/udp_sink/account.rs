@@ -6,7 +6,7 @@ use crate::extent::Extents;
 use crate::one_way::{Clock, OneWay, Transit};
 use crate::packet::header::{Header, PayloadCheck};
 use crate::runs::Runs;
-use crate::sequence::Sequence;
+use crate::sequence::{Arrival, Sequence};
 use crate::tasks::reception::{Account, Heard};
 use crate::values::Canary;
 use serde::Serialize;
@@ -70,6 +70,7 @@ pub struct Sink {
     check: Option<PayloadCheck>,
     one_way: OneWay,
     corrupt: u64,
+    duplicate_bytes: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
     within: Transits,
@@ -85,6 +86,7 @@ impl Sink {
             check: canary.map(PayloadCheck::new),
             one_way: OneWay::new(clock),
             corrupt: 0,
+            duplicate_bytes: 0,
             first_ns: None,
             last_ns: None,
             within: Transits::default(),
@@ -132,6 +134,7 @@ impl Sink {
             max_sequence: self.flows.iter().filter_map(|f| f.sequence.highest()).max(),
             lost: totals.lost,
             duplicates: totals.duplicates,
+            duplicate_bytes: self.duplicate_bytes,
             reordered: totals.reordered,
             too_old: self.flows.iter().map(|flow| flow.sequence.too_old).sum(),
             corrupt: self.corrupt,
@@ -177,7 +180,9 @@ impl Account for Sink {
         };
         flow.packets += 1;
         flow.bytes += payload.len() as u64;
-        flow.sequence.record(header.sequence);
+        if flow.sequence.record(header.sequence) == Arrival::Duplicate {
+            self.duplicate_bytes += payload.len() as u64;
+        }
         let transit_ns = self.one_way.record(
             &mut flow.transit,
             header.sequence,

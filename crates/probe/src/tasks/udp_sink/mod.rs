@@ -58,6 +58,7 @@ pub struct Received {
     max_sequence: Option<u64>,
     lost: u64,
     duplicates: u64,
+    duplicate_bytes: u64,
     reordered: u64,
     too_old: u64,
     corrupt: u64,
