@@ -19,6 +19,7 @@ from culvert.vpns.base import Vpn
 
 SHORT: dict[str, tuple[type[Measurement[Any]], dict[str, Any]]] = {
     "tcp": (Tcp, {"duration": "600ms", "warmup": "200ms"}),
+    "tcp_down": (Tcp, {"duration": "600ms", "warmup": "200ms", "direction": "down"}),
     "udp": (Udp, {"duration": "500ms", "packet_size": "max"}),
     "udp64": (Udp, {"duration": "500ms", "packet_size": 64}),
     "rtt": (Rtt, {"rate": "1000/s", "probes": 300}),

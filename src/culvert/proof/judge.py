@@ -39,15 +39,20 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
 
 
 def _of_captures(vpn: Vpn, watched: Watched, link: LinkSpec) -> list[Check]:
-    """The receiver's capture must have seen traffic; the sender's must have seen nothing odd."""
+    """The receiver's capture must have seen traffic; the sender's must have seen nothing odd.
+
+    Without a VPN the one that saw more must have seen clear text: data may flow one way only.
+    """
+    if vpn.outer_flow is None:
+        name, most = max(watched.nodes.items(), key=lambda one: one[1].captured.canary_hits)
+        return judge_capture(vpn, most.captured, f"towards {name}")
     checks = judge_capture(
         vpn, watched.b.captured, "towards b", corruption=link.impairment.a_to_b.corrupt
     )
     if watched.a.captured.packets:
-        back = judge_capture(
+        checks += judge_capture(
             vpn, watched.a.captured, "towards a", corruption=link.impairment.b_to_a.corrupt
         )
-        checks += back if vpn.outer_flow is not None else []
     return checks
 
 

@@ -175,9 +175,10 @@ class Execution:
 
 
 def _beside(reason: str, lab: Lab) -> str:
-    """A reason, and what the lab itself has kept from passing, as long as it can tell."""
+    """What the lab itself has kept from passing, as long as it can tell, and a reason: it may end
+    with many lines of a log."""
     with suppress(CulvertError):
-        return "; ".join((reason, *lab.obstacles()))
+        return "; ".join((*lab.obstacles(), reason))
     return reason
 
 
