@@ -208,6 +208,18 @@ def up(
     keep_up(vpn, topology, as_json=as_json)
 
 
+@app.command(
+    "wire",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def wire(ctx: typer.Context) -> None:
+    """The emulated link by hand, with live statistics; see docs/conditions.md."""
+    from culvert.wire_command import become_wire
+
+    become_wire(ctx.args)
+
+
 @app.command(epilog="Example: sudo culvert run quick --out results/quick")
 def run(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="A file, or a shipped study.")],
@@ -240,6 +252,27 @@ def run(
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)
+
+
+@app.command(epilog="Example: culvert repair results/quick")
+def repair(
+    directory: Annotated[Path, typer.Argument(metavar="DIR")], as_json: Json = False
+) -> None:
+    """Save what can be read of a damaged journal; the damaged file is kept."""
+    from culvert.journal.repair import repair as save
+
+    found = save(directory)
+    if as_json:
+        aside = None if found.aside is None else str(found.aside)
+        print_json({"kept": found.kept, "lost": found.lost, "damaged": aside})
+        return
+    if found.aside is None:
+        out.print(f"nothing to repair: all {found.kept} trials are as they were written")
+        return
+    for number, why in found.lost.items():
+        out.print(f"lost: trial {number}: {why}", markup=False, style="yellow")
+    out.print(f"{found.kept} trials saved, {len(found.lost)} lost")
+    out.print(f"the damaged file: {found.aside}", markup=False, soft_wrap=True)
 
 
 study_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Study files.")

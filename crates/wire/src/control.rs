@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::asked::Asked;
+use crate::cable::Plan;
+use crate::endpoint::Endpoint;
+use crate::failure::{Failure, Kind};
 use crate::record::Limits;
+use crate::tap::{MTU_RANGE, Offloads};
 
 /// A line is no longer than this: a list of lost packets may be long, garbage may be longer.
 pub const LONGEST_LINE_BYTES: usize = 16 << 20;
@@ -13,26 +17,96 @@ pub const LONGEST_LINE_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
+    /// Another cable.
+    Connect(Box<Connect>),
+    /// End a cable, and with it its devices.
+    Disconnect {
+        #[serde(default)]
+        cable: Option<String>,
+    },
     /// New conditions, whole: what is left out is none.
     Set {
+        #[serde(default)]
+        cable: Option<String>,
         #[serde(default)]
         direction: Which,
         conditions: Box<Asked>,
     },
     /// Statistics now, and not only at the next interval.
-    Statistics {},
+    Statistics {
+        #[serde(default)]
+        cable: Option<String>,
+    },
     /// Record from now on what arrives; anew if it was recording.
     Record {
+        #[serde(default)]
+        cable: Option<String>,
         #[serde(default = "default_ring_bytes")]
         ring_bytes: usize,
         #[serde(default = "default_packet_bytes")]
         packet_bytes: usize,
     },
-    StopRecording {},
+    StopRecording {
+        #[serde(default)]
+        cable: Option<String>,
+    },
     /// Save what was recorded as pcapng.
     Save {
+        #[serde(default)]
+        cable: Option<String>,
         path: PathBuf,
     },
+}
+
+/// A cable that a command asks for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connect {
+    /// What other commands call it.
+    pub cable: String,
+    pub a: Endpoint,
+    pub b: Endpoint,
+    #[serde(default = "default_mtu")]
+    pub mtu: u32,
+    #[serde(default)]
+    pub offloads: bool,
+    #[serde(default)]
+    pub a_to_b: Asked,
+    #[serde(default)]
+    pub b_to_a: Asked,
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+}
+
+impl Connect {
+    /// What it comes to, its files read.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        if !MTU_RANGE.contains(&self.mtu) {
+            let why = format!(
+                "{} is not from {} to {}",
+                self.mtu,
+                MTU_RANGE.start(),
+                MTU_RANGE.end()
+            );
+            return Err(Failure::new(Kind::Usage, "mtu", why, "choose 1500"));
+        }
+        Ok(Plan {
+            a: self.a.clone(),
+            b: self.b.clone(),
+            mtu: self.mtu,
+            offloads: Offloads::passed(self.offloads),
+            conditions: [self.a_to_b.conditions()?, self.b_to_a.conditions()?],
+            seed: self.seed,
+        })
+    }
+}
+
+fn default_mtu() -> u32 {
+    1500
+}
+
+fn default_seed() -> u64 {
+    1
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -139,22 +213,55 @@ mod tests {
             ..Asked::default()
         };
         let set = Command::Set {
+            cable: None,
             direction: Which::AToB,
             conditions: Box::new(asked),
         };
         assert_eq!(commands[0], Ok(set));
-        assert_eq!(commands[1], Ok(Command::Statistics {}));
-        assert_eq!(commands[2], Ok(Command::Save { path: "/x".into() }));
+        assert_eq!(commands[1], Ok(Command::Statistics { cable: None }));
+        assert_eq!(
+            commands[2],
+            Ok(Command::Save {
+                cable: None,
+                path: "/x".into()
+            })
+        );
         assert!(commands[3].is_err());
         let why = commands[4].clone().expect_err("no such command");
         assert!(why.contains("unknown variant `dance`"), "{why}");
         assert_eq!(
             commands[5],
             Ok(Command::Record {
+                cable: None,
                 ring_bytes: 64 << 20,
                 packet_bytes: 65_535
             })
         );
+    }
+
+    #[test]
+    fn a_cable_is_asked_for() {
+        let mut lines = Lines::default();
+        let commands = lines.feed(
+            b"{\"command\": \"connect\", \"cable\": \"x\", \"a\": \"/n/a:u0\", \"b\": \"/n/b:u0\"}\n\
+              {\"command\": \"connect\", \"cable\": \"x\", \"a\": \"a\", \"b\": \"/n/b:u0\"}\n\
+              {\"command\": \"connect\", \"cable\": \"x\", \"a\": \"/n/a:u0\", \"b\": \"/n/b:u0\", \"mtu\": 5}\n",
+        );
+        let Ok(Command::Connect(wanted)) = &commands[0] else {
+            panic!("{commands:?}")
+        };
+        assert!(
+            wanted
+                .plan()
+                .is_ok_and(|plan| plan.mtu == 1500 && plan.seed == 1)
+        );
+        let why = commands[1].clone().expect_err("no namespace");
+        assert!(why.contains("NETNS:DEVICE"), "{why}");
+        let Ok(Command::Connect(wanted)) = &commands[2] else {
+            panic!("{commands:?}")
+        };
+        let failure = wanted.plan().err().expect("too small");
+        assert_eq!(failure.what, "mtu");
     }
 
     #[test]
@@ -166,7 +273,7 @@ mod tests {
         }
         let commands = lines.feed(b"\n{\"command\": \"statistics\"}\n");
         assert!(commands[0].is_err());
-        assert_eq!(commands[1], Ok(Command::Statistics {}));
+        assert_eq!(commands[1], Ok(Command::Statistics { cable: None }));
     }
 
     proptest! {

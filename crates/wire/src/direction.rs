@@ -18,6 +18,7 @@ use crate::failure::{Failure, Kind};
 use crate::packet::cut::Cut;
 use crate::packet::layout::{is_udp, link_header_bytes};
 use crate::packet::vnet::{self, Vnet};
+use crate::priority::come_first;
 use crate::schedule::{Conditions, Facts, Fate, Outcome, Schedule, Unit};
 use crate::tap::{LINK_HEADER_BYTES, Tap};
 
@@ -169,7 +170,7 @@ impl Direction {
     }
 
     fn send_due(&mut self) -> Result<(), Errno> {
-        let now_ns = self.now_ns();
+        let mut now_ns = self.now_ns();
         while let Some((fate, parcel)) = self.schedule.take(now_ns) {
             match fate {
                 Fate::Departs { corrupt, .. } => self.send(parcel, corrupt)?,
@@ -177,6 +178,9 @@ impl Direction {
                     self.counters.dropped(reason, parcel.packets());
                     self.arena.release(parcel.frame);
                 }
+            }
+            if self.schedule.is_paced() {
+                now_ns = self.now_ns();
             }
         }
         self.egress.flush(&mut self.arena)
@@ -215,11 +219,21 @@ impl Direction {
                 Ok(())
             };
             written.map_err(|errno| vanished(self.egress.tap(), errno))?;
+            if self.schedule.is_paced() && self.is_due() {
+                break;
+            }
         }
         self.egress
             .flush(&mut self.arena)
             .map_err(|errno| vanished(self.egress.tap(), errno))?;
         Ok(reading)
+    }
+
+    fn is_due(&self) -> bool {
+        let now_ns = self.now_ns();
+        self.schedule
+            .next_event_ns()
+            .is_some_and(|due_ns| due_ns <= now_ns)
     }
 
     /// What was read into the arena's room: look at it, and let the schedule decide.
@@ -351,15 +365,6 @@ impl Direction {
             return Err(vanished(&self.from, Errno::EBADFD));
         }
         Ok(())
-    }
-}
-
-/// A link does not wait for the programs that use it: where it may, this thread goes before others.
-/// Without the right to (no CAP_SYS_NICE) delays are less exact on a busy machine.
-fn come_first() {
-    // SAFETY: no pointers; Linux takes 0 for the calling thread.
-    unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, -20);
     }
 }
 

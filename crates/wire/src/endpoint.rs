@@ -1,17 +1,29 @@
-//! Where an end of a cable goes: `NETNS_PATH:DEVICE`.
+//! Where an end of a cable goes: `NETNS:DEVICE`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+/// Where `ip netns` keeps namespaces.
+const NAMED: &str = "/run/netns";
 
 /// IFNAMSIZ without the closing zero.
 const LONGEST_NAME: usize = 15;
 
 /// A device that is to be made in a network namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct Endpoint {
     /// A namespace that is held by a file: /run/netns/NAME or /proc/PID/ns/net.
     pub netns: PathBuf,
     pub device: DeviceName,
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl FromStr for Endpoint {
@@ -20,15 +32,25 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, String> {
         let (netns, device) = text
             .rsplit_once(':')
-            .ok_or("an end of a cable is NETNS_PATH:DEVICE, such as /run/netns/a:u0")?;
-        if !netns.starts_with('/') {
-            return Err(format!("the namespace {netns:?} is no absolute path"));
-        }
+            .ok_or("an end of a cable is NETNS:DEVICE, such as a:u0 or /run/netns/a:u0")?;
         Ok(Self {
-            netns: PathBuf::from(netns),
+            netns: namespace(netns)?,
             device: device.parse()?,
         })
     }
+}
+
+/// An absolute path, or a name as `ip netns` has it.
+fn namespace(text: &str) -> Result<PathBuf, String> {
+    if text.starts_with('/') {
+        return Ok(PathBuf::from(text));
+    }
+    if text.is_empty() || text.contains(['/', '\0']) || matches!(text, "." | "..") {
+        return Err(format!(
+            "{text:?} is no namespace: no absolute path, no name"
+        ));
+    }
+    Ok(Path::new(NAMED).join(text))
 }
 
 /// A name that the kernel takes for an interface as it is (dev_valid_name, and no pattern).
@@ -70,6 +92,8 @@ mod tests {
         let end: Endpoint = "/run/netns/culvert-x-a:u0".parse().expect("an end");
         assert_eq!(end.netns, PathBuf::from("/run/netns/culvert-x-a"));
         assert_eq!(end.device.as_str(), "u0");
+        let end: Endpoint = "a:u0".parse().expect("a name");
+        assert_eq!(end.netns, PathBuf::from("/run/netns/a"));
         let end: Endpoint = "/odd:path:u0".parse().expect("the last colon counts");
         assert_eq!(end.netns, PathBuf::from("/odd:path"));
     }
@@ -81,7 +105,8 @@ mod tests {
             ":",
             "/x",
             "/x:",
-            "x:u0",
+            "x/y:u0",
+            "..:u0",
             ":u0",
             "/x:a b",
             "/x:a/b",
@@ -100,7 +125,8 @@ mod tests {
         #[test]
         fn no_text_panics(text in any::<String>()) {
             if let Ok(end) = text.parse::<Endpoint>() {
-                prop_assert_eq!(format!("{}:{}", end.netns.display(), end.device.as_str()), text);
+                let written = format!("{}:{}", end.netns.display(), end.device.as_str());
+                prop_assert!(written.ends_with(&text), "{}", written);
             }
         }
     }

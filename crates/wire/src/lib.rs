@@ -25,6 +25,7 @@ pub mod endpoint;
 pub mod failure;
 pub mod live;
 pub mod packet;
+pub mod priority;
 pub mod quantity;
 pub mod record;
 pub mod schedule;

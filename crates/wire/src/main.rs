@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use culvert_wire::command::{CableArgs, exit_code, run};
+use culvert_wire::command::{CableArgs, exit_code, many, one};
 
 /// The wire: an emulated link between nodes, exact per packet.
 #[derive(Parser)]
@@ -14,15 +14,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Cable(CableArgs),
+    Cable(Box<CableArgs>),
+    /// Be as many cables as standard input asks for, until it ends.
+    ///
+    /// It takes commands, one JSON object a line, and answers with JSON lines: see the README of
+    /// crates/wire.
+    ///
+    /// Example: {"command": "connect", "cable": "x", "a": "/run/netns/a:u0", "b": "/run/netns/b:u0"}
+    Cables,
 }
 
 fn main() -> ExitCode {
-    let Command::Cable(args) = Cli::parse().command;
-    match run(&args) {
+    let (name, done) = match Cli::parse().command {
+        Command::Cable(args) => ("cable", one(&args)),
+        Command::Cables => ("cables", many()),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("culvert-wire cable: {failure}");
+            eprintln!("culvert-wire {name}: {failure}");
             ExitCode::from(exit_code(&failure))
         }
     }

@@ -43,6 +43,16 @@ pub enum Offloads {
     SuperPackets,
 }
 
+impl Offloads {
+    pub fn passed(super_packets: bool) -> Self {
+        if super_packets {
+            Self::SuperPackets
+        } else {
+            Self::Checksums
+        }
+    }
+}
+
 pub struct Tap {
     descriptor: OwnedFd,
     /// /proc/net/dev of the device's namespace.

@@ -19,6 +19,7 @@ from culvert.labs.topology import Plug, mac_of, plan, side
 from culvert.labs.wire import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.wire import RATES_BPS as WIRE_RATES_BPS
 from culvert.labs.wire import Wire
+from culvert.labs.wire_program import WireProgram
 from culvert.runid import is_run_id
 
 MTU_RANGE = range(68, 65536)
@@ -52,6 +53,7 @@ class NetnsLab(Lab):
             next(((kind, side(self._plan, node)) for node, kind in spec.nat.items()), None),
             spec.block_udp,
         )
+        self._wire_program = WireProgram(run_id)
         self.wires: list[Wire] = []
         """The running wires in the order of cables; empty for other kinds of links."""
         self._claimed = False
@@ -124,8 +126,9 @@ class NetnsLab(Lab):
             case "netem":
                 netem.connect(left, right, spec)
             case "wire":
-                wire = Wire(self.run_id, left, right, spec)
-                self.wires.append(wire)  # before it starts: an interrupt must not lose it
+                name = f"cable {len(self.wires)}"
+                wire = Wire(self._wire_program, name, left, right, spec)
+                self.wires.append(wire)
                 wire.open()
 
     def _end(self, plug: Plug) -> veth.End:
@@ -136,8 +139,7 @@ class NetnsLab(Lab):
 
     def _close(self) -> None:
         atexit.unregister(self.close)
-        for wire in self.wires:
-            wire.close()
+        self._wire_program.stop()
         self.wires.clear()
         for node in self.nodes.values():
             node.close()

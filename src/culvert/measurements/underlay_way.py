@@ -124,7 +124,7 @@ class Way:
         return min(FASTEST_PPS, RATE_SHARE * rate_bps / self._frame_bits(self._size))
 
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
-        """Of frames: what was offered, and what arrived behind the first, which starts the clock."""
+        """Of frames: what was offered, and what arrived; the first one starts the clock."""
         frame_bits = self._frame_bits(self._size)
         pps = OVERLOAD * rate_bps / frame_bits
         sent, sunk = self._stream(pps, max(RATE_S, RATE_PACKETS / pps), self._size)

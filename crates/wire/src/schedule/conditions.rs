@@ -104,6 +104,11 @@ impl Default for Conditions {
 }
 
 impl Conditions {
+    /// Whether all packets get the same delay.
+    pub fn is_delay_fixed(&self) -> bool {
+        self.jitter.is_none() && self.reorder == Probability::NEVER
+    }
+
     /// Whether every packet departs at once and unharmed.
     pub fn is_plain_cable(&self) -> bool {
         self.capacity == Capacity::Unlimited

@@ -12,6 +12,8 @@ pub struct OnItsWay<T> {
     pub due_ns: u64,
     /// Keeps apart packets that are due at the same time, in the order in which they came.
     order: u64,
+    /// The time that it took on a link with a rate, else 0.
+    pub link_ns: u64,
     pub bytes: u32,
     /// A draw for the bit to be flipped.
     pub corrupt: Option<u64>,
@@ -60,9 +62,10 @@ impl<T> Lanes<T> {
         }
     }
 
-    pub fn push(&mut self, due_ns: u64, bytes: u32, corrupt: Option<u64>, packet: T) {
+    pub fn push(&mut self, due_ns: u64, link_ns: u64, bytes: u32, corrupt: Option<u64>, packet: T) {
         let entry = OnItsWay {
             due_ns,
+            link_ns,
             order: self.order,
             bytes,
             corrupt,
@@ -82,14 +85,10 @@ impl<T> Lanes<T> {
     }
 
     pub fn pop_due(&mut self, now_ns: u64) -> Option<OnItsWay<T>> {
-        if self.next_due_ns()? > now_ns {
+        if self.next()?.due_ns > now_ns {
             return None;
         }
-        let overtakes = match (self.in_order.front(), self.overtaking.peek()) {
-            (Some(front), Some(top)) => top.key() < front.key(),
-            (front, _) => front.is_none(),
-        };
-        let entry = if overtakes {
+        let entry = if self.overtakes() {
             self.overtaking.pop()
         } else {
             self.in_order.pop_front()
@@ -98,10 +97,20 @@ impl<T> Lanes<T> {
         Some(entry)
     }
 
-    pub fn next_due_ns(&self) -> Option<u64> {
-        let front = self.in_order.front().map(|entry| entry.due_ns);
-        let top = self.overtaking.peek().map(|entry| entry.due_ns);
-        front.into_iter().chain(top).min()
+    /// What is due first.
+    pub fn next(&self) -> Option<&OnItsWay<T>> {
+        if self.overtakes() {
+            self.overtaking.peek()
+        } else {
+            self.in_order.front()
+        }
+    }
+
+    fn overtakes(&self) -> bool {
+        match (self.in_order.front(), self.overtaking.peek()) {
+            (Some(front), Some(top)) => top.key() < front.key(),
+            (front, _) => front.is_none(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -123,7 +132,7 @@ mod tests {
         fn they_leave_by_time_and_then_by_arrival(dues in prop::collection::vec(0u64..20, 0..100)) {
             let mut lanes = Lanes::new();
             for (number, due_ns) in dues.iter().enumerate() {
-                lanes.push(*due_ns, 1, None, number);
+                lanes.push(*due_ns, 0, 1, None, number);
             }
             let mut expected: Vec<(u64, usize)> =
                 dues.iter().enumerate().map(|(number, due_ns)| (*due_ns, number)).collect();
@@ -134,7 +143,7 @@ mod tests {
                     prop_assert!(entry.due_ns <= now_ns);
                     left.push((entry.due_ns, entry.packet));
                 }
-                prop_assert!(lanes.next_due_ns().is_none_or(|due_ns| due_ns > now_ns));
+                prop_assert!(lanes.next().is_none_or(|entry| entry.due_ns > now_ns));
             }
             prop_assert_eq!(left, expected);
             prop_assert_eq!((lanes.len(), lanes.bytes()), (0, 0));

@@ -15,6 +15,7 @@
 pub mod codel;
 pub mod conditions;
 mod dice;
+mod gate;
 pub mod jitter;
 mod lanes;
 pub mod loss;
@@ -30,6 +31,7 @@ use crate::chance::Chance;
 use codel::{Controller, Head};
 pub use conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
 use dice::{Dice, Verdict};
+use gate::Gate;
 use lanes::Lanes;
 use serialiser::Serialiser;
 use trace::{Cursor, OPPORTUNITY_BYTES};
@@ -117,6 +119,7 @@ pub struct Schedule<T> {
     /// No packet in the queue has a delay below this.
     delay_floor_ns: u64,
     lanes: Lanes<T>,
+    gate: Gate,
     dropped: VecDeque<(Drop, T)>,
     overtaken: u64,
 }
@@ -140,6 +143,7 @@ impl<T: Copy> Schedule<T> {
             partly: None,
             last_due_ns: 0,
             lanes: Lanes::new(),
+            gate: Gate::default(),
             dropped: VecDeque::new(),
             overtaken: 0,
         }
@@ -157,7 +161,7 @@ impl<T: Copy> Schedule<T> {
             self.serialiser.change_rate();
             self.cursor = Cursor::new(self.now_ns);
             if let Some((packet, _)) = self.partly.take() {
-                self.leave(self.now_ns, packet);
+                self.leave(self.now_ns, 0, packet);
             }
         }
         self.delay_floor_ns = self.delay_floor_ns.min(delay_floor_ns(&conditions));
@@ -200,7 +204,12 @@ impl<T: Copy> Schedule<T> {
         if let Some((reason, packet)) = self.dropped.pop_front() {
             return Some((Fate::Dropped(reason), packet));
         }
+        let link_ns = self.lanes.next()?.link_ns;
+        if self.gate.opens_ns(link_ns) > self.now_ns {
+            return None;
+        }
         let entry = self.lanes.pop_due(self.now_ns)?;
+        self.gate.passed(self.now_ns, link_ns);
         let fate = Fate::Departs {
             due_ns: entry.due_ns,
             corrupt: entry.corrupt,
@@ -216,7 +225,11 @@ impl<T: Copy> Schedule<T> {
         let link = self
             .next_service_ns()
             .map(|at_ns| at_ns.saturating_add(self.delay_floor_ns));
-        link.into_iter().chain(self.lanes.next_due_ns()).min()
+        let departure = self
+            .lanes
+            .next()
+            .map(|entry| entry.due_ns.max(self.gate.opens_ns(entry.link_ns)));
+        link.into_iter().chain(departure).min()
     }
 
     /// Packets that are held.
@@ -285,12 +298,12 @@ impl<T: Copy> Schedule<T> {
             return Outcome::Dropped(Drop::Lost);
         }
         let due_ns = self.due_ns(self.now_ns, &waiting.verdict);
-        if due_ns <= self.now_ns && self.lanes.next_due_ns().is_none_or(|next| next > due_ns) {
+        if due_ns <= self.now_ns && self.lanes.next().is_none_or(|next| next.due_ns > due_ns) {
             return Outcome::Departs(waiting.verdict.corrupt);
         }
         let corrupt = waiting.verdict.corrupt;
         self.lanes
-            .push(due_ns, waiting.bytes, corrupt, waiting.packet);
+            .push(due_ns, 0, waiting.bytes, corrupt, waiting.packet);
         Outcome::Held
     }
 
@@ -341,16 +354,17 @@ impl<T: Copy> Schedule<T> {
         let Some(waiting) = self.dequeue(at_ns) else {
             return;
         };
-        let done_ns = match self.conditions.capacity {
+        match self.conditions.capacity {
             Capacity::Rate(rate_bps) => {
                 let on_link = u64::from(waiting.bytes) + u64::from(self.conditions.overhead_bytes);
                 self.serialising_bytes = waiting.bytes;
-                self.serialiser.send(at_ns, on_link, rate_bps)
+                let start_ns = self.serialiser.free_ns().max(at_ns);
+                let done_ns = self.serialiser.send(at_ns, on_link, rate_bps);
+                self.leave(done_ns, done_ns - start_ns, waiting);
             }
             // what waited when the limit was lifted
-            Capacity::Unlimited | Capacity::Trace(_) => self.now_ns,
-        };
-        self.leave(done_ns, waiting);
+            Capacity::Unlimited | Capacity::Trace(_) => self.leave(self.now_ns, 0, waiting),
+        }
     }
 
     /// Deliver as many of the packets that wait as one opportunity of the trace allows.
@@ -369,7 +383,7 @@ impl<T: Copy> Schedule<T> {
                 break;
             }
             budget -= left;
-            self.leave(at_ns, waiting);
+            self.leave(at_ns, 0, waiting);
         }
         if let Capacity::Trace(trace) = &self.conditions.capacity {
             self.cursor.step(trace);
@@ -401,16 +415,27 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
-    /// The packet is at the end of the link.
-    fn leave(&mut self, done_ns: u64, waiting: Waiting<T>) {
+    /// The packet is at the end of the link, which took `link_ns` for it.
+    fn leave(&mut self, done_ns: u64, link_ns: u64, waiting: Waiting<T>) {
         if waiting.verdict.lost {
             self.dropped.push_back((Drop::Lost, waiting.packet));
             return;
         }
         let due_ns = self.due_ns(done_ns, &waiting.verdict);
         let corrupt = waiting.verdict.corrupt;
+        // behind jitter packets come as they like, and no rate holds
+        let link_ns = if self.conditions.is_delay_fixed() {
+            link_ns
+        } else {
+            0
+        };
         self.lanes
-            .push(due_ns, waiting.bytes, corrupt, waiting.packet);
+            .push(due_ns, link_ns, waiting.bytes, corrupt, waiting.packet);
+    }
+
+    /// Whether the moment at which each packet is taken matters to its rate.
+    pub fn is_paced(&self) -> bool {
+        matches!(self.conditions.capacity, Capacity::Rate(_))
     }
 
     fn due_ns(&mut self, done_ns: u64, verdict: &Verdict) -> u64 {
@@ -429,6 +454,9 @@ impl<T: Copy> Schedule<T> {
 
 /// The least delay that these conditions give a packet.
 fn delay_floor_ns(conditions: &Conditions) -> u64 {
-    let fixed = conditions.jitter.is_none() && conditions.reorder.value() == 0.0;
-    if fixed { conditions.delay_ns } else { 0 }
+    if conditions.is_delay_fixed() {
+        conditions.delay_ns
+    } else {
+        0
+    }
 }

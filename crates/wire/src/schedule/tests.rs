@@ -292,7 +292,9 @@ fn plain() -> impl Strategy<Value = Conditions> {
 #[test]
 fn jitter_that_is_held_is_the_same_for_all_packets_of_a_time() {
     let conditions = Conditions {
-        jitter: Some(Jitter::Pareto { spread_ns: 24_000_000 }),
+        jitter: Some(Jitter::Pareto {
+            spread_ns: 24_000_000,
+        }),
         jitter_hold_ns: 100_000_000,
         keep_order: false,
         ..Conditions::default()
@@ -302,7 +304,12 @@ fn jitter_that_is_held_is_the_same_for_all_packets_of_a_time() {
     let mut delays: Vec<(u64, u64)> = passage
         .departures
         .iter()
-        .map(|packet| (packet.arrival_ns / 100_000_000, packet.departure_ns - packet.arrival_ns))
+        .map(|packet| {
+            (
+                packet.arrival_ns / 100_000_000,
+                packet.departure_ns - packet.arrival_ns,
+            )
+        })
         .collect();
     delays.sort_unstable();
     delays.dedup();

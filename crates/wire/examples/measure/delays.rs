@@ -1,0 +1,85 @@
+//! How long packets take: through nothing, and through 50 ms.
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use crate::{connect, sleep_until};
+
+fn percentile(sorted: &[u64], share: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * share) as usize] as f64 / 1000.0
+}
+
+/// Microseconds of a UDP ping-pong through a cable with no impairment.
+pub fn rtt() {
+    let (a, b, wire) = connect(&["--offloads"]);
+    let echo = b.run(|| UdpSocket::bind("198.18.0.2:7000").expect("a socket"));
+    std::thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while let Ok((length, from)) = echo.recv_from(&mut buffer) {
+            let _ = echo.send_to(&buffer[..length], from);
+        }
+    });
+    let mut times = a.run(|| {
+        let socket = UdpSocket::bind("198.18.0.1:0").expect("a socket");
+        socket.connect("198.18.0.2:7000").expect("an address");
+        socket
+            .set_read_timeout(Some(Duration::from_secs(1)))
+            .expect("a deadline");
+        let mut times = Vec::new();
+        for _ in 0..20_000 {
+            let start = Instant::now();
+            socket.send(&[0; 36]).expect("sent");
+            if socket.recv(&mut [0; 64]).is_ok() {
+                times.push(start.elapsed().as_nanos() as u64);
+            }
+        }
+        times
+    });
+    times.sort_unstable();
+    println!(
+        "{{\"case\":\"rtt\",\"p50_us\":{:.1},\"p99_us\":{:.1}}}",
+        percentile(&times, 0.5),
+        percentile(&times, 0.99)
+    );
+    drop(wire);
+}
+
+/// One way, at 10,000 packets a second, through 50 ms: how far from it they are.
+pub fn delay() {
+    let (a, b, wire) = connect(&["--delay", "50ms"]);
+    let receiver = b.run(|| UdpSocket::bind("198.18.0.2:7000").expect("a socket"));
+    receiver
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .expect("a deadline");
+    let origin = Instant::now();
+    let counting = std::thread::spawn(move || {
+        let (mut errors, mut buffer) = (Vec::new(), [0; 64]);
+        while receiver.recv(&mut buffer).is_ok() {
+            let now = origin.elapsed().as_nanos() as u64;
+            let sent = u64::from_ne_bytes(buffer[..8].try_into().expect("eight"));
+            errors.push(now - sent - 50_000_000);
+        }
+        errors
+    });
+    a.run(move || {
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let socket = UdpSocket::bind("198.18.0.1:0").expect("a socket");
+        socket.connect("198.18.0.2:7000").expect("an address");
+        for number in 0..20_000u32 {
+            sleep_until(origin + Duration::from_micros(100) * number);
+            let now = origin.elapsed().as_nanos() as u64;
+            socket.send(&now.to_ne_bytes()).expect("sent");
+        }
+    });
+    let errors = counting.join().expect("the receiver");
+    // without the first fifth of a second, in which packets wait for the address to be resolved
+    let mut errors = errors[2_000..].to_vec();
+    errors.sort_unstable();
+    println!(
+        "{{\"case\":\"delay\",\"packets\":{},\"error_p50_us\":{:.1},\"error_p99_us\":{:.1}}}",
+        errors.len(),
+        percentile(&errors, 0.5),
+        percentile(&errors, 0.99)
+    );
+    drop(wire);
+}

@@ -1,0 +1,64 @@
+//! Cables that live as long as whoever started the program wants them.
+
+mod line;
+mod options;
+mod service;
+mod terminal;
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::cable::Cable;
+use crate::failure::{Failure, Kind};
+pub use options::CableArgs;
+use service::{ONLY, Service};
+use terminal::Live;
+
+/// `culvert-wire cable`: one cable, with its conditions on the command line.
+pub fn one(args: &CableArgs) -> Result<(), Failure> {
+    let plan = args.plan()?;
+    let recording = args.recording()?;
+    let signals = signals()?;
+    let cable = Cable::connect(plan)?;
+    if let Some(limits) = recording {
+        cable.record(limits);
+    }
+    let live = io::stdout().is_terminal().then(|| Live::new(args));
+    let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]), live);
+    let interval = Duration::from_millis(args.interval_ms);
+    let reason = service.serve(&signals, Some(interval), Some(args.mtu))?;
+    service.end(reason, args.record.as_deref())
+}
+
+/// `culvert-wire cables`: as many as standard input asks for.
+pub fn many() -> Result<(), Failure> {
+    let signals = signals()?;
+    let mut service = Service::new(BTreeMap::new(), None);
+    let reason = service.serve(&signals, None, None)?;
+    service.end(reason, None)
+}
+
+/// Blocked before any thread starts, so that signals arrive here and nowhere else.
+fn signals() -> Result<SignalFd, Failure> {
+    let make = || -> Result<SignalFd, Errno> {
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+            set.add(signal);
+        }
+        set.thread_block()?;
+        SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)
+    };
+    make().map_err(|errno| Failure::refused("signals", errno, "try again"))
+}
+
+/// A failure of the command line itself has its code from clap, which is 2 as well.
+pub fn exit_code(failure: &Failure) -> u8 {
+    match failure.kind {
+        kind @ (Kind::Failed | Kind::Usage | Kind::NotPossible) => kind as u8,
+    }
+}

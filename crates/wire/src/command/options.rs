@@ -1,0 +1,130 @@
+//! The options of `culvert-wire cable`: one cable, by hand.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::asked::{Asked, AskedJitter, AskedLoss, Queue};
+use crate::cable::Plan;
+use crate::control;
+use crate::endpoint::Endpoint;
+use crate::failure::{Failure, Kind};
+use crate::quantity::{self, Rate, Share};
+use crate::record::Limits;
+use crate::tap::{MTU_RANGE, Offloads};
+
+/// Be the cable between two nodes until SIGTERM, SIGINT or the end of standard input.
+///
+/// On a terminal it shows what passes; elsewhere it prints JSON lines: `ready` when both devices
+/// are there (down, for their owner to bring up), `statistics` at each interval, `end` with the last
+/// figures. Standard input takes commands, one JSON object a line: see the README of crates/wire.
+///
+/// Example: culvert-wire cable --a left:u0 --b right:u0 --delay 25ms --loss 1%
+#[derive(Debug, Args)]
+pub struct CableArgs {
+    /// One end, NETNS:DEVICE (a path, or a name of ip netns); the device is made, and must not be there
+    #[arg(long)]
+    pub a: Endpoint,
+    /// The other end, NETNS:DEVICE
+    #[arg(long)]
+    pub b: Endpoint,
+    /// Bytes of the longest IP packet
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32)
+        .range(i64::from(*MTU_RANGE.start())..=i64::from(*MTU_RANGE.end())))]
+    pub mtu: u32,
+    /// Let the nodes hand over and take super-packets; each packet is still decided on alone
+    #[arg(long)]
+    offloads: bool,
+    /// In each direction, as 100Mbit/s, of frames; without it there is no limit
+    #[arg(long)]
+    rate: Option<Rate>,
+    /// Packets that may wait for the rate [default: 1000]
+    #[arg(long, conflicts_with = "queue_bytes")]
+    queue_packets: Option<u64>,
+    /// Bytes that may wait for the rate
+    #[arg(long)]
+    queue_bytes: Option<u64>,
+    /// That each packet takes in each direction, as 25ms
+    #[arg(long)]
+    delay: Option<quantity::Duration>,
+    /// Up to this is added to or taken from the delay, evenly, and order is kept; as 5ms
+    #[arg(long)]
+    jitter: Option<quantity::Duration>,
+    /// Of the packets, each on its own, as 1%
+    #[arg(long)]
+    loss: Option<Share>,
+    /// Conditions from a to b as a JSON object, instead of the options above
+    #[arg(long, value_parser = conditions_text)]
+    a_to_b: Option<Asked>,
+    /// Conditions from b to a as a JSON object, instead of the options above
+    #[arg(long, value_parser = conditions_text)]
+    b_to_a: Option<Asked>,
+    /// Decides about packets, together with their numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Record what arrives, and save it here as pcapng at the end
+    #[arg(long)]
+    pub record: Option<PathBuf>,
+    /// Memory for the recording of each direction; the oldest packets make room
+    #[arg(long, default_value_t = 64 << 20)]
+    record_bytes: usize,
+    /// Milliseconds between two lines of statistics
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval_ms: u64,
+}
+
+fn conditions_text(text: &str) -> Result<Asked, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+impl CableArgs {
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        let both = self.for_both();
+        let [a_to_b, b_to_a] =
+            [&self.a_to_b, &self.b_to_a].map(|own| own.as_ref().unwrap_or(&both));
+        Ok(Plan {
+            a: self.a.clone(),
+            b: self.b.clone(),
+            mtu: self.mtu,
+            offloads: Offloads::passed(self.offloads),
+            conditions: [a_to_b.conditions()?, b_to_a.conditions()?],
+            seed: self.seed,
+        })
+    }
+
+    fn for_both(&self) -> Asked {
+        let queue = self.queue_packets.map(Queue::Packets);
+        Asked {
+            rate_bps: self.rate.map(|rate| rate.0),
+            queue: queue.or(self.queue_bytes.map(Queue::Bytes)),
+            delay_ns: self.delay.map_or(0, |delay| delay.0),
+            jitter: self.jitter.map(|jitter| AskedJitter::Uniform {
+                spread_ns: jitter.0,
+            }),
+            loss: self.loss.map(|loss| AskedLoss::Probability(loss.0)),
+            ..Asked::default()
+        }
+    }
+
+    pub fn recording(&self) -> Result<Option<Limits>, Failure> {
+        let Some(path) = &self.record else {
+            return Ok(None);
+        };
+        let limits = control::limits(self.record_bytes, 65_535).map_err(|why| {
+            Failure::new(Kind::Usage, "--record-bytes", why, "choose another size")
+        })?;
+        // now, and not when all has been recorded
+        match path
+            .parent()
+            .map(|parent| parent.as_os_str().is_empty() || parent.is_dir())
+        {
+            Some(true) => Ok(Some(limits)),
+            _ => Err(Failure::new(
+                Kind::Usage,
+                format!("--record {}", path.display()),
+                "there is no such directory",
+                "make it, or choose another",
+            )),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Cables, who looks after them, and what they are told on standard input.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::signalfd::SignalFd;
+use nix::sys::time::TimeSpec;
+
+use crate::cable::Cable;
+use crate::command::line::{Line, Reason};
+use crate::command::terminal::Live;
+use crate::control::{self, Command, Lines};
+use crate::failure::{Failure, Kind};
+use crate::record::Saved;
+
+/// The name of the cable that the program was started with.
+pub const ONLY: &str = "";
+
+pub struct Service {
+    pub cables: BTreeMap<String, Cable>,
+    start: Instant,
+    live: Option<Live>,
+    lines: Lines,
+}
+
+impl Service {
+    pub fn new(cables: BTreeMap<String, Cable>, live: Option<Live>) -> Self {
+        Self {
+            cables,
+            start: Instant::now(),
+            live,
+            lines: Lines::default(),
+        }
+    }
+
+    /// Print statistics (at each interval, if there is one) and obey until there is a reason to end.
+    pub fn serve(
+        &mut self,
+        signals: &SignalFd,
+        interval: Option<Duration>,
+        mtu: Option<u32>,
+    ) -> Result<Reason, Failure> {
+        if !self.print(&Line::Ready { mtu }) {
+            return Ok(Reason::OutputClosed);
+        }
+        let input = io::stdin();
+        let mut next = interval.map(|interval| self.start + interval);
+        loop {
+            if let Some(reason) = self.wait(signals, &input, next)? {
+                return Ok(reason);
+            }
+            let (Some(interval), Some(due)) = (interval, next.as_mut()) else {
+                continue;
+            };
+            if Instant::now() < *due {
+                continue;
+            }
+            // no burst of lines after the machine slept
+            while *due <= Instant::now() {
+                *due += interval;
+            }
+            let names: Vec<String> = self.cables.keys().cloned().collect();
+            if !names.into_iter().all(|name| self.print_statistics(&name)) {
+                return Ok(Reason::OutputClosed);
+            }
+        }
+    }
+
+    fn wait(
+        &mut self,
+        signals: &SignalFd,
+        input: &io::Stdin,
+        until: Option<Instant>,
+    ) -> Result<Option<Reason>, Failure> {
+        let mut watched = vec![
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+            PollFd::new(input.as_fd(), PollFlags::POLLIN),
+        ];
+        let ended = |cable: &'_ Cable| cable.ended().asked();
+        watched.extend(
+            self.cables
+                .values()
+                .map(|cable| PollFd::new(cable.ended().as_fd(), PollFlags::POLLIN)),
+        );
+        let left =
+            until.map(|until| TimeSpec::from(until.saturating_duration_since(Instant::now())));
+        match ppoll(&mut watched, left, None) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(None),
+            Err(errno) => return Err(Failure::refused("waiting", errno, "try again")),
+        }
+        let seen = |index: usize| {
+            watched[index]
+                .revents()
+                .is_some_and(|seen| !seen.is_empty())
+        };
+        let (signal, said) = (seen(0), seen(1));
+        if self.cables.values().any(ended) {
+            return Ok(Some(Reason::Failed));
+        }
+        if signal {
+            return Ok(Some(Reason::Signal));
+        }
+        if said {
+            return Ok(self.listen(input));
+        }
+        Ok(None)
+    }
+
+    fn listen(&mut self, input: &io::Stdin) -> Option<Reason> {
+        let mut piece = [0; 65_536];
+        match nix::unistd::read(input, &mut piece) {
+            Err(Errno::EINTR | Errno::EAGAIN) => None,
+            Ok(0) | Err(_) => Some(Reason::InputClosed),
+            Ok(bytes) => {
+                let commands = self.lines.feed(&piece[..bytes]);
+                let heard = commands.into_iter().all(|command| self.obey(command));
+                (!heard).then_some(Reason::OutputClosed)
+            }
+        }
+    }
+
+    /// Carry out a command, or say why not; whether that could be printed.
+    fn obey(&mut self, command: Result<Command, String>) -> bool {
+        let done = match command {
+            Err(why) => {
+                let remedy = "see the commands in the README of crates/wire";
+                Err(Failure::new(Kind::Usage, "command", why, remedy))
+            }
+            Ok(Command::Statistics { cable }) => match self.name(cable) {
+                Ok(name) => return self.print_statistics(&name),
+                Err(failure) => Err(failure),
+            },
+            Ok(command) => self.carry_out(command),
+        };
+        let elapsed_ns = self.elapsed_ns();
+        let line = match done {
+            Ok((command, saved)) => Line::Done {
+                elapsed_ns,
+                command,
+                saved,
+            },
+            Err(Failure {
+                what, why, remedy, ..
+            }) => Line::Refused {
+                elapsed_ns,
+                what,
+                why,
+                remedy,
+            },
+        };
+        self.print(&line)
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<(&'static str, Option<Saved>), Failure> {
+        match command {
+            Command::Statistics { .. } => Ok(("statistics", None)),
+            Command::Connect(wanted) => {
+                if self.cables.contains_key(&wanted.cable) {
+                    let what = format!("cable {:?}", wanted.cable);
+                    let why = "there is one of that name";
+                    return Err(Failure::new(Kind::Usage, what, why, "choose another name"));
+                }
+                let cable = Cable::connect(wanted.plan()?)?;
+                self.cables.insert(wanted.cable, cable);
+                Ok(("connect", None))
+            }
+            Command::Disconnect { cable } => {
+                let name = self.name(cable)?;
+                let stopped = self.cables.remove(&name).map(|mut cable| cable.stop());
+                stopped.transpose().map(|_| ("disconnect", None))
+            }
+            Command::Set {
+                cable,
+                direction,
+                conditions,
+            } => {
+                let conditions = conditions.conditions()?;
+                let cable = self.cable(cable)?;
+                for from in direction.from_ends() {
+                    cable.change(*from, conditions.clone());
+                }
+                Ok(("set", None))
+            }
+            Command::Record {
+                cable,
+                ring_bytes,
+                packet_bytes,
+            } => {
+                let limits = control::limits(ring_bytes, packet_bytes).map_err(|why| {
+                    Failure::new(Kind::Usage, "record", why, "choose another size")
+                })?;
+                self.cable(cable)?.record(limits);
+                Ok(("record", None))
+            }
+            Command::StopRecording { cable } => {
+                self.cable(cable)?.stop_recording();
+                Ok(("stop_recording", None))
+            }
+            Command::Save { cable, path } => {
+                let saved = self.cable(cable)?.save(&path);
+                let saved = saved.map_err(|error| cannot_save(&path, &error))?;
+                Ok(("save", Some(saved)))
+            }
+        }
+    }
+
+    /// The cable that is meant: the only one needs no name.
+    fn name(&self, given: Option<String>) -> Result<String, Failure> {
+        let remedy = "name one that is connected";
+        let wrong = |what: String, why: &str| Err(Failure::new(Kind::Usage, what, why, remedy));
+        match given {
+            Some(name) if self.cables.contains_key(&name) => Ok(name),
+            Some(name) => wrong(format!("cable {name:?}"), "there is none of that name"),
+            None => match self.cables.keys().next() {
+                Some(name) if self.cables.len() == 1 => Ok(name.clone()),
+                Some(_) => wrong("cable".to_string(), "there are several"),
+                None => wrong("cable".to_string(), "there is none"),
+            },
+        }
+    }
+
+    fn cable(&mut self, given: Option<String>) -> Result<&mut Cable, Failure> {
+        let name = self.name(given)?;
+        self.cables.get_mut(&name).ok_or_else(|| {
+            let why = "there is none of that name";
+            Failure::new(Kind::Usage, "cable", why, "name one that is connected")
+        })
+    }
+
+    fn print_statistics(&mut self, name: &str) -> bool {
+        let elapsed_ns = self.elapsed_ns();
+        let Some(cable) = self.cables.get_mut(name) else {
+            return true;
+        };
+        let line = Line::Statistics {
+            elapsed_ns,
+            cable: name.to_string(),
+            statistics: cable.statistics(),
+        };
+        self.print(&line)
+    }
+
+    /// Whether the line could be written.
+    fn print(&mut self, line: &Line) -> bool {
+        let mut write = || -> io::Result<()> {
+            let mut output = io::stdout().lock();
+            match &mut self.live {
+                Some(live) => output.write_all(live.text(line).as_bytes())?,
+                None => {
+                    serde_json::to_writer(&mut output, line)?;
+                    output.write_all(b"\n")?;
+                }
+            }
+            output.flush()
+        };
+        write().is_ok()
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// Stop all cables, save the recording of the only one if that was asked for, and say the last.
+    pub fn end(mut self, reason: Reason, record: Option<&Path>) -> Result<(), Failure> {
+        let elapsed_ns = self.elapsed_ns();
+        let mut saved = Ok(());
+        if let (Some(path), Some(cable)) = (record, self.cables.get_mut(ONLY)) {
+            cable.stop_recording();
+            let result = cable.save(path);
+            saved = result.map(drop).map_err(|error| cannot_save(path, &error));
+        }
+        let mut stopped = Ok(());
+        let mut cables = BTreeMap::new();
+        for (name, cable) in &mut self.cables {
+            stopped = stopped.and(cable.stop());
+            cables.insert(name.clone(), cable.statistics());
+        }
+        let statistics = cables.remove(ONLY);
+        self.print(&Line::End {
+            elapsed_ns,
+            reason,
+            statistics,
+            cables,
+        });
+        stopped.and(saved)
+    }
+}
+
+fn cannot_save(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(
+        Kind::Failed,
+        format!("recording {}", path.display()),
+        error,
+        "choose a path that can be written, with room",
+    )
+}
