@@ -61,8 +61,9 @@ fmt: setup
 bench: setup
 	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
-# Needs a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz
-fuzz:
+# The crates need a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz
+fuzz: setup
+	$(BIN)/python -m tests.foreign.fuzz $(or $(FUZZ_SECONDS),300)
 	@for crate in probe wire; do for target in $$(cd crates/$$crate && cargo +nightly fuzz list); do \
 	  echo "== $$crate $$target"; (cd crates/$$crate && cargo +nightly fuzz run -s none $$target \
 	    -- -max_total_time=$(or $(FUZZ_SECONDS),300)) || exit 1; done; done

@@ -1,7 +1,7 @@
 """kjorveziroski2024's runs through our stopping rule: what would have been enough?
 
-The cells without impairment, 100 runs each. A cell stops at +-2 % or at its last run. Its rows come
-in the order of the file, or in that of time, which is another (``foreign.kjorveziroski2024.order``).
+The cells without impairment, 100 runs each. A cell stops at +-2 % or at its last run. Its runs come
+in the order of the file, or in that of time, which is another: ``foreign.kjorveziroski2024.order``.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Replayed:
         width = decide(RULE, {self.name: self.values[: self.used]}).half_widths[self.name]
         told = "no interval" if width is None else f"+-{width:.1%}"
         return (
-            f"  {self.protocol} {self.name:<20} {self.used:>3} of {len(self.values)} runs  {told:<12}"
-            f" {self.early:6.1f} Mbit/s; all: {statistics.median(self.values):6.1f}"
+            f"  {self.protocol} {self.name:<20} {self.used:>3} of {len(self.values)} runs  "
+            f"{told:<12} {self.early:6.1f} Mbit/s; all: {statistics.median(self.values):6.1f}"
             f"{'' if self.precise else '   never precise'}"
         )
 

@@ -6,7 +6,7 @@ import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def _read(request: ImportRequest) -> tuple[list[ForeignRun], list[Lost]]:
         shown = str(Path(path.parent.name) / path.name) if several else path.name
         lost += [replace(one, file=shown) for one in found.lost]
         if not found.runs and not found.lost:
-            lost.append(Lost(shown, 0, "it is empty"))
+            lost.append(Lost(shown, 0, "it holds no run"))
         runs += [_named(run, path, shown, several=several) for run in found.runs]
     return runs, lost
 
@@ -166,7 +166,7 @@ def _head(
         "files": files,
         "notes": notes,
         "lost": [str(one) for one in lost[:MOST_KEPT]],
-        "lost_count": len(lost),
+        "lost_count": sum(one.count for one in lost),
         "proof": "none: Culvert did not see this traffic",
     }
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
@@ -223,18 +223,24 @@ def show(done: Imported, *, as_json: bool) -> None:
     if len(done.lost) > MOST_TOLD:
         out.print(f"... and {len(done.lost) - MOST_TOLD} more places")
     told = ", ".join(f"{counts[str(status)]} {status}" for status in Status if counts[str(status)])
-    out.print(f"{len(done.trials)} runs imported: {told}; lost: {len(done.lost)} places")
+    out.print(f"{len(done.trials)} runs imported: {told}; lost: {_lost(done.lost)}")
     for name in done.tables:
         out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
     where = shlex.quote(str(done.directory))
     out.print(f"journal: {done.directory}   next: culvert report {where}", markup=False)
 
 
+def _lost(lost: Sequence[Lost]) -> str:
+    places = sum(one.count for one in lost)
+    files = len({one.file for one in lost})
+    return f"{places} places in {_files(files)}" if places else "nothing"
+
+
 def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:
     return {
         "directory": str(done.directory),
         "trials": {str(status): counts[str(status)] for status in Status},
-        "lost": [{"file": one.file, "line": one.line, "why": one.why} for one in done.lost],
+        "lost": [asdict(one) for one in done.lost],
         "notes": list(done.notes),
         "tables": [f"tables/{name}.csv" for name in done.tables],
     }

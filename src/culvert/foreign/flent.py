@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from culvert.foreign.figures import MOST_BPS, MOST_S, doubt, figure
-from culvert.foreign.reading import read_text
-from culvert.foreign.run import ForeignRun, Found, Lost, judged
+from culvert.foreign.reading import Text, read_text
+from culvert.foreign.run import ForeignRun, Found, judged
 from culvert.foreign.salvage import Document, documents
 from culvert.journal.record import Metric, Series
 
@@ -34,24 +34,22 @@ _LEADING = (
 def read(path: Path) -> Found:
     """The run of a file. Raises UsageError if the file cannot be read at all."""
     text = read_text(path)
-    runs = [
-        run for document in documents(text) for run in _of_document(text.file, document, text.lost)
-    ]
+    runs = [run for document in documents(text) for run in _of_document(text, document)]
     return Found(runs, text.lost)
 
 
-def _of_document(file: str, document: Document, lost: list[Lost]) -> Iterator[ForeignRun]:
+def _of_document(text: Text, document: Document) -> Iterator[ForeignRun]:
     value = document.value
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping):
-        lost.append(Lost(file, document.line, "a document that is none of flent's"))
+        text.lose(document.line, "a document that is none of flent's")
         return
     version = figure(value.get("version"))
     if version is not None and version > NEWEST_FORMAT:
         why = f"its format {version:g} is newer than {NEWEST_FORMAT}, which this Culvert knows"
-        lost.append(Lost(file, document.line, why))
+        text.lose(document.line, why)
         return
-    yield _run(file, document, value, metadata)
+    yield _run(text.file, document, value, metadata)
 
 
 def _run(

@@ -12,7 +12,7 @@ import numpy as np
 
 from culvert.foreign.figures import MOST_S, doubt, figure_in
 from culvert.foreign.reading import Text, read_text
-from culvert.foreign.run import ForeignRun, Found, Lost, judged
+from culvert.foreign.run import ForeignRun, Found, judged
 from culvert.journal.record import Metric, Series
 
 COLUMNS = (
@@ -38,7 +38,7 @@ def read(path: Path) -> Found:
         return Found([_run(text, [], [])], text.lost)
     header = tuple(lines[begin].strip().split(","))
     if header not in (COLUMNS, (*COLUMNS, OFFSET)):
-        text.lost.append(Lost(text.file, begin + 1, "this is no CSV of hey: its header is another"))
+        text.lose(begin + 1, "this is no CSV of hey: its header is another")
         return Found([], text.lost)
     rows: list[tuple[float, float, int]] = []
     doubts: list[str] = []
@@ -47,7 +47,7 @@ def read(path: Path) -> Found:
             continue
         row, why = _row(line, len(header))
         if row is None:
-            text.lost.append(Lost(text.file, number, why))
+            text.lose(number, why)
         elif why:
             doubts.append(f"line {number}: {why}")
         else:

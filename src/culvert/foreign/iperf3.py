@@ -14,7 +14,7 @@ from typing import Any
 
 from culvert.foreign.figures import MOST_BPS, MOST_S, doubt, figure
 from culvert.foreign.reading import Text, read_text
-from culvert.foreign.run import ForeignRun, Found, Lost, judged
+from culvert.foreign.run import ForeignRun, Found, judged
 from culvert.foreign.salvage import Document, documents
 from culvert.journal.record import Metric, Series
 
@@ -35,7 +35,7 @@ def _runs(text: Text) -> Iterator[ForeignRun]:
     for document in documents(text):
         for value in document.value if isinstance(document.value, list) else [document.value]:
             if not isinstance(value, Mapping):
-                text.lost.append(Lost(text.file, document.line, "a document that is no object"))
+                text.lose(document.line, "a document that is no object")
             elif "event" not in value:
                 yield from _of_document(text, value, document)
             else:
@@ -49,7 +49,7 @@ def _runs(text: Text) -> Iterator[ForeignRun]:
                     yield from _of_stream(text, stream, line)
                     stream = None
     if stream is not None:
-        text.lost.append(Lost(text.file, line, "its last event is missing: it is cut off"))
+        text.lose(line, "its last event is missing: it is cut off")
         yield from _of_stream(text, stream, line)
 
 
@@ -68,7 +68,7 @@ def _of_stream(text: Text, stream: Mapping[str, Any], line: int) -> Iterator[For
 
 def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> Iterator[ForeignRun]:
     if "start" not in value and "end" not in value and "error" not in value:
-        text.lost.append(Lost(text.file, document.line, "a document that is none of iperf3's"))
+        text.lose(document.line, "a document that is none of iperf3's")
         return
     start, end = _table(value, "start"), _table(value, "end")
     test = _table(start, "test_start")

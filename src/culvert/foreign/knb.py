@@ -2,12 +2,14 @@
 
 CSV is what kjorveziroski2024 merged from KNB's results: one row a run, bandwidth in Mbit/s, CPU in
 per cent of a node, memory in MB; -1 where KNB's output was broken. Columns are found by name.
-JSON is ``knb -o json``: one document a call, or an array of them; several runs in each.
+JSON is ``knb -o json``: one document a call, or an array of them; several runs in each. It does not
+say the condition; a file name with loss5p and delay250ms in it does.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 
 from culvert.foreign.figures import MOST_BPS, doubt, figure, figure_in
 from culvert.foreign.reading import Text, read_text
-from culvert.foreign.run import CLEAN, ForeignRun, Found, Lost, judged
+from culvert.foreign.run import CLEAN, ForeignRun, Found, judged
 from culvert.foreign.salvage import documents
 from culvert.journal.record import Metric
 
@@ -26,6 +28,7 @@ _NODES = {"client": "a", "server": "b"}
 _USAGE = {"cpu": ("node_cpu_percent", "%", 1.0), "ram": ("node_memory_bytes", "bytes", 1e6)}
 _MOST = {"cpu": 100.0, "ram": 1e9}
 MEGA = 1e6
+_CONDITION = re.compile(r"loss(\d+)p?[-_]delay(\d+)", re.ASCII)
 
 
 def read(path: Path) -> Found:
@@ -47,13 +50,13 @@ def _of_csv(text: Text) -> Iterator[ForeignRun]:
             missing = [name for name in NEEDED if name not in header]
             if missing:
                 why = f"this is no KNB table: it has no column {', '.join(missing)}"
-                text.lost.append(Lost(text.file, line, why))
+                text.lose(line, why)
                 return
         elif len(cells) != len(header):
             why = f"{len(cells)} of {len(header)} columns: the row is cut off or broken"
-            text.lost.append(Lost(text.file, line, why))
+            text.lose(line, why)
         elif dict(zip(header, cells, strict=True))["transport-protocol"].strip() not in KINDS:
-            text.lost.append(Lost(text.file, line, "its transport-protocol is unknown"))
+            text.lose(line, "its transport-protocol is unknown")
         else:
             row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
             yield _of_row(text.file, line, row)
@@ -165,19 +168,21 @@ def _run(
 
 
 def _of_json(text: Text) -> Iterator[ForeignRun]:
+    told = _CONDITION.search(text.file)
+    named = condition(told[1], told[2]) if told else ""
     for document in documents(text):
         calls = document.value if isinstance(document.value, list) else [document.value]
         for call in calls:
             metadata, data = _table(call, "metadata"), _table(call, "data")
-            found = list(_of_call(text.file, document.line, metadata, data))
+            found = list(_of_call(text.file, document.line, named, metadata, data))
             if not found:
                 why = "a document that holds no run of KNB"
-                text.lost.append(Lost(text.file, document.line, why))
+                text.lose(document.line, why)
             yield from found
 
 
 def _of_call(
-    file: str, line: int, metadata: Mapping[str, Any], data: Mapping[str, Any]
+    file: str, line: int, condition: str, metadata: Mapping[str, Any], data: Mapping[str, Any]
 ) -> Iterator[ForeignRun]:
     kept = ("server-node", "client-node", "generator", "version", "date")
     told = {key: metadata[key] for key in kept if key in metadata}
@@ -197,6 +202,7 @@ def _of_call(
                 protocol=protocol,
                 bandwidth=(run.get("bandwidth"), figure(run.get("bandwidth"))),
                 usage=dict(_usage(run)),
+                condition=condition,
                 socket_buffer=str(metadata.get("socket-buffer-size") or "")[:20],
                 started_at=_moment(metadata.get("date")),
                 told=told,

@@ -17,14 +17,16 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from culvert.foreign.figures import MOST_S, doubt, figure_in
-from culvert.foreign.reading import read_text
-from culvert.foreign.run import ForeignRun, Found, Lost, judged
+from culvert.foreign.reading import Text, read_text
+from culvert.foreign.run import ForeignRun, Found, judged
 from culvert.journal.record import Histogram, Metric
 
 PERCENTILES = {"p50": 50, "p90": 90, "p99": 99}
 MAX_LOSS = 0.5
 """As the measurement rtt has it: percentiles of the few that came back would flatter."""
 MOST_COUNT = 1e12
+MOST_CHARACTERS = 1000
+"""Of a line: no host has a longer name."""
 _HEADERS = {4: 28, 6: 48}
 """Bytes of IP and ICMP."""
 
@@ -59,26 +61,28 @@ class _Run:
 def read(path: Path) -> Found:
     """All runs of a file. Raises UsageError if the file cannot be read at all."""
     text = read_text(path)
-    lines = text.lines()
-    runs = list(_runs(text.file, lines, text.lost))
+    runs = list(_runs(text))
     for run in runs:
         if run.summary is None:
-            text.lost.append(Lost(text.file, run.line, "its statistics are missing: it is cut off"))
+            text.lose(run.line, "its statistics are missing: it is cut off")
     return Found([_foreign(text.file, run) for run in runs], text.lost)
 
 
-def _runs(file: str, lines: list[str], lost: list[Lost]) -> Iterator[_Run]:
+def _runs(text: Text) -> Iterator[_Run]:
     run: _Run | None = None
-    for number, line in enumerate(map(str.strip, lines), start=1):
+    for number, line in enumerate(map(str.strip, text.lines()), start=1):
+        if len(line) > MOST_CHARACTERS:
+            text.lose(number, f"a line of more than {MOST_CHARACTERS} characters")
+            continue
         if begin := _BEGIN.match(line):
             if run is not None:
                 yield run
             run = _Run(number, int(begin[1]), 6 if line.split(" bytes")[0].count(":") > 1 else 4)
         elif run is None:
             if line:
-                lost.append(Lost(file, number, "a line before any PING"))
+                text.lose(number, "a line before any PING")
         elif not _take(run, number, line) and not _KNOWN.match(line):
-            lost.append(Lost(file, number, "a line that ping does not print, or half of one"))
+            text.lose(number, "a line that ping does not print, or half of one")
     if run is not None:
         yield run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from culvert.errors import UsageError
@@ -13,6 +13,9 @@ from culvert.foreign.run import Lost
 
 MOST_BYTES = 256 << 20
 """Of a file, and of what it decompresses to."""
+
+MOST_LOST = 100
+"""Places of one file that are told one by one."""
 
 _GZIP = b"\x1f\x8b"
 _BOMS = (
@@ -30,6 +33,14 @@ class Text:
     text: str
     lost: list[Lost] = field(default_factory=list)
     cut_off: bool = False
+
+    def lose(self, line: int, why: str) -> None:
+        """Keep that something of this line is in no run; the many of a wrong file as one."""
+        if len(self.lost) < MOST_LOST:
+            self.lost.append(Lost(self.file, line, why))
+        else:
+            last = self.lost[-1]
+            self.lost[-1] = replace(last, why="and so on", count=last.count + 1)
 
     def lines(self) -> list[str]:
         """Lines without their ends; a file of another system ends them with CR LF."""
@@ -74,7 +85,7 @@ def text_of(name: str, data: bytes) -> Text:
     except UnicodeDecodeError as error:
         found.text = data.decode(encoding, "replace")
         line = data.count(b"\n", 0, error.start) + 1
-        found.lost.append(Lost(name, line, "bytes that are no text were replaced"))
+        found.lose(line, "bytes that are no text were replaced")
     return found
 
 
@@ -87,17 +98,17 @@ def _unpacked(data: bytes, found: Text) -> bytes:
         try:
             parts.append(member.decompress(data, room))
         except zlib.error as error:
-            found.lost.append(Lost(found.file, 0, f"its compression is damaged: {error}"))
+            found.lose(0, f"its compression is damaged: {error}")
             found.cut_off = True
             break
         room -= len(parts[-1])
         if member.unconsumed_tail or room <= 0:
             why = f"it unpacks to more than {MOST_BYTES >> 20} MiB; the rest was left out"
-            found.lost.append(Lost(found.file, 0, why))
+            found.lose(0, why)
             found.cut_off = True
             break
         if not member.eof:
-            found.lost.append(Lost(found.file, 0, "it is cut off within its compression"))
+            found.lose(0, "it is cut off within its compression")
             found.cut_off = True
             break
         data = member.unused_data

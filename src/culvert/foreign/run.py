@@ -24,10 +24,12 @@ class Lost:
     file: str
     line: int
     why: str
+    count: int = 1
+    """Places: more than one where they are too many to be told apart."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.why}"
+        return f"{place}: {self.why}{f' ({self.count} places)' if self.count > 1 else ''}"
 
 
 @dataclass(frozen=True)

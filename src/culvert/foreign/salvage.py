@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from culvert.foreign.reading import Text
-from culvert.foreign.run import Lost
 
 MOST_DEPTH = 64
 """Brackets within brackets: no tool's output comes near."""
@@ -41,13 +40,14 @@ class _Extent:
 def documents(text: Text) -> Iterator[Document]:
     """Every document; what is none, and what is broken, goes to ``text.lost`` with its line."""
     content, position = text.text, 0
+    lines = _Lines(content)
     while (begin := _BEGIN.search(content, position)) is not None:
         start = begin.end() - 1
-        _tell_skipped(text, position, start)
-        line = content.count("\n", 0, start) + 1
+        _tell_skipped(text, lines, position, start)
+        line = lines.at(start)
         extent = _extent(content, start)
         if extent.trouble:
-            text.lost.append(Lost(text.file, line, extent.trouble))
+            text.lose(line, extent.trouble)
             return
         position = extent.end if not extent.closers else len(content)
         try:
@@ -55,13 +55,25 @@ def documents(text: Text) -> Iterator[Document]:
         except (ValueError, RecursionError) as error:
             # Of a JSONDecodeError the message alone: its position counts from the document.
             why = getattr(error, "msg", "") or str(error).partition(":")[0]
-            text.lost.append(Lost(text.file, line, f"this is not JSON: {why}"))
+            text.lose(line, f"this is not JSON: {why}")
             continue
         if extent.closers:
-            end = content.count("\n", 0, extent.end) + 1
-            text.lost.append(Lost(text.file, end, "the file is cut off here"))
+            text.lose(lines.at(extent.end), "the file is cut off here")
         yield Document(value, line, whole=not extent.closers)
-    _tell_skipped(text, position, len(content))
+    _tell_skipped(text, lines, position, len(content))
+
+
+class _Lines:
+    """Line numbers of places that are asked for in their order."""
+
+    def __init__(self, content: str) -> None:
+        self._content = content
+        self._place, self._line = 0, 1
+
+    def at(self, place: int) -> int:
+        self._line += self._content.count("\n", self._place, place)
+        self._place = max(self._place, place)
+        return self._line
 
 
 def _extent(content: str, start: int) -> _Extent:
@@ -86,8 +98,8 @@ def _extent(content: str, start: int) -> _Extent:
     return safe
 
 
-def _tell_skipped(text: Text, begin: int, end: int) -> None:
+def _tell_skipped(text: Text, lines: _Lines, begin: int, end: int) -> None:
     skipped = text.text[begin:end].strip("\x00 \t\r\n,;")
     if skipped:
-        line = text.text.count("\n", 0, text.text.index(skipped, begin)) + 1
-        text.lost.append(Lost(text.file, line, f"{len(skipped)} characters that are no JSON"))
+        line = lines.at(text.text.index(skipped, begin))
+        text.lose(line, f"{len(skipped)} characters that are no JSON")

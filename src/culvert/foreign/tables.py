@@ -35,9 +35,9 @@ def foreign_tables(
 
 
 def _filled(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Those with rows, their figures with digits that a reader can bear."""
+    """Those with rows, their figures without the noise of binary arithmetic."""
     return {
-        name: table.with_columns(pl.col(pl.Float64).round_sig_figs(8))
+        name: table.with_columns(pl.col(pl.Float64).round_sig_figs(12))
         for name, table in tables.items()
         if not table.is_empty()
     }

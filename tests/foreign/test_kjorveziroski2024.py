@@ -1,0 +1,141 @@
+"""The published data against the printed paper: all 84 rows, and both tests."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from culvert.foreign.command import ImportRequest, import_files
+from culvert.foreign.formats import ForeignFormat
+from culvert.foreign.kjorveziroski2024.order import (
+    ORDER_10,
+    ORDER_100,
+    ORDER_ZEROTIER_RELAY_250MS,
+    number_in_time,
+    recognised,
+)
+from culvert.foreign.kjorveziroski2024.runs import cells
+from culvert.foreign.knb import read
+from culvert.foreign.naming import Naming
+from culvert.foreign.tables import foreign_tables
+from culvert.journal.journal import Journal
+
+from .published import DATA, needs_data, printed_rows
+
+pytestmark = needs_data
+COLUMNS = ("mean", "sd", "cv", "times_1450", "times_1230")
+
+
+@pytest.fixture(scope="module")
+def knb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("knb") / "run"
+    import_files(ImportRequest(ForeignFormat.KNB, [DATA / "all-merged.csv"], out, Naming(), ""))
+    return out
+
+
+def tables_of(directory: Path) -> dict[str, pl.DataFrame]:
+    with Journal.open(directory) as journal:
+        return foreign_tables(journal.trials(), journal.rows(), journal.series())
+
+
+@pytest.fixture(scope="module")
+def tables(knb: Path) -> dict[str, pl.DataFrame]:
+    return tables_of(knb)
+
+
+def test_every_row_of_both_tables_to_the_last_printed_digit(knb: Path) -> None:
+    rows = printed_rows()
+    assert Counter(row.table for row in rows) == {"A1": 42, "A2": 42}
+    wrong = []
+    for table, name in (("A1", "a1-tcp"), ("A2", "a2-udp")):
+        ours = pl.read_csv(knb / "tables" / f"kjorveziroski2024-{name}.csv")
+        by_row = {(row["test"], row["condition"]): row for row in ours.iter_rows(named=True)}
+        assert len(by_row) == 42
+        for printed in (row for row in rows if row.table == table):
+            got = by_row[printed.test, printed.condition]
+            for column, text in zip(COLUMNS, printed.figures, strict=True):
+                digits = len(text.partition(".")[2])
+                if f"{got[column]:.{digits}f}" != text:
+                    wrong.append((printed, column, got[column]))
+    assert not wrong
+
+
+def test_dropped_runs_are_counted_and_named(knb: Path, tables: dict[str, pl.DataFrame]) -> None:
+    with Journal.open(knb) as journal:
+        trials = journal.trials()
+    counts = dict(trials.group_by("status").len().iter_rows())
+    assert counts == {"ok": 4757, "failed": 39, "invalid": 4}
+    assert all(trials.filter(pl.col("status") != "ok")["reason"])
+    left_out = sum(
+        sum(tables[f"kjorveziroski2024-{name}"]["dropped"]) for name in ("a1-tcp", "a2-udp")
+    )
+    baselines = 1  # native-mtu1450, UDP, 350 ms
+    assert left_out + baselines == 26
+
+
+def test_the_paper_s_p_of_0_39_and_what_it_does_not_say(tables: dict[str, pl.DataFrame]) -> None:
+    (row,) = (
+        tables["kjorveziroski2024-mann-whitney"]
+        .filter(
+            pl.col("protocol") == "tcp",
+            pl.col("a") == "11-native-mtu1230",
+            pl.col("b") == "31-netbird-direct",
+        )
+        .iter_rows(named=True)
+    )
+    assert f"{row['p']:.2f}" == "0.39"
+    assert row["p_holm"] >= row["p"]
+    assert row["ratio_low"] < 1 < row["ratio_high"]
+
+
+def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
+    folders = sorted((DATA / "k8s-api").iterdir())
+    done = import_files(
+        ImportRequest(ForeignFormat.HEY, folders, tmp_path / "run", Naming(), "clean")
+    )
+    assert [(lost.file, lost.line) for lost in done.lost] == [
+        ("01-native-mtu1230/k8s-api-benchmark-run8.csv", 4701),
+        ("02-native-mtu1450/k8s-api-benchmark-run3.csv", 4928),
+    ]
+    (row,) = tables_of(tmp_path / "run")["requests-pooled"].iter_rows(named=True)
+    assert f"{row['p_pooled']:.2f}" == "0.22"
+    assert (row["requests_a"], row["requests_b"]) == (49699, 49926)
+    assert (row["runs_a"], row["runs_b"]) == (10, 10)
+    assert row["worth_a"] < row["requests_a"] / 10
+    assert row["p_runs"] != row["p_pooled"]
+
+
+def test_drift_shows_only_in_the_order_of_time(tables: dict[str, pl.DataFrame]) -> None:
+    udp = tables["kjorveziroski2024-a2-udp-honest"]
+    noted = udp.filter(pl.col("note").str.contains("drifts"))
+    assert list(noted.select("name", "condition").iter_rows()) == [("42-zerotier-relay", "clean")]
+    assert noted["lag1"][0] > 0.7
+    assert noted["worth"][0] < 10
+
+
+def test_numbers_in_time_are_permutations() -> None:
+    for order in (ORDER_100, ORDER_10, ORDER_ZEROTIER_RELAY_250MS):
+        assert sorted(order) == list(range(1, len(order) + 1))
+
+
+def test_only_the_published_rows_are_recognised() -> None:
+    runs = read(DATA / "all-merged.csv").runs
+    assert recognised(runs)
+    assert not recognised([*runs, replace(runs[0], name="mine")])
+    assert not recognised([replace(run, told={}) for run in runs])
+    assert not recognised([])
+    assert number_in_time(runs[0], 3, 7) == 3  # rows are missing: nothing is known
+
+
+def test_other_journals_have_no_such_table(knb: Path) -> None:
+    with Journal.open(knb) as journal:
+        trials, rows = journal.trials(), journal.rows()
+    renamed = trials.with_columns(pl.col("evidence").str.replace("-netbird-", "-other-"))
+    assert cells(renamed, rows) == {}
+    shuffled = trials.sample(fraction=1, shuffle=True, seed=random.Random(1).randrange(2**32))
+    assert cells(shuffled, rows).keys() == cells(trials, rows).keys()
