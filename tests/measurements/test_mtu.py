@@ -86,8 +86,8 @@ def test_each_end_is_told_by_the_other_ends_syn() -> None:
         {"tcp_sink": {"bytes": 9}, "capture": segments(1400, 1460)},
     )
     found = announce(made)
-    assert found.a_to_b == Announced(sent=1400, arrived=1300)
-    assert found.b_to_a == Announced(sent=1460, arrived=1460)
+    assert found["a_to_b"] == Announced(sent=1400, arrived=1300, used=1288)
+    assert found["b_to_a"] == Announced(sent=1460, arrived=1460)
 
 
 Break = Callable[[Lab], None]

@@ -43,7 +43,7 @@ def test_rate_and_times() -> None:
     assert "transaction_p99_9_us" not in found  # 100 transactions have none
     assert [histogram.name for histogram in outcome.histograms] == ["transaction_ns"]
     assert outcome.traffic is not None
-    assert outcome.traffic.a_to_b_sent.packets == 205
+    assert outcome.traffic.a_to_b_sent.packets == 206
 
 
 def test_connecting_has_times_of_its_own() -> None:

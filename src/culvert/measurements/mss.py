@@ -16,7 +16,7 @@ from culvert.labs.base import Node
 from culvert.measurements.session import Session
 from culvert.measurements.tcp_load import TcpLoad, TcpStreams
 from culvert.probe.client import Probe, Task
-from culvert.probe.results import Captured, TcpSource, parse
+from culvert.probe.results import Captured, parse
 
 TCP = 6
 TCP_S = 0.05
@@ -27,10 +27,11 @@ RECORDED = 16
 @dataclass(frozen=True)
 class Announced:
     """Of one direction's receiver: the MSS in its SYN as it was sent and as it arrived, in bytes;
-    None where none was seen."""
+    None where none was seen. ``used`` is what the sender's kernel made of it, options deducted."""
 
     sent: int | None
     arrived: int | None
+    used: int | None = None
 
     @property
     def clamped(self) -> bool | None:
@@ -40,29 +41,28 @@ class Announced:
         return self.arrived < self.sent
 
 
-@dataclass(frozen=True)
-class Handshake:
-    """``a_to_b`` is what b announced, for segments that a sends; ``b_to_a`` the other way. ``used``
-    is the connection's, seen by its sender a."""
-
-    a_to_b: Announced
-    b_to_a: Announced
-    used: TcpSource
-
-
-def announce(session: Session) -> Handshake:
-    """Open a connection from a to b and read what is announced."""
+def announce(session: Session) -> dict[str, Announced]:
+    """Open a connection from a to b and read what is announced: ``a_to_b`` is what b announced,
+    for segments that a sends."""
     at_a = _capture(session, session.a, session.lab.a)
     at_b = _capture(session, session.b, session.lab.b)
     for capture in (at_a, at_b):
         capture.ready()
     connection = TcpLoad(session, TcpStreams(TCP_S), upward=True).finish()
     seen_a, seen_b = (parse(Captured, capture.stop()) for capture in (at_a, at_b))
-    return Handshake(
-        a_to_b=Announced(sent=_mss(seen_b, outgoing=True), arrived=_mss(seen_a, outgoing=False)),
-        b_to_a=Announced(sent=_mss(seen_a, outgoing=True), arrived=_mss(seen_b, outgoing=False)),
-        used=connection.sent,
-    )
+    far = connection.sunk.tcp_info
+    return {
+        "a_to_b": Announced(
+            sent=_mss(seen_b, outgoing=True),
+            arrived=_mss(seen_a, outgoing=False),
+            used=connection.sent.mss,
+        ),
+        "b_to_a": Announced(
+            sent=_mss(seen_a, outgoing=True),
+            arrived=_mss(seen_b, outgoing=False),
+            used=None if far is None else far.snd_mss,
+        ),
+    }
 
 
 def _capture(session: Session, probe: Probe, node: Node) -> Task:

@@ -73,6 +73,7 @@ class Mtu(Measurement[MtuParameters]):
         "interface_mtu_b_to_a_bytes": "bytes",
         "largest_b_to_a_bytes": "bytes",
         "unfragmented_b_to_a_bytes": "bytes",
+        "mss_b_to_a_bytes": "bytes",
         "mss_announced_b_to_a_bytes": "bytes",
         "mss_arrived_b_to_a_bytes": "bytes",
         "black_hole_a_to_b": "1",
@@ -100,13 +101,11 @@ class Mtu(Measurement[MtuParameters]):
                 "a_to_b": _direction(session, a, b, parameters.oversize),
                 "b_to_a": _direction(session, b, a, parameters.oversize),
             }
-            handshake = announce(session)
+            announced = announce(session)
         return Outcome(
             metrics=[
                 *[metric for name, way in found.items() for metric in _metrics(name, way)],
-                Metric("mss_a_to_b_bytes", "bytes", handshake.used.mss + TCP_OPTIONS),
-                *_mss("a_to_b", handshake.a_to_b),
-                *_mss("b_to_a", handshake.b_to_a),
+                *[metric for name, one in announced.items() for metric in _mss(name, one)],
             ],
             watched=[watched],
             doubts=[_some_cross(name, way) for name, way in found.items()],
@@ -151,7 +150,9 @@ def _metrics(name: str, way: Direction) -> list[Metric]:
 
 def _mss(name: str, announced: Announced) -> list[Metric]:
     """What was not seen is left out."""
+    used = None if announced.used is None else announced.used + TCP_OPTIONS
     values = {
+        f"mss_{name}_bytes": ("bytes", used),
         f"mss_announced_{name}_bytes": ("bytes", announced.sent),
         f"mss_arrived_{name}_bytes": ("bytes", announced.arrived),
         f"mss_clamped_{name}": ("1", announced.clamped),

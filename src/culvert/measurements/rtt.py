@@ -43,8 +43,8 @@ HEADERS = {
     Protocol.ICMP: ICMP_HEADERS,
     Protocol.TCP: TCP_HEADERS,
 }
-SMALLEST_TCP = TCP_HEADERS + 28
-"""A request over TCP has longer headers; the probe's own takes 28 bytes."""
+SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
+"""The same payload as the smallest over UDP, behind longer headers; the default over TCP."""
 
 
 class RttParameters(BaseParameters):
@@ -55,9 +55,16 @@ class RttParameters(BaseParameters):
     rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
-    """84 bytes, as ping sends by default."""
+    """84 bytes, as ping sends by default; over TCP ``SMALLEST_TCP``."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
     """The sender looks at the clock without sleeping for so long before each probe is due."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _room_for_tcp(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("protocol") == Protocol.TCP:
+            return {"packet_size": SMALLEST_TCP, **given}
+        return given
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

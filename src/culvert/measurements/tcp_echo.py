@@ -6,6 +6,9 @@ from culvert.measurements.packet import SACK_BLOCKS, TCP_HEADERS
 from culvert.probe.results import TcpInfo
 from culvert.proof.traffic import Flow, InnerTraffic
 
+UNCOUNTED = 3
+"""Segments of a connection that its end does not count: a SYN-ACK, and what is sent after it was
+asked: FIN, and an acknowledgement of the other's."""
 SYN_OPTIONS = 8
 """What a SYN's options have more than the timestamps of later segments."""
 
@@ -13,8 +16,7 @@ SYN_OPTIONS = 8
 def transaction_traffic(caller: TcpInfo, responder: TcpInfo, connections: int) -> InnerTraffic:
     """Of ``connections`` from a to b.
 
-    Each end looked at its connections before they had closed: up to two segments more of each (FIN
-    and what acknowledges it) may have been sent, none needs to have come.
+    Segments that an end has not counted may have been sent, but none of them needs to have come.
     """
     return InnerTraffic(
         a_to_b_sent=_sent(caller, connections),
@@ -25,7 +27,7 @@ def transaction_traffic(caller: TcpInfo, responder: TcpInfo, connections: int) -
 
 
 def _sent(end: TcpInfo, connections: int) -> Flow:
-    segments = end.segs_out + 2 * connections
+    segments = end.segs_out + UNCOUNTED * connections
     options = SYN_OPTIONS * connections + SACK_BLOCKS * end.total_retrans
     return Flow(segments, end.bytes_sent + segments * TCP_HEADERS, option_bytes=options)
 
