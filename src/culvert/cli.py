@@ -64,6 +64,12 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+VehicleName = Annotated[
+    str | None, typer.Option("--vehicle", metavar="NAME", help="kvm, uml or tcg; else the first.")
+]
+KernelPath = Annotated[
+    Path | None, typer.Option("--kernel", metavar="PATH", help="Instead of Culvert's own kernel.")
+]
 
 
 def main() -> None:
@@ -215,9 +221,21 @@ def up(
 )
 def wire(ctx: typer.Context) -> None:
     """The emulated link by hand, with live statistics; see docs/conditions.md."""
-    from culvert.wire_command import become_wire
+    from culvert.become import become
 
-    become_wire(ctx.args)
+    become("culvert-wire", ctx.args)
+
+
+@app.command(
+    "probe",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def probe(ctx: typer.Context) -> None:
+    """Measure by hand: packets, streams, round trips; see docs/probe-protocol.md."""
+    from culvert.become import become
+
+    become("culvert-probe", ctx.args)
 
 
 @app.command(epilog="Example: sudo culvert run quick --out results/quick")
@@ -229,7 +247,11 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run in DIR.")
     ] = False,
-    lab: Annotated[str, typer.Option(help="Where nodes come from: netns.")] = "netns",
+    lab: Annotated[
+        str, typer.Option(help="Where nodes come from: netns, or vm (a guest kernel).")
+    ] = "netns",
+    vehicle: VehicleName = None,
+    kernel: KernelPath = None,
     only: Annotated[
         str | None,
         typer.Option(metavar="PATTERN", help="Cells whose VPN, condition or measurement match."),
@@ -243,12 +265,15 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study; every trial is proved and journalled."""
-    from culvert.run.command import RunRequest, dry, run_study
+    from culvert.run.command import RunRequest, dry, run_in_guest, run_study
+    from culvert.vm.inside import guest
 
     request = RunRequest(study, directory, resume=resume, lab=lab, only=only, scale=scale)
     if dry_run:
         dry(request, as_json=as_json)
         return
+    if lab == "vm" and guest() is None:
+        raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)
@@ -515,3 +540,50 @@ def clean(
         out.print(f"removed {one.kind} {one.name}", markup=False)
     if not removed:
         out.print("nothing was left behind")
+
+
+vm_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Guest kernels.")
+app.add_typer(vm_app, name="vm")
+
+Shares = Annotated[
+    list[Path] | None,
+    typer.Option("--share", metavar="DIR", help="A folder that the guest may change."),
+]
+
+
+@vm_app.command("build", epilog="Example: culvert vm build")
+def vm_build(
+    vehicle: Annotated[
+        str, typer.Option(metavar="NAME", help="uml builds a kernel, kvm and tcg fetch one.")
+    ] = "uml",
+    as_json: Json = False,
+) -> None:
+    """Build or fetch the guest kernel; once is enough."""
+    from culvert.vm.command import build_kernel
+
+    told = build_kernel(vehicle)
+    if as_json:
+        print_json(told)
+    else:
+        out.print("\n".join(f"{name}: {value}" for name, value in told.items()), markup=False)
+
+
+@vm_app.command("run", epilog="Example: culvert vm run -- culvert doctor")
+def vm_run(
+    argv: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
+    vehicle: VehicleName = None,
+    kernel: KernelPath = None,
+    share: Shares = None,
+) -> None:
+    """Run a command in a guest; its exit code is the guest's."""
+    from culvert.vm.command import run_command
+
+    raise typer.Exit(run_command(argv, vehicle=vehicle, kernel=kernel, shares=share or ()))
+
+
+@vm_app.command("shell", epilog="Example: culvert vm shell")
+def vm_shell(vehicle: VehicleName = None, kernel: KernelPath = None, share: Shares = None) -> None:
+    """A shell in a guest, to try things by hand."""
+    from culvert.vm.command import shell
+
+    raise typer.Exit(shell(vehicle=vehicle, kernel=kernel, shares=share or ()))

@@ -1,0 +1,37 @@
+"""The native programs by hand: what they say and their exit codes are their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from culvert import tools
+from culvert.become import become
+from culvert.errors import NotPossible
+from tests.commands import culvert
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("probe",), "udp-send"),
+        (("probe", "udp-send", "--help"), "--arrivals"),
+        (("probe", "--version"), "culvert-probe"),
+        (("wire", "--help"), "cable"),
+    ],
+)
+def test_help_is_the_programs_own(words: tuple[str, ...], says: str) -> None:
+    said = culvert(*words)
+    assert (said.code, says in said.out) == (0, True)
+
+
+def test_a_wrong_option_has_the_programs_exit_code() -> None:
+    said = culvert("probe", "rtt", "--colour", "127.0.0.1")
+    assert said.code == 2
+    assert "--colour" in said.err
+
+
+def test_a_program_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "find", lambda _: None)
+    with pytest.raises(NotPossible) as refused:
+        become("culvert-probe", [])
+    assert "make setup" in refused.value.remedy
