@@ -46,6 +46,12 @@ def test_quiet_ipv6_with_decimal_commas(tmp_path: Path) -> None:
     assert run.parameters["packet_size"] == 104
 
 
+def test_statistics_that_are_no_numbers(tmp_path: Path) -> None:
+    found = read(tmp_path, PING_QUIET.replace("0,022", "1e999"))
+    assert [run.status for run in found.runs] == [Status.FAILED]
+    assert [lost.line for lost in found.lost] == [5]
+
+
 def test_several_runs_in_a_file(tmp_path: Path) -> None:
     found = read(tmp_path, f"{PING}{PING_BUSYBOX}{PING_QUIET}")
     assert [run.status for run in found.runs] == [Status.OK] * 3

@@ -112,8 +112,9 @@ def _take(run: _Run, number: int, line: str) -> bool:
         return True
     if extremes := _EXTREMES.match(line):
         values = [figure_in(extremes[group].replace(",", ".")) for group in (1, 2, 3)]
-        run.extremes_ms = tuple(value for value in values if value is not None)
-        return len(run.extremes_ms) == 3
+        known = tuple(value for value in values if value is not None)
+        run.extremes_ms = known if len(known) == len(values) else ()
+        return bool(run.extremes_ms)
     return False
 
 
