@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+
+from culvert.analysis.compare.absent import absent
+from culvert.analysis.compare.comparison import Comparison, comparisons
+from culvert.analysis.compare.verdict import Change
+from culvert.analysis.observations import observations
+from tests.analysis.frames import rows
+
+RNG = np.random.default_rng(7)
+
+
+def _values(mean: float, n: int = 12, sd: float = 0.01) -> list[float]:
+    return list(mean * (1 + sd * RNG.standard_normal(n)))
+
+
+def _found(
+    a: Mapping[str, Sequence[float]], b: Mapping[str, Sequence[float]], **more: str
+) -> dict[str, Comparison]:
+    frames = [observations(rows(side, **more)) for side in (a, b)]  # type: ignore[arg-type]
+    return {one.vpn: one for one in comparisons(*frames, paired=False)}
+
+
+def test_slower_faster_same_and_the_ratio() -> None:
+    before = {"x": _values(100), "y": _values(100), "z": _values(100)}
+    found = _found(before, {"x": _values(80), "y": _values(130), "z": _values(100)})
+    words = {vpn: one.change for vpn, one in found.items()}
+    assert words == {"x": Change.SLOWER, "y": Change.FASTER, "z": Change.SAME}
+    assert found["x"].ratio == pytest.approx(0.8, rel=0.03)
+    low, high = found["x"].low, found["x"].high
+    assert low is not None
+    assert high is not None
+    assert low < 0.8 < high
+
+
+def test_less_cpu_is_faster() -> None:
+    found = _found({"x": _values(10)}, {"x": _values(8)}, metric="cpu_s_per_gb")
+    assert found["x"].change is Change.FASTER
+
+
+def test_figures_that_may_be_zero_are_compared_as_differences() -> None:
+    zeros = [0.0] * 8
+    some = [0.0, 0.3, 0.2, 0.3, 0.2, 0.3, 0.2, 0.3]
+    found = _found({"x": zeros, "y": zeros}, {"x": zeros, "y": some}, metric="loss_ratio")
+    assert found["x"].change is Change.SAME
+    assert found["y"].change is Change.SLOWER
+    assert found["y"].ratio is None
+
+
+def test_the_baseline_is_a_control_and_a_family_of_its_own() -> None:
+    found = _found(
+        {"none": _values(100), "x": _values(100)}, {"none": _values(50), "x": _values(80)}
+    )
+    assert found["none"].control
+    assert not found["x"].control
+    assert found["x"].p_adjusted == found["x"].p_value
+
+
+def test_pairs_cancel_what_a_whole_block_has() -> None:
+    weather = np.linspace(0.5, 2.0, 12)
+    a = observations(rows({"x": list(weather * _values(100))}))
+    b = observations(rows({"x": list(weather * _values(90))}))
+    (paired,) = comparisons(a, b, paired=True)
+    (unpaired,) = comparisons(a, b, paired=False)
+    assert (paired.change, unpaired.change) == (Change.SLOWER, Change.UNCLEAR)
+
+
+def test_one_more_comparison_makes_each_harder() -> None:
+    a = {f"v{i}": _values(100, 10, 0.05) for i in range(20)}
+    b = {f"v{i}": _values(92 if i == 0 else 100, 10, 0.05) for i in range(20)}
+    alone = _found({"v0": a["v0"]}, {"v0": b["v0"]})["v0"]
+    among = _found(a, b)["v0"]
+    assert alone.p_value == among.p_value
+    assert alone.p_adjusted is not None
+    assert among.p_adjusted is not None
+    assert among.p_adjusted > alone.p_adjusted
+
+
+def test_what_one_side_lacks_is_told_with_the_reason() -> None:
+    a = rows({"x": [1.0], "y": [1.0]})
+    b = pl.concat([rows({"x": [1.0]}), rows({"y": [None]}, status="failed")]).with_columns(
+        reason=pl.when(pl.col("status") == "failed").then(pl.lit("it died"))
+    )
+    (one,) = absent(a, b)
+    assert (one.vpn, one.side, one.why) == ("y", "B", "failed: it died")
+    (other,) = absent(rows({"x": [1.0]}), a)
+    assert (other.vpn, other.side, other.why) == ("y", "A", "it was not measured")
+    assert absent(a, a) == []

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
+from culvert.analysis.compare.directions import KEY, Direction, direction_of
+from culvert.analysis.compare.repetitions import MOST, more_repetitions
+from culvert.analysis.compare.verdict import TOO_FEW, Change, Tolerance, judge
+from culvert.study.catalogue import COMMON_METRICS, installed_measurements
+
+figures = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
+
+
+def _made(values: list[float]) -> Contrast:
+    found = paired_contrast(values)
+    assert found is not None
+    return found
+
+
+@given(figures, figures)
+def test_turned_round_it_says_the_opposite(a: list[float], b: list[float]) -> None:
+    there, back = unpaired_contrast(a, b), unpaired_contrast(b, a)
+    assert there is not None
+    assert back is not None
+    assert there.estimate == pytest.approx(-back.estimate)
+    assert there.p_two_sided() == pytest.approx(back.p_two_sided())
+    assert there.p_above(1.0) == pytest.approx(back.p_below(-1.0))
+
+
+@given(figures, st.floats(0.001, 1000))
+def test_the_unit_does_not_matter(values: list[float], scale: float) -> None:
+    assume(np.ptp(values) > 0.01)
+    before, after = _made(values), _made([scale * value for value in values])
+    assert after.p_two_sided() == pytest.approx(before.p_two_sided(), rel=1e-6)
+    assert after.effective == pytest.approx(before.effective)
+
+
+@given(figures)
+def test_p_and_interval_agree(values: list[float]) -> None:
+    contrast = _made(values)
+    assume(contrast.se > 0)
+    low, high = contrast.interval(0.95)
+    assume(min(abs(low), abs(high)) > 1e-9)
+    assert (low > 0 or high < 0) == (contrast.p_two_sided() < 0.05)
+    low, high = contrast.interval(0.90)
+    wide = 1.01 * max(abs(low), abs(high))
+    assert contrast.p_between(-wide, wide) < 0.05
+    assert contrast.p_above(0) + contrast.p_below(0) == pytest.approx(1)
+
+
+@given(figures)
+def test_trials_are_never_worth_more_than_they_are(values: list[float]) -> None:
+    assert 1 <= _made(values).effective <= len(values)
+
+
+def test_a_series_that_follows_itself_is_worth_less() -> None:
+    walk = list(np.cumsum(np.random.default_rng(1).standard_normal(40)))
+    noise = list(np.random.default_rng(1).standard_normal(40))
+    assert _made(walk).effective < _made(noise).effective / 2
+
+
+def test_fewer_than_five_say_nothing() -> None:
+    assert paired_contrast([1.0] * 4) is None
+    assert unpaired_contrast([1.0] * 4, [1.0] * 10) is None
+    told = judge(None, 1.0, Tolerance.of_ratio(0.03), Direction.MORE, 0.05)
+    assert (told.change, told.why) == (Change.UNCLEAR, TOO_FEW)
+
+
+@pytest.mark.parametrize(
+    ("b", "direction", "change"),
+    [
+        (1500.0, Direction.MORE, Change.FASTER),
+        (1300.0, Direction.MORE, Change.SLOWER),
+        (1300.0, Direction.LESS, Change.FASTER),
+        (1300.0, Direction.UNKNOWN, Change.CHANGED),
+        (1400.0, Direction.MORE, Change.SAME),
+        (1401.0, Direction.MORE, Change.SAME),
+    ],
+)
+def test_figures_that_never_scatter(b: float, direction: Direction, change: Change) -> None:
+    contrast = unpaired_contrast([math.log(1400.0)] * 5, [math.log(b)] * 5)
+    assert contrast is not None
+    told = judge(contrast, contrast.p_two_sided(), Tolerance.of_ratio(0.03), direction, 0.05)
+    assert told.change is change
+
+
+def test_what_holm_took_away_is_not_said() -> None:
+    contrast = unpaired_contrast([0.0, 0.01] * 5, [0.05, 0.06] * 5)
+    assert contrast is not None
+    for p_adjusted, change in ((0.01, Change.FASTER), (0.06, Change.UNCLEAR)):
+        told = judge(contrast, p_adjusted, Tolerance.of_ratio(0.03), Direction.MORE, 0.05)
+        assert told.change is change
+
+
+@given(st.floats(0.1, 10), st.floats(0.01, 10))
+def test_a_nearer_bound_takes_more_repetitions(se: float, distance: float) -> None:
+    contrast = Contrast(0.0, se, 9.0, 10, 10.0, paired=True)
+    far, near = (more_repetitions(contrast, d, 0.05) for d in (2 * distance, distance))
+    assert far is None or 1 <= far <= MOST
+    assert near is None or (far is not None and near >= far)
+
+
+def test_the_number_of_repetitions_decides() -> None:
+    rng = np.random.default_rng(5)
+    first = paired_contrast(rng.normal(0.02, 0.05, 10))
+    assert first is not None
+    more = more_repetitions(first, 0.02, 0.025)
+    assert more is not None
+    runs = [paired_contrast(rng.normal(0.02, 0.05, 10 + 3 * more)) for _ in range(50)]
+    assert sum(one is not None and one.p_two_sided() < 0.05 for one in runs) > 35
+    assert more_repetitions(first, 0.0, 0.05) is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction"),
+    [
+        ("goodput_bps", Direction.MORE),
+        ("cpu_s_per_gb", Direction.LESS),
+        ("cpu_vpn_s_per_gb", Direction.LESS),
+        ("rtt_p99_us", Direction.LESS),
+        ("rtt_loaded_p50_us", Direction.LESS),
+        ("loss_ratio", Direction.LESS),
+        ("pdr_pps", Direction.MORE),
+        ("ceiling_goodput_bps", Direction.UNKNOWN),
+        ("nobody_knows", Direction.UNKNOWN),
+    ],
+)
+def test_directions(metric: str, direction: Direction) -> None:
+    assert direction_of(metric) is direction
+
+
+def test_every_key_metric_has_a_direction_and_is_measured() -> None:
+    measured = {name for one in installed_measurements().values() for name in one.metrics}
+    for metric in KEY:
+        assert direction_of(metric) is not Direction.UNKNOWN
+        assert metric in measured | COMMON_METRICS.keys()

@@ -1,0 +1,80 @@
+"""The rates that docs/compare.md states, simulated."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
+from culvert.analysis.compare.directions import Direction
+from culvert.analysis.compare.verdict import Change, Tolerance, judge
+from tests.analysis.series import correlated
+
+ALPHA = 0.05
+TIMES = 1000
+LUCK = 3 * sqrt(ALPHA * (1 - ALPHA) / TIMES)
+"""Three standard deviations of a rate seen in a thousand comparisons."""
+
+
+def _changes(
+    n: int, rho: float, *, sd: float, faster: float, tolerance: float, seed: int
+) -> dict[Change, float]:
+    """How often each word comes of two runs of n trials whose logarithms scatter by sd."""
+    rng = np.random.default_rng(seed)
+    a, b = (sd * correlated(rng, TIMES, n, rho) for _ in range(2))
+    found = []
+    for before, after in zip(a, b + np.log(faster), strict=True):
+        contrast = unpaired_contrast(before, after)
+        assert contrast is not None
+        p_value = contrast.p_two_sided()
+        told = judge(contrast, p_value, Tolerance.of_ratio(tolerance), Direction.MORE, ALPHA)
+        found.append(told.change)
+    return {change: found.count(change) / TIMES for change in Change}
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 50])
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+def test_equal_runs_are_seldom_called_different(n: int, rho: float) -> None:
+    # Without a tolerance, which would hide false alarms.
+    seen = _changes(n, rho, sd=0.05, faster=1.0, tolerance=0.0, seed=n)
+    assert seen[Change.FASTER] + seen[Change.SLOWER] <= ALPHA + LUCK
+
+
+@pytest.mark.parametrize(
+    ("n", "rho", "stated"), [(10, 0.0, 0.85), (20, 0.0, 0.99), (20, 0.6, 0.80), (30, 0.6, 0.92)]
+)
+def test_five_per_cent_are_found(n: int, rho: float, stated: float) -> None:
+    seen = _changes(n, rho, sd=0.02, faster=0.95, tolerance=0.03, seed=n)
+    assert seen[Change.SLOWER] >= stated
+    assert seen[Change.FASTER] == 0
+
+
+def test_a_difference_as_large_as_the_tolerance_is_seldom_called_same() -> None:
+    seen = _changes(20, 0.6, sd=0.02, faster=0.97, tolerance=0.03, seed=1)
+    assert seen[Change.SAME] <= ALPHA + LUCK
+
+
+def test_equal_runs_are_called_same_where_they_scatter_little() -> None:
+    assert _changes(20, 0.0, sd=0.01, faster=1.0, tolerance=0.03, seed=2)[Change.SAME] >= 0.99
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 50])
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+def test_paired_series_keep_it_too(n: int, rho: float) -> None:
+    differences = correlated(np.random.default_rng(n), TIMES, n, rho)
+    contrasts = [paired_contrast(one) for one in differences]
+    alarms = sum(one is not None and one.p_two_sided() <= ALPHA for one in contrasts)
+    assert alarms / TIMES <= ALPHA + LUCK
+
+
+def test_the_interval_holds_the_truth() -> None:
+    a, b = (correlated(np.random.default_rng(s), TIMES, 15, 0.5) for s in (3, 4))
+    held = 0
+    for before, after in zip(a, b + 1.0, strict=True):
+        contrast = unpaired_contrast(before, after)
+        assert contrast is not None
+        low, high = contrast.interval()
+        held += low <= 1.0 <= high
+    assert held / TIMES >= 1 - ALPHA - LUCK

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from culvert.analysis.compare.verdict import Change
+from culvert.compare.command import share
+from culvert.compare.document import document
+from culvert.compare.junit import junit
+from culvert.compare.markdown import markdown
+from culvert.compare.outcome import Outcome, compare
+from culvert.compare.side import sides
+from culvert.compare.words import lines, missing, signed_percent, summary
+from culvert.errors import UsageError
+from tests.commands import culvert
+from tests.compare.runs import KERNEL, STUDY, write_run
+
+GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"
+
+
+def series(mean: float, seed: int, n: int = 10) -> list[float]:
+    return list(mean * (1 + 0.005 * np.random.default_rng(seed).standard_normal(n)))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One run, one like it, one where WireGuard is slower on another machine."""
+    folder = tmp_path_factory.mktemp("runs")
+    machine = {"kernel": {"release": "6.2"}, "cpu": KERNEL["cpu"]}
+    return {
+        "before": write_run(
+            folder / "before",
+            {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)},
+        ),
+        "alike": write_run(
+            folder / "alike",
+            {"none": series(9e8, 4), GO: series(5e8, 5), OVPN: series(3e8, 6)},
+            version="1.1",
+        ),
+        "slower": write_run(
+            folder / "slower",
+            {"none": series(7e8, 7), GO: series(4e8, 8)},
+            environment=machine,
+            unsupported={OVPN: "no tun device"},
+        ),
+    }
+
+
+def outcome(a: Path, b: Path, **options: object) -> Outcome:
+    first, second = sides([str(a), str(b)], [])
+    return compare(first, second, tolerance=0.03, alpha=0.05, **options)  # type: ignore[arg-type]
+
+
+def test_equal_runs_are_the_same(runs: dict[str, Path]) -> None:
+    found = outcome(runs["before"], runs["alike"])
+    assert not found.regressed
+    assert found.counts[Change.SAME] == 2
+    assert found.warnings == ()
+    assert summary(found) == "2 same within 3 %"
+
+
+def test_a_slower_vpn_is_a_regression_a_slower_machine_a_warning(runs: dict[str, Path]) -> None:
+    found = outcome(runs["before"], runs["slower"])
+    assert found.regressed
+    assert {one.vpn: one.change for one in found.found} == {
+        GO: Change.SLOWER,
+        "none": Change.SLOWER,
+    }
+    assert found.counts[Change.SLOWER] == 1
+    assert any("kernel differs: 6.1, then 6.2" in warning for warning in found.warnings)
+    assert any("link without a VPN" in warning for warning in found.warnings)
+    assert missing(found) == [f"not in B: TCP of {OVPN} (unsupported: no tun device)"]
+
+
+def test_a_machine_that_changed_alone_is_no_regression(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", {"none": series(9e8, 1), GO: series(5e8, 2)})
+    b = write_run(tmp_path / "b", {"none": series(7e8, 3), GO: series(5e8, 4)})
+    assert not outcome(a, b).regressed
+
+
+def test_two_vpns_of_one_run_are_compared_block_by_block(runs: dict[str, Path]) -> None:
+    a, b = sides([str(runs["before"])], [GO, OVPN])
+    found = compare(a, b, tolerance=0.03, alpha=0.05)
+    assert found.paired
+    (one,) = found.found
+    assert one.change is Change.SLOWER
+    assert one.ratio == pytest.approx(0.6, rel=0.02)
+    other = sides([f"{runs['before']}:{GO}", f"{runs['alike']}:{OVPN}"], [])
+    assert not compare(*other, tolerance=0.03, alpha=0.05).paired
+
+
+def test_the_forms_say_the_same(runs: dict[str, Path]) -> None:
+    found = outcome(runs["before"], runs["slower"])
+    told = json.loads(json.dumps(document(found), allow_nan=False))
+    assert told["regressed"]
+    assert told["counts"]["slower"] == 1
+    assert {one["vpn"] for one in told["comparisons"]} == {GO, "none"}
+    assert told["comparisons"][0]["change"] == "slower"
+    suite = ElementTree.fromstring(junit(found))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    (failure,) = suite.iter("failure")
+    assert lines(found)[0].change in str(failure.get("message"))
+    text = markdown(found)
+    assert text.startswith("### 1 slower\n")
+    assert "| **slower** | wireguard/go | TCP | goodput\\_bps |" in text
+
+
+def test_foreign_text_is_no_markup(tmp_path: Path) -> None:
+    environment = {"kernel": {"release": "<b>|`x`\n# y\x1b[31m\x00"}}
+    a = write_run(tmp_path / "a", {GO: series(5e8, 1)})
+    b = write_run(tmp_path / "b", {GO: series(5e8, 2)}, environment=environment)
+    found = outcome(a, b)
+    text = markdown(found)
+    assert "\\<b\\>\\|\\`x\\` \\# y" in text
+    assert "\x1b" not in text
+    ElementTree.fromstring(junit(found))
+
+
+def test_only_and_metrics_choose(runs: dict[str, Path]) -> None:
+    assert {one.vpn for one in outcome(runs["before"], runs["alike"], only=GO).found} == {GO}
+    for options, words in (
+        ({"only": "tinc"}, "--only"),
+        ({"metrics": ("godput_bps",)}, "no metric is named godput_bps"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            outcome(runs["before"], runs["alike"], **options)
+
+
+def test_other_parameters_are_other_cells(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", {GO: series(5e8, 1)})
+    b = write_run(tmp_path / "b", {GO: series(5e8, 2)}, text=STUDY + 'duration = "3s"\n')
+    with pytest.raises(UsageError, match="no cell in common"):
+        outcome(a, b)
+
+
+@pytest.mark.parametrize(
+    ("words", "vpns", "why"),
+    [
+        (["{before}"], [], "nothing to compare it with"),
+        (["{before}"], [GO], "two VPNs of one run"),
+        (["{before}", "{alike}"], [GO, OVPN], "two VPNs of one run"),
+        (["{before}", "{before}"], [], "both sides are the same"),
+        (["{before}:wireguard/go", "{alike}"], [], "one side is a VPN"),
+        (["{before}:wireguard/goo", "{alike}:wireguard/go"], [], "it is not in"),
+        (["{before}"], ["none", GO], "it is the baseline"),
+        (["{before}", "nowhere"], [], "no journal"),
+        (["{before}", ":x"], [], "neither DIR nor DIR:VPN"),
+    ],
+)
+def test_wrong_use_is_said(
+    runs: dict[str, Path], words: list[str], vpns: list[str], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        sides([word.format(**runs) for word in words], vpns)
+
+
+def test_a_directory_may_have_a_colon(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a:b", {GO: series(5e8, 1)})
+    b = write_run(tmp_path / "c", {GO: series(5e8, 2)})
+    assert outcome(a, b).counts[Change.SAME] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3%", 0.03), ("0.03", 0.03), ("0", 0), (".5 %", 0.005)]
+)
+def test_shares(text: str, value: float) -> None:
+    assert share(text, "--tolerance", most=0.5) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["3", "-1%", "x", "", "60%", "nan", "1e-3"])
+def test_bad_shares(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a share"):
+        share(text, "--tolerance", most=0.5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        ((0.951, 0.94, 0.962), "\u22124.9 % [\u22126.0, \u22123.8]"),
+        ((1.0, 1.0, 1.0), "0.0 % [0.0, 0.0]"),
+        ((2.0, 1.5, 2.5), "+100 % [+50, +150]"),
+    ],
+)
+def test_changes_in_words(ratio: tuple[float, float, float], told: str) -> None:
+    assert signed_percent(*ratio) == told
+
+
+def test_the_command_and_its_exit_codes(runs: dict[str, Path], tmp_path: Path) -> None:
+    alike = culvert("compare", runs["before"], runs["alike"])
+    assert alike.code == 0, alike.err
+    assert "2 same within 3 %" in alike.out
+    slower = culvert("compare", runs["before"], runs["slower"], "--format", "junit")
+    assert slower.code == 1
+    ElementTree.fromstring(slower.out)
+    out = tmp_path / "out.md"
+    words = ("--vpn", GO, "--vpn", OVPN, "--format", "markdown", "--out", out)
+    assert culvert("compare", runs["before"], *words).code == 1
+    assert out.read_text().startswith("### 1 slower")
+    culvert("compare", runs["before"], "nowhere").refused(2, "no journal")
+
+
+def test_the_report_judges_the_claims_of_the_study(tmp_path: Path) -> None:
+    text = STUDY + (
+        '[[claim]]\nid = "first"\ntext = "WireGuard leads"\nsource = "us"\n'
+        f'test = "tcp.goodput_bps: {GO} > all"\n'
+        'published = { value = 900, unit = "Mbit/s", place = "table 1" }\n'
+    )
+    run = write_run(
+        tmp_path / "run",
+        {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)},
+        text=text,
+    )
+    told = culvert("report", run)
+    assert told.code == 0, told.err
+    assert "1 supported" in told.out
+    assert "over 10 blocks, p < 0.001" in told.out
+    page = (run / "report.html").read_text()
+    assert "WireGuard leads" in page
+    assert "published: 900 Mbit/s (table 1)" in page
+    table = (run / "tables" / "claims.csv").read_text().splitlines()
+    assert table[1].startswith("first,supported,WireGuard leads,us")
