@@ -10,6 +10,7 @@ import pytest
 
 from culvert.errors import NotPossible, StudyError
 from culvert.labs.base import LabSpec, LinkSpec
+from culvert.plan.plan import Plan
 from culvert.run.command import installed_catalogue
 from culvert.study import Study, shipped_studies
 from culvert.study.shipped import find_study
@@ -142,7 +143,7 @@ def test_the_digest_does_not_depend_on_how_it_is_written() -> None:
 
 
 def test_quick_is_shipped_and_is_what_it_says() -> None:
-    study = Study.load("quick", CATALOGUE)
+    study = Study.load("quick", installed_catalogue())
     assert len(study.vpns) == 4
     assert [one.kind for one in study.requested["clean"]] == [
         "tcp",
@@ -151,7 +152,8 @@ def test_quick_is_shipped_and_is_what_it_says() -> None:
         "rtt",
         "initiation",
     ]
-    assert study.file.plan.blocks == 5
+    plan = Plan.of(study)
+    assert (plan.min_blocks, plan.stop, plan.budget_s) == (5, "each", 300.0)
 
 
 def test_every_shipped_study_is_named_after_its_file() -> None:

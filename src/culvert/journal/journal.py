@@ -22,17 +22,15 @@ from culvert.journal.checksum import checksum
 from culvert.journal.codec import from_json, json_text, now_text
 from culvert.journal.differences import differences
 from culvert.journal.lock import JournalLock
+from culvert.journal.making import make_file
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import (
-    APPLICATION_ID,
     CHILDREN,
     ENDING,
     INSTALL,
     RUN,
-    SCHEMA_VERSION,
     SESSION,
-    TABLES,
     TRIAL,
     insert,
 )
@@ -81,7 +79,7 @@ class Journal:
                     "go on with it by --resume, or choose another --out",
                 )
             with explained(path):
-                _make_file(path, head)
+                make_file(path, lambda sql: insert_run(sql, head))
             return cls._begin(path, lock, head)
         except BaseException:
             lock.release()
@@ -188,15 +186,15 @@ class Journal:
         with explained(self.path):
             return set(self._sql.execute("SELECT block, cell_key FROM trial"))
 
-    def trials(self) -> pl.DataFrame:
+    def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
         """One row a trial, in the order of measuring, warm-up blocks (block < 1) included.
 
         Columns: study, trial, session, block, position, cell, vpn, version, condition, measurement,
         parameters (JSON), status, reason, remedy, started_at (ISO 8601), duration_s, measuring_s,
-        evidence (JSON).
+        evidence (JSON; for trials that are ok and later than ``checks_until`` without its checks).
         """
         with explained(self.path):
-            return frames.trials(self._sql)
+            return frames.trials(self._sql, checks_until=checks_until)
 
     def rows(self) -> pl.DataFrame:
         """One row per metric of each trial, without warm-up blocks.
@@ -227,7 +225,8 @@ class Journal:
         with explained(self.path):
             for measurement, metric in headline.items():
                 for key, block, value in self._sql.execute(
-                    "SELECT t.cell_key, t.block, m.value FROM trial t JOIN metric m ON m.trial_id = t.id "
+                    "SELECT t.cell_key, t.block, m.value "
+                    "FROM trial t JOIN metric m ON m.trial_id = t.id "
                     "WHERE t.measurement = ? AND m.metric = ? AND m.labels = '{}' "
                     "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id",
                     (measurement, metric),
@@ -332,28 +331,10 @@ def _has_wal(path: Path) -> bool:
     return wal.exists() and wal.stat().st_size > 0
 
 
-def _make_file(path: Path, head: RunHead) -> None:
-    """Write the tables and the run under another name, then rename: there is no half a journal."""
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    new.with_name(new.name + "-journal").unlink(missing_ok=True)
-    connection = sqlite3.connect(new, isolation_level=None)
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-        row = run_row(head, now_text())
-        connection.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
-        connection.execute("PRAGMA journal_mode = WAL")
-    finally:
-        connection.close()
-    new.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def insert_run(sql: sqlite3.Connection, head: RunHead) -> None:
+    """The one row of a journal that every journal has."""
+    row = run_row(head, now_text())
+    sql.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
 
 
 def _verify_file(path: Path) -> None:

@@ -10,14 +10,15 @@ from pathlib import Path
 from culvert.errors import JournalError
 
 RECOVER = (
-    'keep the file and copy what can be read with: sqlite3 {path} ".recover" '
-    "| sqlite3 recovered.sqlite; measure into another directory"
+    "save what can be read with: culvert repair {directory} (it keeps the damaged file), "
+    "or measure into another directory"
 )
 
 
 def corrupt(path: Path, why: str) -> JournalError:
     """The journal holds something that was not written to it."""
-    return JournalError(str(path), f"the journal is corrupt: {why}", RECOVER.format(path=path))
+    remedy = RECOVER.format(directory=path.parent)
+    return JournalError(str(path), f"the journal is corrupt: {why}", remedy)
 
 
 @contextmanager

@@ -23,6 +23,15 @@ from culvert.journal.schema import (
 )
 from culvert.journal.trouble import corrupt, explained
 
+
+class NewerError(JournalError):
+    """A newer Culvert wrote it."""
+
+
+class NotAJournalError(JournalError):
+    """Another program wrote it."""
+
+
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -62,11 +71,11 @@ def _kind(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
-        raise JournalError(
+        raise NotAJournalError(
             str(path), "it is an SQLite file, but not a journal", "give another directory"
         )
     if version > SCHEMA_VERSION:
-        raise JournalError(
+        raise NewerError(
             str(path),
             f"a newer Culvert wrote it (version {version} of the journal; this Culvert knows "
             f"{SCHEMA_VERSION})",

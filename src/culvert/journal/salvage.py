@@ -1,0 +1,177 @@
+"""Reads what can be read of a damaged journal: row by row, each believed only with its checksum.
+
+SQLite finds a row by its number as long as the pages on the way to it are whole, so a torn page
+costs the rows on it and no others. If the first page is torn, which says where the tables are, that
+of an empty journal takes its place: all journals have their tables at the same pages.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from culvert.journal.checksum import Row, checksum
+from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
+
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What SQLite and Python raise on damaged pages and values."""
+
+_RANGE = 4096
+"""Rows that are asked for at once; where that fails, halves of them, down to single rows."""
+
+_LEAST_ROW = 16
+"""Bytes of a row, at least: bounds how many a file can hold."""
+
+
+@dataclass
+class Salvage:
+    """Rows by table, as they were written, each with its number before the columns; ``trials``
+    holds for each the rows of its children; ``lost`` says what is gone, by trial."""
+
+    run: Row | None = None
+    sessions: list[Row] = field(default_factory=list)
+    endings: list[Row] = field(default_factory=list)
+    installs: list[Row] = field(default_factory=list)
+    trials: list[tuple[Row, dict[str, list[Row]]]] = field(default_factory=list)
+    lost: dict[int, str] = field(default_factory=dict)
+
+
+def salvage(copy: Path, template: Path) -> Salvage:
+    """Read a copy of a journal; ``template`` is an empty one. The copy is spoilt by it."""
+    found = _read(copy)
+    if found.run is None:
+        _with_first_page_of(copy, template)
+        found = _read(copy)
+    return found
+
+
+def _read(path: Path) -> Salvage:
+    found = Salvage()
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error:
+        return found
+    try:
+        connection.execute("PRAGMA cell_size_check = ON")
+        found.run = next(iter(_intact(connection, "run", RUN)), None)
+        found.sessions = list(_intact(connection, "session", SESSION))
+        found.endings = [row[1:] for row in _intact(connection, "ending", ENDING, "session_id")]
+        found.installs = list(_intact(connection, "install", INSTALL))
+        _trials(connection, found)
+    except _DAMAGE:
+        return found
+    finally:
+        connection.close()
+    return found
+
+
+def _intact(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], key: str = "id"
+) -> Iterator[Row]:
+    for row in _rows(connection, table, (key, *columns, "checksum")):
+        if checksum(row[1:-1]) == row[-1]:
+            yield row[:-1]
+
+
+def _trials(connection: sqlite3.Connection, found: Salvage) -> None:
+    children: dict[int, dict[str, list[Row]]] = {}
+    for table, columns in CHILDREN.items():
+        for row in _rows(connection, table, ("id", "trial_id", *columns)):
+            mine = children.setdefault(row[1], {name: [] for name in CHILDREN})
+            mine[table].append(row[2:])
+    seen = 0
+    for row in _rows(connection, "trial", ("id", *TRIAL, "checksum")):
+        number, content, stored = row[0], row[1:-1], row[-1]
+        for missing in range(seen + 1, number):
+            found.lost[missing] = "its row cannot be read"
+        seen = number
+        mine = children.get(number, {name: [] for name in CHILDREN})
+        if checksum(content, [mine[name] for name in CHILDREN]) == stored:
+            found.trials.append(((number, *content), mine))
+        else:
+            place = dict(zip(TRIAL, content, strict=True))
+            found.lost[number] = (
+                f"{place['vpn']}, {place['measurement']}, block {place['block']}: "
+                "it is not as it was written"
+            )
+    for missing in range(seen + 1, max([seen, *_last_trial(connection)]) + 1):
+        found.lost[missing] = "its row cannot be read"
+
+
+def _last_trial(connection: sqlite3.Connection) -> list[int]:
+    """How many trials there were, if SQLite's own count is whole."""
+    try:
+        (count,) = connection.execute(
+            "SELECT seq FROM sqlite_sequence WHERE name = 'trial'"
+        ).fetchone()
+    except (*_DAMAGE, TypeError):
+        return []
+    return [count] if isinstance(count, int) and 0 <= count <= _room(connection) else []
+
+
+def _rows(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
+) -> Iterator[tuple[Any, ...]]:
+    """All rows that can be read, in the order of their first column."""
+    # Names of tables and columns are constants of the schema.
+    words = (", ".join(columns), table, columns[0])
+    select = "SELECT {} FROM {} WHERE {} BETWEEN ? AND ? ORDER BY 1".format(*words)  # noqa: S608
+    end = _highest(connection, table, columns[0])
+    for begin in range(1, end + 1, _RANGE):
+        yield from _between(connection, select, begin, min(begin + _RANGE - 1, end))
+
+
+def _highest(connection: sqlite3.Connection, table: str, key: str) -> int:
+    """The highest number that a row has; what fits into the file where that cannot be told."""
+    most = _room(connection)
+    try:
+        (highest,) = connection.execute(f"SELECT max({key}) FROM {table}").fetchone()  # noqa: S608
+    except _DAMAGE:
+        return most
+    return min(most, highest) if isinstance(highest, int) else 0
+
+
+def _room(connection: sqlite3.Connection) -> int:
+    """How many rows the file has room for: damage may make a number enormous."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(size) // _LEAST_ROW
+
+
+def _between(
+    connection: sqlite3.Connection, select: str, begin: int, end: int
+) -> Iterator[tuple[Any, ...]]:
+    try:
+        rows = connection.execute(select, (begin, end)).fetchall()
+    except _DAMAGE:
+        if begin == end:
+            return
+        middle = (begin + end) // 2
+        yield from _between(connection, select, begin, middle)
+        yield from _between(connection, select, middle + 1, end)
+        return
+    # A page in the wrong place may hold rows of other numbers.
+    yield from (row for row in rows if isinstance(row[0], int) and begin <= row[0] <= end)
+
+
+def _with_first_page_of(copy: Path, template: Path) -> None:
+    """Put the first page of an empty journal in place of the copy's."""
+    page = bytearray(template.read_bytes())
+    (size,) = struct.unpack_from(">H", page, 16)  # https://sqlite.org/fileformat.html, 1.3
+    del page[size:]
+    content = copy.read_bytes()
+    if len(content) <= size:
+        return
+    struct.pack_into(">I", page, 28, len(content) // size)  # pages in the file
+    struct.pack_into(">II", page, 32, 0, 0)  # no free pages that we would know of
+    page[92:96] = page[24:28]  # the count of pages holds for this state of the file
+    with copy.open("r+b") as file:
+        file.write(page)
+    wal = copy.with_name(copy.name + "-wal")
+    if wal.exists():
+        shutil.move(wal, wal.with_name(wal.name + ".aside"))
