@@ -82,7 +82,7 @@ def paired_contrast(differences: Values) -> Contrast | None:
     n = len(values)
     if n < FEWEST:
         return None
-    correlation = _drawn(_lag1(values), n)
+    correlation = _drawn(_lag1(values), n, 16)
     variance, effective, df = _mean_variance(values, correlation)
     return Contrast(float(values.mean()), math.sqrt(variance), df, n, effective, paired=True)
 
@@ -97,7 +97,7 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
     if shorter < FEWEST:
         return None
     shared = (_lag1(old) * len(old) + _lag1(new) * len(new)) / (len(old) + len(new))
-    correlation = _drawn(shared, (len(old) + len(new)) / 2)
+    correlation = _drawn(shared, (len(old) + len(new)) / 2, 12)
     parts = [_mean_variance(values, correlation) for values in (old, new)]
     variance = sum(part[0] for part in parts)
     # Welch and Satterthwaite
@@ -134,10 +134,10 @@ def _constant(values: Array) -> bool:
     return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
 
-def _drawn(estimate: float, n: float) -> float:
-    """An estimate from n values, drawn towards what is allowed for. The figures were found by
-    simulation: correlations of 0 to 0.6, 5 to 100 values."""
-    weight = n / (n + 12)
-    allowed = 0.74 - 1.5 / n
+def _drawn(estimate: float, n: float, pull: float) -> float:
+    """An estimate from series of n values, drawn towards what is allowed for as by ``pull`` values
+    more. The figures were found by simulation: correlations of 0 to 0.6, 5 to 100 values."""
+    weight = n / (n + pull)
+    allowed = 0.75 - 1.5 / n
     bounded = min(max(estimate, -0.5), 0.95)
     return min(max(weight * bounded + (1 - weight) * allowed, 0.0), 0.9)
