@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -34,13 +34,12 @@ class Context:
 
 
 class Cells:
-    """What was planned and what was seen. ``rows`` are the journal's."""
+    """What was planned and what was seen. ``rows`` are the journal's; only ``metrics`` are kept."""
 
-    def __init__(self, study: Study, rows: pl.DataFrame) -> None:
+    def __init__(self, study: Study, rows: pl.DataFrame, metrics: Collection[str]) -> None:
         self._study = study
-        self._series = _series(rows)
-        self._counted = {key[:4] for key in self._series}
-        self._reasons = _reasons(rows)
+        self._series = _series(rows.filter(pl.col("metric").is_in(list(metrics))))
+        self._counted, self._reasons = _outcomes(rows)
 
     def contexts(self, side: VpnSide, measurement: str) -> list[Context]:
         """Where the study plans the measurement for this side."""
@@ -112,22 +111,22 @@ def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
     return found
 
 
-def _reasons(rows: pl.DataFrame) -> dict[tuple[str, ...], str]:
-    """Of cells without a trial that is ok: the status and reason of the first."""
+def _outcomes(rows: pl.DataFrame) -> tuple[set[tuple[str, ...]], dict[tuple[str, ...], str]]:
+    """Cells with a trial that is ok; of the others the status and reason of the first."""
     keys = ["vpn", "condition", "measurement", "parameters"]
-    told = (
-        rows.group_by(keys, maintain_order=True)
-        .agg(
-            good=(pl.col("status") == "ok").any(),
-            status=pl.col("status").first(),
-            reason=pl.col("reason").first(),
-        )
-        .filter(~pl.col("good"))
+    told = rows.group_by(keys, maintain_order=True).agg(
+        good=(pl.col("status") == "ok").any(),
+        status=pl.col("status").first(),
+        reason=pl.col("reason").first(),
     )
-    return {
-        tuple(key): f"{status}, {reason}" if reason else str(status)
-        for *key, _, status, reason in told.iter_rows()
-    }
+    counted: set[tuple[str, ...]] = set()
+    reasons: dict[tuple[str, ...], str] = {}
+    for *key, good, status, reason in told.iter_rows():
+        if good:
+            counted.add(tuple(key))
+        else:
+            reasons[tuple(key)] = f"{status}, {reason}" if reason else str(status)
+    return counted, reasons
 
 
 def _has(parameters: str, where: Where) -> bool:

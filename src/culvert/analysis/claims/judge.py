@@ -39,7 +39,7 @@ def judge(
     ``not_comparable`` says why figures of this run stand for nothing (an emulated kernel): no claim
     then gets a verdict.
     """
-    cells = Cells(study, rows)
+    cells = Cells(study, rows, {test.metric for test in study.tests.values()})
     margins = {claim.id: claim.margin for claim in study.file.claim}
     shared = alpha / max(1, len(study.tests))  # what Holm leaves to each, for what it would take
     parts: dict[str, tuple[Part, ...]] = {}

@@ -40,7 +40,7 @@ def beside(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> list[Besi
     """
     if not study.published:
         return []
-    cells = Cells(study, rows)
+    cells = Cells(study, rows, ())
     figures = {
         row[:5]: row[5:]
         for row in summary.filter(pl.col("labels") == "{}")
