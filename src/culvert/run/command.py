@@ -6,7 +6,7 @@ import os
 import shlex
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -33,9 +33,10 @@ from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.cpus import cores
 from culvert.study.study import Study
+from culvert.vm import inside, lab
 from culvert.vpns import registry
 
-LABS = ("netns",)
+LABS = ("netns", "vm")
 MOST_PROBLEMS = 8
 """Problems that the summary spells out; the report has all."""
 
@@ -70,14 +71,20 @@ class RunRequest:
 
     def resuming(self, directory: Path) -> str:
         """The command that goes on with this run, ready for a shell."""
-        words = ["culvert", "run", self.study, "--out", str(directory), "--resume"]
+        return shlex.join(["culvert", *replace(self, resume=True).arguments(directory)])
+
+    def arguments(self, directory: Path) -> list[str]:
+        """The arguments of ``culvert`` that ask for the same with the journal in ``directory``."""
+        words = ["run", self.study, "--out", str(directory)]
+        if self.resume:
+            words.append("--resume")
         if self.lab != LABS[0]:
             words += ["--lab", self.lab]
         if self.scale:
             words += ["--scale", self.scale]
         if self.only is not None:
             words += ["--only", self.only]
-        return shlex.join(words)
+        return words
 
 
 def installed_catalogue() -> Catalogue:
@@ -98,6 +105,16 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     out.print(outline.plan_text(plan, estimate), markup=False)
 
 
+def run_in_guest(
+    request: RunRequest, *, as_json: bool, vehicle: str | None, kernel: Path | None
+) -> int:
+    """The same in a guest, whose nodes are namespaces there; the exit code."""
+    study, _, _ = request.prepared()  # what is wrong with it is told before a guest starts
+    directory = (request.directory or _directory(study, resume=request.resume)).absolute()
+    arguments = request.arguments(directory) + (["--json"] if as_json else [])
+    return lab.run(arguments, directory, vehicle=vehicle, kernel=kernel)
+
+
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run what the journal does not hold yet; say what came of it."""
     study, plan, catalogue = request.prepared()
@@ -106,7 +123,10 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         raise NotPossible("culvert run", "making network namespaces needs root", "run it with sudo")
     _remove_leftovers(quiet=as_json)
     head = RunHead.of(
-        study, lab=request.lab, culvert_version=__version__, environment=environment.capture()
+        study,
+        lab=request.lab,
+        culvert_version=__version__,
+        environment=environment.capture() | inside.described(),
     )
     with ExitStack() as stack:
         begin = Journal.resume if request.resume else Journal.create
@@ -126,7 +146,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             catalogue,
             installed_measurements(),
             make_lab=_make_lab,
-            cores=cores(),
+            cores=inside.processors(cores()),
             progress=progress,
         )
         try:

@@ -1,0 +1,112 @@
+"""Packages of another Debian release, fetched without touching the system's apt.
+
+The system's own mirror and keys are used, with lists and caches of our own; nothing is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert import tools
+from culvert.errors import CulvertError, NotPossible
+
+MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}, or give a kernel with --kernel"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """apt's view of some suites, kept in ``directory``."""
+
+    directory: Path
+    suites: Sequence[str]
+
+    def open(self) -> None:
+        """Fetch the lists. Raises NotPossible without apt or a mirror."""
+        tools.require("apt-get", "fetch packages on a Debian or Ubuntu machine")
+        tools.require("dpkg-deb", "fetch packages on a Debian or Ubuntu machine")
+        if not KEYRING.exists():
+            raise NotPossible(
+                "Debian's keys", f"{KEYRING} is missing", "apt-get install debian-archive-keyring"
+            )
+        for name in ("lists/partial", "cache/archives/partial", "sources", "preferences"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        source = (
+            f"Types: deb\nURIs: {mirror()}\nSuites: {' '.join(self.suites)}\n"
+            f"Components: main\nSigned-By: {KEYRING}\n"
+        )
+        (self.directory / "sources/debian.sources").write_text(source, encoding="utf-8")
+        (self.directory / "apt.conf").write_text(
+            f'Dir::Etc::sourcelist "/dev/null";\n'
+            f'Dir::Etc::sourceparts "{self.directory}/sources";\n'
+            f'Dir::Etc::preferencesparts "{self.directory}/preferences";\n'
+            f'Dir::State::lists "{self.directory}/lists";\n'
+            f'Dir::Cache "{self.directory}/cache";\n'
+            f'APT::Sandbox::User "";\n',
+            encoding="utf-8",
+        )
+        self._run(["apt-get", "-qq", "update"])
+
+    def packages(self, pattern: str) -> list[str]:
+        """Names of the packages that match a regular expression as a whole."""
+        names = self._run(["apt-cache", "pkgnames"]).split()
+        return sorted(name for name in names if re.fullmatch(pattern, name))
+
+    def version(self, package: str) -> str:
+        """The newest version of a package in these suites."""
+        shown = self._run(["apt-cache", "madison", package])
+        versions = [line.split("|")[1].strip() for line in shown.splitlines() if "|" in line]
+        if not versions:
+            raise CulvertError(
+                f"the package {package}", f"is not in {', '.join(self.suites)}", _BY_HAND
+            )
+        return versions[0]
+
+    def unpack(self, package: str, version: str, target: Path) -> None:
+        """Download a package, check its signature's chain, unpack it below ``target``."""
+        downloads = self.directory / "downloads"
+        downloads.mkdir(exist_ok=True)
+        self._run(["apt-get", "-qq", "download", f"{package}={version}"], cwd=downloads)
+        (deb,) = downloads.glob(f"{package}_*.deb")
+        self._run(["dpkg-deb", "--extract", str(deb), str(target)])
+        deb.unlink()
+
+    def _run(self, argv: Sequence[str], cwd: Path | None = None) -> str:
+        done = subprocess.run(
+            argv,
+            env={**os.environ, "APT_CONFIG": str(self.directory / "apt.conf"), "LC_ALL": "C"},
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            raise CulvertError(
+                " ".join(argv[:3]), said[-1] if said else f"exit code {done.returncode}", _BY_HAND
+            )
+        return done.stdout
+
+
+def mirror() -> str:
+    """The Debian mirror that this machine uses. Raises NotPossible where there is none."""
+    given = os.environ.get(MIRROR_VARIABLE)
+    if given:
+        return given
+    listed = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for line in listed.stdout.splitlines():
+        origin, label, uri = line.split("|", 2)
+        if origin == "Debian" and label in {"Debian", "Debian Backports"}:
+            return uri
+    raise NotPossible("a Debian mirror", "this machine's apt has none", _BY_HAND)

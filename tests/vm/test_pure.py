@@ -1,0 +1,77 @@
+"""What needs no guest: the job's script, the kernel's options, the choice of a vehicle."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import NotPossible, UsageError
+from culvert.vm import build, inside
+from culvert.vm.choose import choose
+from culvert.vm.job import Folder, Job
+from culvert.vm.uml import Uml
+
+_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.lists(_TEXT, min_size=1).filter(lambda words: words[0] != "culvert"), _TEXT)
+def test_a_command_reaches_the_guest_as_it_was_given(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], value: str
+) -> None:
+    path = tmp_path_factory.mktemp("job")
+    show = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['GIVEN']]))"
+    job = Job(["python3", "-c", show, *words], path, environment={"GIVEN": value})
+    Folder(path).write(job)
+    shown = subprocess.run(
+        ["sh", str(path / "command")], capture_output=True, check=True, text=True
+    )
+    assert json.loads(shown.stdout) == [words, value]
+
+
+def test_each_option_is_asked_for_once() -> None:
+    names = [line.split("=")[0] for line in build.options(build.configuration())]
+    assert len(names) == len(set(names))
+    assert {"CONFIG_WIREGUARD", "CONFIG_OVPN", "CONFIG_INET_ESP", "CONFIG_NET_SCH_NETEM"} < {*names}
+
+
+def test_every_line_of_the_configuration_is_an_option_or_says_something() -> None:
+    for line in build.configuration().splitlines():
+        assert re.fullmatch(r"#.*|CONFIG_\w+=(y|n|\d+|\".*\")|", line)
+
+
+def test_unknown_vehicles_and_kernels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown"):
+        choose("balloon")
+    with pytest.raises(UsageError, match="no such file"):
+        choose(None, tmp_path / "linux")
+    (tmp_path / "image").write_bytes(b"MZ" * 1000)
+    with pytest.raises(UsageError, match="no User Mode Linux program"):
+        choose(None, tmp_path / "image")
+    with pytest.raises(UsageError, match="lib/modules"):
+        choose(None, tmp_path)
+
+
+def test_a_kernel_of_ones_own_decides_the_vehicle(tmp_path: Path) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_bytes(b"\x7fELF" + b"\0" * 100 + b"User Mode Linux")
+    chosen = choose(None, kernel)
+    assert isinstance(chosen, Uml)
+    with pytest.raises(NotPossible):
+        choose("kvm", kernel)
+
+
+def test_a_guest_is_described_to_what_runs_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert inside.described() == {}
+    told = inside.Guest.of(Uml(Path("/kernel")))
+    for name, value in told.environment.items():
+        monkeypatch.setenv(name, value)
+    assert inside.described()["not_comparable"].startswith("functional")
+    assert inside.described()["guest"]["vehicle"] == "uml"
+    assert inside.processors([(0,)]) == [(0,), (0,), (0,)]
+    assert inside.processors([(0,), (1,)]) == [(0,), (1,)]
