@@ -14,6 +14,8 @@ import polars as pl
 from rich.text import Text
 
 from culvert import __version__, environment
+from culvert.analysis.claims.judge import judge
+from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.install_log import latest_installs
@@ -23,6 +25,9 @@ from culvert.labs import cleanup
 from culvert.labs.base import Lab, LabSpec
 from culvert.labs.netns import NetnsLab
 from culvert.plan.plan import Plan
+from culvert.report.claims import Claims
+from culvert.report.claims import as_json as as_document
+from culvert.report.claims_terminal import claims_text
 from culvert.report.labels import Labels
 from culvert.run import outline
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
@@ -163,8 +168,19 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
                 f"write it to a file and go on with: {request.resuming(directory)}",
             ) from None
         journal.finish(tally.ending)
-    _summary(directory, tally, as_json=as_json)
+        rows = journal.rows()
+    claims = Claims(judged=tuple(_judged(study, rows)))
+    _summary(directory, tally, claims, as_json=as_json)
+    if claims.judged and not as_json:
+        out.print(claims_text(claims, Labels(rows)))
     return tally
+
+
+def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
+    """The study's claims by all that the journal holds; none of a guest whose speeds say nothing."""
+    if not study.file.claim:
+        return []
+    return judge(study, rows, not_comparable=str(inside.described().get("not_comparable", "")))
 
 
 def _make_lab(spec: LabSpec) -> Lab:
@@ -200,7 +216,7 @@ def _remove_leftovers(*, quiet: bool) -> None:
         out.print(f"removed what an interrupted run left behind: {things}", style="dim")
 
 
-def _summary(directory: Path, tally: Tally, *, as_json: bool) -> None:
+def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) -> None:
     counts = {str(status): count for status, count in tally.statuses.items()}
     if as_json:
         print_json(
@@ -213,6 +229,7 @@ def _summary(directory: Path, tally: Tally, *, as_json: bool) -> None:
                 "measuring_share": tally.measuring_share,
                 "stopped": tally.stopped,
                 "notes": tally.notes,
+                "claims": as_document(claims)["claims"],
             }
         )
         return
