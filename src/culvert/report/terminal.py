@@ -12,10 +12,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from culvert.analysis.claims.verdict import Verdict
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
-from culvert.report.claims_view import counts, evidence
+from culvert.report.claims_terminal import claims_text
 from culvert.report.headline_view import (
     HeadlineCell,
     HeadlineRow,
@@ -30,12 +29,6 @@ _GAP = 2
 """Columns of a terminal between those of a table: a cell's padding and the box's divider."""
 _MOST_REASONS = 12
 _STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
-_VERDICTS = {
-    Verdict.SUPPORTED: "green",
-    Verdict.CONTRADICTED: "red",
-    Verdict.UNDECIDED: "yellow",
-    Verdict.NOT_TESTABLE: "dim",
-}
 _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
 
 
@@ -57,7 +50,7 @@ def summary_of(data: Data) -> RenderableType:
         _Headline(view, several=len(views) > 1) for view in views if view.columns
     ]
     if data.claims.judged or data.claims.trouble:
-        parts.append(_claims(data))
+        parts.append(claims_text(data.claims, data.labels))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     parts.append(_trust(data, trust(data)))
@@ -146,19 +139,6 @@ def _style(cell: HeadlineCell) -> str:
     if not cell.shown:
         return "italic"
     return "bold green" if cell.badge else "bold"
-
-
-def _claims(data: Data) -> RenderableType:
-    claims = data.claims
-    if claims.trouble:
-        return Text(f"Claims: {claims.trouble}", style="yellow")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("verdict", no_wrap=True)
-    table.add_column(f"claim ({counts(claims)})")
-    for one in claims.judged:
-        claim = Text.assemble(one.text, (f"\n{evidence(one, data.labels)}", "dim"))
-        table.add_row(Text(str(one.verdict), style=_VERDICTS[one.verdict]), claim)
-    return Group(table, Text(""))
 
 
 def _reasons(data: Data) -> Table:
