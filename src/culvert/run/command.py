@@ -177,7 +177,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
-    """The study's claims by all that the journal holds; none of a guest whose speeds say nothing."""
+    """The claims by all that the journal holds; none where the guest's speeds say nothing."""
     if not study.file.claim:
         return []
     return judge(study, rows, not_comparable=str(inside.described().get("not_comparable", "")))
