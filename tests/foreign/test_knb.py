@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -71,6 +72,17 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
     found = found_in(tmp_path, KNB, "a,b\n1,2\n")
     assert not found.runs
     assert "no column benchmark-name" in found.lost[0].why
+
+
+def test_raw_data_is_told_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "env").write_text("VERSION=1.5.0\n")
+    with tarfile.open(tmp_path / "1.knbdata", "w:gz") as archive:
+        archive.add(tmp_path / "env", "env")
+    found = found_in(tmp_path, KNB, (tmp_path / "1.knbdata").read_bytes())
+    assert found.runs == []
+    assert [lost.why for lost in found.lost] == [
+        "this is KNB's raw data: turn it into JSON with knb --from-data FILE -o json"
+    ]
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:

@@ -28,12 +28,18 @@ _NODES = {"client": "a", "server": "b"}
 _USAGE = {"cpu": ("node_cpu_percent", "%", 1.0), "ram": ("node_memory_bytes", "bytes", 1e6)}
 _MOST = {"cpu": 100.0, "ram": 1e9}
 MEGA = 1e6
+_TAR = "\x00ustar"
+"""What a tar archive has after its first 256 bytes."""
 _CONDITION = re.compile(r"loss(\d+)p?[-_]delay(\d+)", re.ASCII)
 
 
 def read(path: Path) -> Found:
     """All runs of a file. Raises UsageError if the file cannot be read at all."""
     text = read_text(path)
+    if _TAR in text.text[:600]:
+        text.lost[:] = []
+        text.lose(0, "this is KNB's raw data: turn it into JSON with knb --from-data FILE -o json")
+        return Found([], text.lost)
     begin = text.text.lstrip()[:1]
     runs = list(_of_json(text) if begin in ("{", "[") else _of_csv(text))
     return Found(runs, text.lost)

@@ -27,12 +27,11 @@ _BOMS = (
 
 @dataclass
 class Text:
-    """What a file says. ``cut_off`` is true where it ended within its compression."""
+    """What a file says, and what of it could not be read."""
 
     file: str
     text: str
     lost: list[Lost] = field(default_factory=list)
-    cut_off: bool = False
 
     def lose(self, line: int, why: str) -> None:
         """Keep that something of this line is in no run; the many of a wrong file as one."""
@@ -99,17 +98,14 @@ def _unpacked(data: bytes, found: Text) -> bytes:
             parts.append(member.decompress(data, room))
         except zlib.error as error:
             found.lose(0, f"its compression is damaged: {error}")
-            found.cut_off = True
             break
         room -= len(parts[-1])
         if member.unconsumed_tail or room <= 0:
             why = f"it unpacks to more than {MOST_BYTES >> 20} MiB; the rest was left out"
             found.lose(0, why)
-            found.cut_off = True
             break
         if not member.eof:
             found.lose(0, "it is cut off within its compression")
-            found.cut_off = True
             break
         data = member.unused_data
     return b"".join(parts)
