@@ -10,7 +10,8 @@ import polars as pl
 
 from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
 from culvert.analysis.pairs import Effect, paired
-from culvert.analysis.summary import summarise
+from culvert.analysis.statistics.ranks import Rank, rank_intervals
+from culvert.analysis.summary import summarise_observed
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Winner:
     level_with: tuple[str, ...]
     undecided: tuple[str, ...]
     contenders: int
+    ranks: Mapping[str, Rank]
+    """Of each contender: the places that it can have (``rank_intervals``)."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,23 @@ _ASKED = (
 
 
 def headlines(
-    rows: pl.DataFrame, vpns: list[str], *, summary: pl.DataFrame | None = None, seed: int = 0
+    rows: pl.DataFrame,
+    vpns: list[str],
+    *,
+    observed: pl.DataFrame | None = None,
+    summary: pl.DataFrame | None = None,
+    seed: int = 0,
 ) -> list[Headline]:
     """One headline per condition, in the order in which the rows first name it.
 
     ``vpns`` are all of the study, so that one without a number is shown without a number.
-    ``summary`` is what ``summarise`` gives for the same rows and seed, where it is at hand.
+    ``observed`` and ``summary`` are what ``observations`` and ``summarise`` give for the same rows
+    and seed, where they are at hand.
     """
+    if observed is None:
+        observed = observations(rows)
     if summary is None:
-        summary = summarise(rows, seed=seed)
-    observed = observations(rows)
+        summary = summarise_observed(observed, seed=seed)
     conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
     return [
         _headline(condition, summary, observed, vpns, seed)
@@ -174,7 +184,11 @@ def _winner(
     others = sorted(vpn for vpn in contenders if vpn != best)
     undecided = [vpn for vpn in others if vpn not in compared or compared[vpn].low is None]
     level = [v for v in others if v not in undecided and not compared[v].distinguishable]
-    return Winner(best, contenders[best], tuple(level), tuple(undecided), len(contenders))
+    series = {
+        vpn: cell.filter(pl.col("vpn") == vpn)["value"].to_list() for vpn in sorted(contenders)
+    }
+    ranks = rank_intervals(series, seed, more_is_better=question.more_is_better)
+    return Winner(best, contenders[best], tuple(level), tuple(undecided), len(contenders), ranks)
 
 
 def _order(

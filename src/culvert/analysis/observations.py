@@ -78,7 +78,14 @@ def observations(rows: pl.DataFrame) -> pl.DataFrame:
     """One value per ok trial, metric and labels, but PER_THREAD. Columns as ``repeats``, sorted."""
     keys = [*CELL, *METRIC, "block", "trial"]
     found = repeats(rows).filter(~pl.col("metric").is_in(list(PER_THREAD)))
-    return found.group_by(keys).agg(pl.col("value").median()).sort(keys)
+    single = found.group_by(keys).agg(pl.col("value").median())
+    # Sorting a few cells by their texts and many trials by numbers is ten times as quick.
+    cells = single.select(*CELL, *METRIC).unique().sort(*CELL, *METRIC).with_row_index("place")
+    return (
+        single.join(cells, on=[*CELL, *METRIC], how="left", nulls_equal=True)
+        .sort("place", "block", "trial")
+        .drop("place")
+    )
 
 
 def pick(frame: pl.DataFrame, metric: str, *, measurement: str | None = None) -> pl.DataFrame:

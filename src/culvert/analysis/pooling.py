@@ -48,7 +48,8 @@ def single_values(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame
     """
     told = repeats(rows).filter(pl.col("labels") == "{}").select(_SINGLE)
     parts = [told.filter(pl.len().over(*_KEYS, "trial") > 1)]
-    if "labels" in series.columns:
+    wanted = {"trial", "name", "unit", "labels"}
+    if wanted <= set(series.columns) and isinstance(series.schema.get("value"), pl.List):
         lists = series.filter(pl.col("name").is_in(sorted(REPEATED)), pl.col("labels") == "{}")
         counted = trials.filter(pl.col("status") == "ok", pl.col("block") > 0)
         parts.append(

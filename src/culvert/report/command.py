@@ -10,6 +10,7 @@ from culvert.journal.journal import Journal
 from culvert.report import terminal
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
+from culvert.report.trial_views import MOST_EVIDENCE
 from culvert.report.write import write_data
 
 
@@ -19,7 +20,8 @@ def report_on(directory: Path, out: Console, *, show: bool) -> tuple[Path, Data]
     Returns the path of the page and what was analysed.
     """
     with Journal.open(directory) as journal:
-        run, rows, trials = journal.run(), journal.rows(), journal.trials()
+        run, rows = journal.run(), journal.rows()
+        trials = journal.trials(checks_until=MOST_EVIDENCE)
         histograms, series = journal.histograms(), journal.series()
     data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
     page = write_data(data, directory)

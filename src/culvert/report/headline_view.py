@@ -48,6 +48,8 @@ class HeadlineCell:
     shown: bool
     """False where the data show no difference."""
     trials: str
+    rank: str
+    """``rank 1``, ``rank 2 to 3``; nothing for the baseline, or where every place is possible."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         badge=_badge(winner, vpn),
         shown=told.main != NO_DIFFERENCE,
         trials=f"{absolute.n} trials",
+        rank=_rank(winner, vpn),
     )
 
 
@@ -190,6 +193,14 @@ def _badge(winner: Winner | None, vpn: str) -> str:
     if vpn == winner.vpn:
         return "joint best" if tied else "best"
     return "joint best" if vpn in winner.level_with else ""
+
+
+def _rank(winner: Winner | None, vpn: str) -> str:
+    """The place among the VPNs, as far as the data knows it."""
+    rank = winner.ranks.get(vpn) if winner else None
+    if winner is None or rank is None or rank.worst - rank.best == winner.contenders - 1:
+        return ""
+    return f"rank {rank.best}" + (f" to {rank.worst}" if rank.worst > rank.best else "")
 
 
 def _bar(headline: Headline, question: Question, answer: Answer) -> Bar | None:

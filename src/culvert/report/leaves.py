@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 
+@lru_cache(maxsize=2048)
 def evidence(text: str | None) -> Mapping[str, Any]:
-    """A trial's evidence; what is no JSON object counts as none."""
+    """A trial's evidence; what is no JSON object counts as none. Many trials' are the same."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

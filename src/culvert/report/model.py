@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.comparisons import comparisons
 from culvert.analysis.headline import Headline, headlines
 from culvert.analysis.observations import ROWS_SCHEMA, observations
+from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
-from culvert.analysis.summary import summarise
+from culvert.analysis.summary import summarise_observed
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.palette import colours, shapes
@@ -54,6 +56,8 @@ class Data:
     series: pl.DataFrame
     observed: pl.DataFrame
     summary: pl.DataFrame
+    comparisons: pl.DataFrame
+    pooled: pl.DataFrame
     headlines: list[Headline]
     counts: StatusCounts
     counts_by_vpn: dict[str, StatusCounts]
@@ -105,8 +109,9 @@ def gather(
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     seed = run.seed or 0
-    summary = summarise(rows, seed=seed)
-    found = headlines(rows, vpns, summary=summary, seed=seed)
+    observed = observations(rows)
+    summary = summarise_observed(observed, seed=seed)
+    found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed)
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -115,8 +120,10 @@ def gather(
         every_trial=every.sort("trial"),
         histograms=typed(histograms, HISTOGRAMS_SCHEMA),
         series=series,
-        observed=observations(rows),
+        observed=observed,
         summary=summary,
+        comparisons=comparisons(observed),
+        pooled=pooling(single_values(rows, trials, series)),
         headlines=found,
         counts=status_counts(trials),
         counts_by_vpn=counts_by_vpn(trials),

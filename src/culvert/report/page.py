@@ -15,10 +15,12 @@ from importlib import resources
 import jinja2
 from markupsafe import Markup
 
+from culvert.report.behaviour_view import behaviour_sentences
 from culvert.report.bundle import bundle
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.claims_view import claims_view
+from culvert.report.comparisons_view import comparison_table, pooling_table
 from culvert.report.headline_view import headline_views
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
@@ -68,6 +70,9 @@ def render(data: Data, sections: Sequence[Section]) -> str:
                 for place, panel in zip(_panels(figure), figure.panels, strict=True)
             },
         },
+        behaviour=behaviour_sentences(data),
+        comparisons=comparison_table(data),
+        pooling=pooling_table(data),
         listed=trial_list(data),
         limits=limits(data),
         underlay=underlay_views(data),

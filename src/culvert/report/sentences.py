@@ -43,7 +43,10 @@ def standing(winner: Winner) -> str:
     if winner.undecided:
         parts.append(f"too few blocks to compare with {joined(winner.undecided)}")
     if not parts:
-        return "distinguishable from every other VPN"
+        parts.append("distinguishable from every other VPN")
+    rank = winner.ranks[winner.vpn]
+    if rank.worst > 1:
+        parts.append(f"all pairs at once leave it rank {rank.best} to {rank.worst}")
     return "; ".join(parts)
 
 

@@ -38,6 +38,8 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "summary": data.summary,
         "ratio-to-baseline": paired(data.observed, Effect.RATIO, seed=seed),
         "difference-to-baseline": paired(data.observed, Effect.DIFFERENCE, seed=seed),
+        "comparisons": data.comparisons,
+        "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),
         "initiation-ms": initiation_table(cycles(data.rows, data.trials, data.series)),
         "udp-losses": loss_shares(data.observed),

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
+from culvert.report.behaviour_view import behaviour_sentences
 from culvert.report.claims_terminal import claims_text
 from culvert.report.headline_view import (
     HeadlineCell,
@@ -53,6 +54,9 @@ def summary_of(data: Data) -> RenderableType:
         parts.append(claims_text(data.claims, data.labels))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
+    sentences = behaviour_sentences(data)
+    if sentences:
+        parts.append(_behaviour(sentences))
     parts.append(_trust(data, trust(data)))
     return Group(*parts)
 
@@ -124,14 +128,14 @@ def _lines(cell: HeadlineCell | None) -> list[str]:
     if cell is None:
         return ["no number"]
     main = [cell.main] if cell.shown else cell.main.split(" ")  # words may go to the next line
-    return [*main, cell.interval, cell.below]
+    return [*main, cell.interval, cell.below, cell.rank]
 
 
 def _cell(cell: HeadlineCell | None, row: HeadlineRow) -> Text:
     if cell is None:
         return Text("no number", style="dim")
     below = "" if row.baseline else cell.below
-    lines = [line for line in (cell.interval, below) if line]
+    lines = [line for line in (cell.interval, below, cell.rank) if line]
     return Text.assemble((cell.main, _style(cell)), *((f"\n{line}", "dim") for line in lines))
 
 
@@ -156,6 +160,15 @@ def _reasons(data: Data) -> Table:
     if found.height > _MOST_REASONS:
         table.add_row("", "", "", f"... and {found.height - _MOST_REASONS} more, in the report")
     return table
+
+
+def _behaviour(sentences: Sequence[str]) -> Text:
+    told = Text("Intervals of these cells are too narrow\n", style="yellow")
+    for sentence in sentences[:_MOST_REASONS]:
+        told.append(f"  {sentence}\n", style="default")
+    if len(sentences) > _MOST_REASONS:
+        told.append(f"  ... and {len(sentences) - _MOST_REASONS} more, in the report\n", "dim")
+    return told
 
 
 def _trust(data: Data, told: Trust) -> Text:

@@ -1,0 +1,53 @@
+"""Cells whose trials are not independent, steady or of one kind: one plain sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from culvert.report.labels import Labels
+from culvert.report.model import Data
+from culvert.report.numbers import grouped
+from culvert.report.sentences import joined
+from culvert.study.catalogue import installed_measurements
+
+FIGURES = frozenset({"goodput_bps", "rtt_p50_us", "rtt_p99_us", "total_ms", "cpu_s_per_gb"})
+"""The headline's metrics; of each measurement its own headline is told as well."""
+
+
+def behaviour_sentences(data: Data) -> tuple[str, ...]:
+    """For each cell and figure that is correlated, drifts or jumps; empty where none does.
+
+    ``openvpn/aes-256-gcm, TCP, goodput_bps: not independent: 20 trials are worth 6; it drifts.``
+    """
+    headlines = {kind: one.headline for kind, one in installed_measurements().items()}
+    told = data.summary.filter(
+        pl.col("labels") == "{}",
+        pl.col("correlated") | pl.col("drifts") | (pl.col("jumps") != ""),
+    )
+    return tuple(
+        _sentence(row, data.labels)
+        for row in told.iter_rows(named=True)
+        if row["metric"] in FIGURES or headlines.get(row["measurement"]) == row["metric"]
+    )
+
+
+def _sentence(row: Mapping[str, Any], labels: Labels) -> str:
+    cell = labels.cell(row["condition"], row["measurement"], row["parameters"])
+    parts = []
+    if row["correlated"]:
+        worth = grouped(max(1, round(row["worth"])), 0)
+        parts.append(f"not independent: {row['n']} trials are worth {worth}")
+    if row["drifts"]:
+        parts.append(f"it drifts {'upwards' if row['tau'] > 0 else 'downwards'}")
+    if row["jumps"]:
+        parts.append(f"it jumps at trial {_numbers(row['jumps'].split())}")
+    return f"{row['vpn']}, {cell}, {row['metric']}: {'; '.join(parts)}"
+
+
+def _numbers(jumps: Sequence[str]) -> str:
+    if len(jumps) > 4:
+        return f"{', '.join(jumps[:3])} and {len(jumps) - 3} more"
+    return joined(jumps)
