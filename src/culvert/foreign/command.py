@@ -223,7 +223,8 @@ def show(done: Imported, *, as_json: bool) -> None:
     if len(done.lost) > MOST_TOLD:
         out.print(f"... and {len(done.lost) - MOST_TOLD} more places")
     told = ", ".join(f"{counts[str(status)]} {status}" for status in Status if counts[str(status)])
-    out.print(f"{len(done.trials)} runs imported: {told}; lost: {_lost(done.lost)}")
+    runs = "1 run" if len(done.trials) == 1 else f"{len(done.trials)} runs"
+    out.print(f"{runs} imported: {told}; lost: {_lost(done.lost)}")
     for name in done.tables:
         out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
     where = shlex.quote(str(done.directory))
@@ -233,7 +234,8 @@ def show(done: Imported, *, as_json: bool) -> None:
 def _lost(lost: Sequence[Lost]) -> str:
     places = sum(one.count for one in lost)
     files = len({one.file for one in lost})
-    return f"{places} places in {_files(files)}" if places else "nothing"
+    where = "1 place" if places == 1 else f"{places} places"
+    return f"{where} in {_files(files)}" if places else "nothing"
 
 
 def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:
