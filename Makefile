@@ -19,6 +19,9 @@ OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
 APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev) \
   $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
 
+# To build a guest kernel from source.
+KERNEL_APT := gcc libc6-dev make flex bison bc libelf-dev xz-utils
+
 APT_GET := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 
 # Debian packages that are not there yet; $(1) names them.
@@ -94,4 +97,6 @@ clean:
 	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install --all
+	$(call install-packages,$(KERNEL_APT))
+	$(SUDO) $(CULVERT) vm build || echo "no guest kernel: the tests in a guest are skipped"
 	@touch $@
