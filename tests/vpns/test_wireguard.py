@@ -14,6 +14,7 @@ from culvert import tools
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab, LabSpec, LinkSpec
 from culvert.labs.netns import NetnsLab
+from culvert.labs.node import NetnsNode
 from culvert.runid import new_run_id
 from culvert.vpns import registry, uapi, wireguard
 from culvert.vpns.base import DataPath, OuterPacket
@@ -119,6 +120,19 @@ def test_version_names_program_and_compiler(vpn: WireGuard) -> None:
         assert "20220316" in version
 
 
+def test_without_offloads_takes_ethtool_and_a_version_that_has_offloads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nogso = registry.create(registry.parse("wireguard/go+nogso"))
+    assert nogso.variant.facts["segmentation offload"] == "off (wg0)"
+    monkeypatch.setattr(tools, "find", lambda _: None)
+    assert ("ethtool", "sudo apt-get install ethtool") in [
+        (lack.what, lack.remedy) for lack in nogso.missing()
+    ]
+    debian = registry.create(registry.parse("wireguard/go-debian+nogso"))
+    assert "leave +nogso out" in [lack.remedy for lack in debian.missing()]
+
+
 # -- on a lab --------------------------------------------------------------------------------------
 
 
@@ -153,6 +167,22 @@ def test_one_byte_more_than_the_mtu_does_not_fit(vpn: WireGuard, pair: Lab) -> N
     assert link.mtu == 1420
     assert pings_answered(pair.a, peer, length=1420) == 1
     assert pings_answered(pair.a, peer, length=1421) == 0
+    vpn.stop(pair)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_without_offloads_the_tunnel_is_handed_single_packets(pair: Lab) -> None:
+    vpn = registry.create(registry.parse("wireguard/go+nogso"))
+    if lacks := vpn.missing():
+        pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
+    vpn.prepare(pair)
+    vpn.listen(pair.b)
+    vpn.connect(pair.a)
+    for node in (pair.a, pair.b):
+        assert isinstance(node, NetnsNode)
+        on = {name for name, is_on in node.features(DEVICE).items() if is_on}
+        assert not on & {"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation"}
     vpn.stop(pair)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from culvert.analysis.latency import ENOUGH_BEYOND
 from culvert.analysis.observations import CELL, pick, repeats
 
-TIMES = ("total_ms", "handshake_ms")
+TIMES = ("total_ms", "handshake_ms", "first_handshake_ms", "last_handshake_ms", "first_inner_ms")
 
 
 def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:

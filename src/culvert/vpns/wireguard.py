@@ -109,7 +109,12 @@ class WireGuard(Vpn):
             missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
         if not Path("/dev/net/tun").exists():
             missing.append(Missing("/dev/net/tun", "modprobe tun"))
-        if _NO_OFFLOADS in self.chosen and tools.find("ethtool") is None:
+        if _NO_OFFLOADS not in self.chosen:
+            return missing
+        if self.variant.name == "go-debian":
+            what = "segmentation offload to switch off, which this version has not"
+            missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
+        if tools.find("ethtool") is None:
             missing.append(Missing("ethtool", "sudo apt-get install ethtool"))
         return missing
 

@@ -21,6 +21,15 @@ from culvert.report.model import Data, Figure, Table
 from culvert.report.numbers import Scale, scale_for
 
 KINDS = {"total_ms": "until the first packet is answered", "handshake_ms": "handshake alone"}
+"""What is drawn."""
+ROWS = {
+    "total_ms": "total",
+    "handshake_ms": "handshake",
+    "first_handshake_ms": "until its first packet",
+    "last_handshake_ms": "until its last packet",
+    "first_inner_ms": "until the first inner packet",
+}
+"""What is in the table; until: since the command."""
 
 
 def initiation_figures(data: Data, condition: str) -> list[Figure]:
@@ -51,6 +60,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             "place": -9 if row["metric"] == "total_ms" else 9,
         }
         for row in single.iter_rows(named=True)
+        if row["metric"] in KINDS
     ]
     middles: Records = [
         {
@@ -61,6 +71,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             "place": -9 if row["metric"] == "total_ms" else 9,
         }
         for row in table.iter_rows(named=True)
+        if row["metric"] in KINDS
     ]
     y = vpn_axis(data)
     place = alt.ExprRef("datum.place")
@@ -111,11 +122,12 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
     )
     return Figure(
         name=slug(f"initiation {condition} {name}"),
-        title=f"{name}: cold start to first answered packet",
+        title=f"{name}: from the command to the first answered packet",
         caption=(
-            "Each mark is one cold start; the upright line is the median. Total is from executing "
-            "the program to the first inner packet that was answered; handshake is from its first "
-            f"to its last packet on the link, by kernel timestamps. Parameters: {told}."
+            "Each mark is one start; the upright line is the median. Total is from the command (a "
+            "program is executed, or told to initiate) to the first inner packet that was "
+            "answered; handshake is from its first to its last packet on the link, by kernel "
+            f"timestamps. Parameters: {told}."
         ),
         alt_text=f"Dot plot of connection initiation. Median totals: {totals}.",
         panels=(panel,),
@@ -130,7 +142,7 @@ def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> 
     )
     rows = []
     for vpn in data.vpns:
-        for metric, kind in (("total_ms", "total"), ("handshake_ms", "handshake")):
+        for metric, kind in ROWS.items():
             found = table.filter(pl.col("vpn") == vpn, pl.col("metric") == metric)
             if found.is_empty():
                 continue
