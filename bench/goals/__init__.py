@@ -2,17 +2,12 @@
 
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
+from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule
-from bench.goals.packets_per_cpu import (
-    PacketsBesideIperf2,
-    PacketsBesideIperf3,
-    PacketsBesideNuttcp,
-    PacketsBesideSockperf,
-    PacketsUnsegmented,
-)
+from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
 from bench.goals.replay import Replay, ReplayInTime
@@ -29,10 +24,7 @@ from bench.goals.wireguard_proved import WireGuardProved
 GOALS: tuple[type[Goal], ...] = (
     LabUp,
     WireGuardProved,
-    PacketsBesideIperf3,
-    PacketsBesideIperf2,
-    PacketsBesideNuttcp,
-    PacketsBesideSockperf,
+    *PACKETS_BESIDE,
     PacketsUnsegmented,
     ReceiverLoss,
     ReceiverCpu,
@@ -56,4 +48,6 @@ GOALS: tuple[type[Goal], ...] = (
     ImportSpeed,
     Replay,
     ReplayInTime,
+    AnalysisTime,
+    AnalysisMemory,
 )
