@@ -30,6 +30,8 @@ def warnings(a: Side, b: Side, found: Sequence[Comparison]) -> list[str]:
 
 
 def _differences(a: Side, b: Side) -> Iterator[str]:
+    labels = {at(side.run.environment, "not_comparable") for side in (a, b)}
+    yield from sorted(filter(None, labels))
     for name, path in _FACTS:
         before, now = at(a.run.environment, *path), at(b.run.environment, *path)
         if before != now:
