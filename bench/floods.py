@@ -17,14 +17,15 @@ from culvert.errors import LabError
 from culvert.labs.base import Lab, Node, Process
 from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import RECEIVE_BUFFER_BYTES
+from culvert.measurements.udp_trial import UdpRun, UdpStream
 from culvert.probe.client import Probe
-from culvert.probe.results import Accounted, UdpSource, UdpSunk, parse
+from culvert.probe.results import Accounted, parse
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 
 SECONDS = 2
-PAYLOAD_BYTES = 64 - UDP_HEADERS
+SIZE = 64
+PAYLOAD_BYTES = SIZE - UDP_HEADERS
 DEADLINE_S = 30.0
 QUIET_MS = 50
 
@@ -55,38 +56,19 @@ def probe_flood(lab: Lab, *, segmentation: str = "auto", rate_pps: float | None 
     vpn = registry.create(registry.parse("none"))
     with Probe(lab.a) as a, Probe(lab.b) as b:
         session = Session(lab, vpn, a, b, lab.spec.link)
-        to = session.inner(lab.b)
-        sink = b.begin(
-            "udp_sink",
-            bind=to,
-            receive_buffer=RECEIVE_BUFFER_BYTES,
-            interval_ms=1000,
-            duration_max_s=SECONDS + 15,
-            quiet_ms=QUIET_MS,
-            **session.marks,
+        stream = UdpStream(
+            session.inner(lab.b), (SIZE,), SECONDS, rate_pps=rate_pps, segmentation=segmentation
         )
-        port = sink.port()
+        run = UdpRun(session, stream, QUIET_MS)
         device = lab.a.underlay.device
         accounting = a.begin("accounting", pids=[], kernel_threads=[], devices=[device])
         accounting.ready()
         before = cpu_s(a.pid), cpu_s(b.pid)
-        sent = parse(
-            UdpSource,
-            a.call(
-                "udp_source",
-                SECONDS + 15,
-                to=to,
-                port=port,
-                payload_size=PAYLOAD_BYTES,
-                rate_pps=rate_pps,
-                duration_s=SECONDS,
-                segmentation=segmentation,
-                **session.marks,
-            ),
-        )
+        run.start()
+        sent = run.sent()
         sender_s = cpu_s(a.pid) - before[0]
         counted = parse(Accounted, accounting.stop()).device(device)
-        sunk = parse(UdpSunk, sink.stop())
+        sunk = run.finish().sunk
         receiver_s = cpu_s(b.pid) - before[1]
     on_the_wire = counted.tx_packets if counted else 0
     return Flood(

@@ -116,6 +116,7 @@ class UdpRun:
             **session.marks,
         )
         self._port = self._sink.port()
+        self._sent: UdpSource | None = None
 
     def start(self) -> UdpRun:
         """Returns when the first packet is due."""
@@ -138,9 +139,16 @@ class UdpRun:
         self._source.ready()
         return self
 
+    def sent(self) -> UdpSource:
+        """Wait for the last packet sent."""
+        if self._sent is None:
+            answer = self._source.result(self._stream.duration_s + SLACK_S)
+            self._sent = parse(UdpSource, answer)
+        return self._sent
+
     def finish(self) -> UdpTrial:
         """Wait for the last packet sent, then for the last that comes."""
-        sent = parse(UdpSource, self._source.result(self._stream.duration_s + SLACK_S))
+        sent = self.sent()
         return UdpTrial(self._stream.length, sent, parse(UdpSunk, self._sink.stop()))
 
 
