@@ -149,6 +149,18 @@ def test_sides_in_different_contexts_are_not_paired() -> None:
     assert not found.telling.paired
 
 
+def test_what_is_named_may_leave_one_cell_on_each_side() -> None:
+    body = (
+        '[[measurement]]\nkind = "udp"\npacket_size = 64\nduration = "5s"\n'
+        '[[measurement]]\nkind = "udp"\npacket_size = "max"\n'
+    )
+    given = study(f"{ON}: {A}[packet_size=64] > {A}[packet_size=max]", body=body)
+    small = cell(given, {A: series(130)})
+    large = cell(given, {A: series(100)}, index=1, first_trial=100)  # type: ignore[arg-type]
+    (found,) = judge(given, pl.concat([small, large]))
+    assert found.verdict is Verdict.SUPPORTED
+
+
 def test_what_is_unsupported_is_not_testable_and_says_why() -> None:
     given = study(f"{ON}: {A} > all", f"{ON}: {A} > {B}")
     broken = cell(given, {C: [None] * 5}, status="unsupported").with_columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -141,10 +141,19 @@ def _without(parameters: str, keys: set[str]) -> str:
 
 
 def matching(
-    left: list[Context], right: list[Context], one: Where, other: Where
-) -> Iterator[tuple[Context, Context]]:
-    """Contexts of both sides that belong together."""
-    for mine in left:
-        for theirs in right:
-            if mine.agrees(theirs, one, other):
-                yield mine, theirs
+    left: Sequence[Context], right: Sequence[Context], one: Where, other: Where
+) -> list[tuple[Context, Context]]:
+    """Contexts of both sides that belong together: equal but for what the sides name.
+
+    Where there are none, but what is named leaves one cell on each side, it is these two.
+    """
+    found = [(mine, theirs) for mine in left for theirs in right if mine.agrees(theirs, one, other)]
+    if found:
+        return found
+    if one.condition is not None or other.condition is not None:
+        return [(left[0], right[0])] if len(left) == len(right) == 1 else []
+    for condition in dict.fromkeys(context.condition for context in left):
+        sides = [[c for c in side if c.condition == condition] for side in (left, right)]
+        if len(sides[0]) == len(sides[1]) == 1:
+            found.append((sides[0][0], sides[1][0]))
+    return found
