@@ -246,7 +246,8 @@ _FAMILIES: tuple[Mapping[str, float], ...] = (
     {unit: float(size) for unit, size in _DURATION_NS.items()},
     {unit: float(size) for unit, size in _RATE_BPS.items()},
     {unit: float(size) for unit, size in _SIZE_BYTES.items()} | {"bytes": 1.0},
-    {"packets/s": 1.0, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6, "/s": 1.0, "k/s": 1e3, "M/s": 1e6},
+    {"packets/s": 1.0, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6},
+    {"1/s": 1.0, "/s": 1.0, "k/s": 1e3, "M/s": 1e6},
     {"1": 1.0, "%": 0.01},
 )
 

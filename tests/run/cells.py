@@ -14,6 +14,7 @@ from culvert.measurements.tcp import Tcp
 from culvert.measurements.udp import Udp
 from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
+from culvert.study.catalogue import COMMON_METRICS
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 
@@ -36,7 +37,7 @@ def vpn(word: str) -> Vpn:
 def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
     """One trial, short."""
     measurement, parameters = SHORT[kind]
-    return Execution(
+    finding = Execution(
         contestant,
         spec or LabSpec(link=LinkSpec()),
         measurement(),
@@ -44,6 +45,10 @@ def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
         lambda asked: NetnsLab(new_run_id(), asked),
         {},
     ).execute()
+    declared = {**measurement.metrics, **COMMON_METRICS}
+    for metric in finding.outcome.metrics:
+        assert declared.get(metric.name) == metric.unit, metric.name
+    return finding
 
 
 def value(finding: Finding, name: str) -> float:

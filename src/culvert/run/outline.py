@@ -36,7 +36,8 @@ def plan_text(plan: Plan, estimate: Estimate) -> str:
         if plan.min_blocks == plan.max_blocks
         else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
     )
-    text = f"{len(plan.cells)} cells, {blocks} blocks of about {lasting(estimate.block_s)}"
+    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    text = f"{cells}, {blocks} block{'' if blocks == '1' else 's'} of about {lasting(estimate.block_s)}"
     if plan.warmup_blocks:
         text += f" after {plan.warmup_blocks} of warm-up"
     if plan.rule is not None:

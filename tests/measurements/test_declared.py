@@ -1,0 +1,66 @@
+"""Every measurement declares its metrics, so that a claim can be checked before anything runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import culvert.measurements
+from culvert.study.catalogue import COMMON_METRICS, installed_measurements
+from culvert.units import QuantityError, convert
+
+MEASUREMENTS = installed_measurements()
+
+
+def yielded() -> Iterator[tuple[str, str, str]]:
+    """Module, name and unit of every ``Metric("name", "unit", ...)`` of the measurements."""
+    for path in Path(culvert.measurements.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Metric":
+                name, unit = (getattr(each, "value", None) for each in node.args[:2])
+                if isinstance(name, str) and isinstance(unit, str):
+                    yield path.name, name, unit
+
+
+def test_all_that_is_yielded_is_declared() -> None:
+    declared = {pair for each in MEASUREMENTS.values() for pair in each.metrics.items()} | set(
+        COMMON_METRICS.items()
+    )
+    found = list(yielded())
+    assert len(found) > 50
+    assert [each for each in found if each[1:] not in declared] == []
+
+
+@pytest.mark.parametrize("kind", MEASUREMENTS)
+def test_the_headline_is_declared(kind: str) -> None:
+    measurement = MEASUREMENTS[kind]
+    assert measurement.headline in measurement.metrics
+    assert not set(measurement.metrics) & set(COMMON_METRICS)
+
+
+@pytest.mark.parametrize("kind", MEASUREMENTS)
+def test_names_and_units_agree(kind: str) -> None:
+    endings = {"_bps": "bit/s", "_us": "us", "_ms": "ms", "_s": "s", "_pps": "packets/s"}
+    for name, unit in MEASUREMENTS[kind].metrics.items():
+        for ending, told in endings.items():
+            if name.endswith(ending) and not name.endswith("_per_s"):
+                assert (name, unit) == (name, told)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "wanted", "found"),
+    [(1.5, "Mbit/s", "bit/s", 1.5e6), (2, "ms", "us", 2000), (5, "%", "1", 0.05), (3, "x", "x", 3)],
+)
+def test_published_figures_are_converted(
+    number: float, unit: str, wanted: str, found: float
+) -> None:
+    assert convert(number, unit, wanted) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(("unit", "wanted"), [("ms", "bit/s"), ("1", "ms"), ("Mbps", "bit/s")])
+def test_what_cannot_be_converted(unit: str, wanted: str) -> None:
+    with pytest.raises(QuantityError, match=f"is no {wanted}"):
+        convert(1.0, unit, wanted)
