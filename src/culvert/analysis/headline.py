@@ -91,6 +91,10 @@ _ASKED = (
 )
 
 
+_UNSIZED = ("udp-unsized", "UDP goodput")
+"""Key and title of UDP goodput where no packet has a size in bytes."""
+
+
 def headlines(
     rows: pl.DataFrame,
     vpns: list[str],
@@ -148,13 +152,16 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             parameters: int(found.filter(pl.col("parameters") == parameters)["n"].sum())
             for _, parameters in contexts(found, measurement)
         }
+        parameters = max(trials, key=lambda text: trials[text])
+        named = (key, title)
         if key == "udp":
-            parameters = min(trials, key=_packet_size)
-        else:
-            parameters = max(trials, key=lambda text: trials[text])
+            sized = min(trials, key=_packet_size)
+            # Imported data does not always tell the size.
+            known = _packet_size(sized) < float("inf")
+            parameters, named = (sized, named) if known else (parameters, _UNSIZED)
         questions.append(
             Question(
-                key, title, measurement, metric, unit, effect, more_is_better, condition, parameters
+                *named, measurement, metric, unit, effect, more_is_better, condition, parameters
             )
         )
     return questions

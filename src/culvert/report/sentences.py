@@ -12,6 +12,7 @@ from culvert.report.numbers import PERCENT, Scale, scale_for
 SUPERLATIVES = {
     "tcp": "Highest TCP goodput",
     "udp": "Highest UDP goodput, small packets",
+    "udp-unsized": "Highest UDP goodput",
     "rtt": "Lowest latency",
     "cpu": "Least CPU per gigabyte",
     "up": "Quickest to connect",

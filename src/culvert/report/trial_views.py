@@ -17,7 +17,7 @@ MOST_EVIDENCE = 1000
 """Trials that count whose evidence is in the page; all of it is in the journal."""
 MOST_TRIALS = 5000
 """Trials listed in the page (those that do not count first); all are in tables/trials.csv."""
-_ELSEWHERE = frozenset({"proved", "underlay", "vpn"})
+_ELSEWHERE = frozenset({"proved", "underlay", "vpn", "imported"})
 """Parts of the evidence that are no checks: the environment section shows them."""
 
 
