@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from culvert.analysis.observations import ROWS_SCHEMA
+from culvert.journal.columns import ROWS_SCHEMA
 
 TRIALS = {
     "trial": pl.Int64,

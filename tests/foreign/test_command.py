@@ -12,9 +12,9 @@ from culvert.errors import UsageError
 from culvert.foreign.command import ImportRequest, checked_condition, import_files
 from culvert.foreign.formats import ForeignFormat
 from culvert.foreign.naming import Naming
+from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
-from culvert.journal.frames import ROWS
 from culvert.journal.journal import Journal
 from tests.commands import culvert
 
@@ -46,7 +46,7 @@ def test_the_export_has_the_columns_of_every_run(imported: Path) -> None:
     with Journal.open(imported) as journal:
         export(journal.rows(), Format.CSV, imported / "rows.csv")
     rows = pl.read_csv(imported / "rows.csv")
-    assert tuple(rows.columns) == ROWS
+    assert rows.columns == list(ROWS_SCHEMA)
     goodput = rows.filter(pl.col("metric") == "goodput_bps").select("vpn", "block", "value")
     assert goodput.rows()[:2] == [("none", 1, 710e6), ("netbird-direct", 1, 508e6)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from culvert.errors import UsageError
+from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
-from culvert.journal.frames import ROWS
 from culvert.journal.journal import Journal
+from tests.commands import culvert
+from tests.foreign.samples import PING
 from tests.journal.dummies import HEAD, failed, trial
 
 
@@ -37,14 +40,14 @@ def test_parquet_and_csv_come_back(rows: pl.DataFrame, tmp_path: Path) -> None:
     back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)
     assert back["value"].to_list() == rows["value"].to_list()
     assert back["labels"].to_list() == rows["labels"].to_list()
-    assert back.columns == list(ROWS)
+    assert back.columns == list(ROWS_SCHEMA)
 
 
 def test_json_is_a_list_of_rows_with_objects_inside(rows: pl.DataFrame, tmp_path: Path) -> None:
     export(rows, Format.JSON, tmp_path / "x.json")
     back = json.loads((tmp_path / "x.json").read_text())
     assert len(back) == len(rows)
-    assert list(back[0]) == list(ROWS)
+    assert list(back[0]) == list(ROWS_SCHEMA)
     assert back[0]["parameters"] == {"packet_size": 64}
     assert back[1]["labels"] == {"node": "a", "process": "é"}
     assert [row["value"] for row in back] == rows["value"].to_list()
@@ -54,6 +57,28 @@ def test_json_is_a_list_of_rows_with_objects_inside(rows: pl.DataFrame, tmp_path
 def test_no_rows_are_an_empty_list(rows: pl.DataFrame, tmp_path: Path) -> None:
     export(rows.clear(), Format.JSON, tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text()) == []
+
+
+def test_an_import_has_the_columns_and_types_of_a_run(rows: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    done = culvert("import", "ping", tmp_path / "ping.txt", "--out", tmp_path / "imported")
+    assert done.code == 0, done.err
+    with Journal.open(tmp_path / "imported") as journal:
+        imported = journal.rows()
+    assert imported.height > 0
+    for name, found in (("run", rows), ("import", imported)):
+        export(found, Format.PARQUET, tmp_path / f"{name}.parquet")
+        export(found, Format.JSON, tmp_path / f"{name}.json")
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").schema == ROWS_SCHEMA
+        for row in json.loads((tmp_path / f"{name}.json").read_text()):
+            assert list(row) == list(ROWS_SCHEMA)
+
+
+def test_the_documentation_has_these_columns_in_this_order() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \|", text, re.MULTILINE)
+    names = {pl.String: "text", pl.Int64: "integer", pl.Float64: "real"}
+    assert told == [(name, names[kind]) for name, kind in ROWS_SCHEMA.items()]
 
 
 @pytest.mark.parametrize("format", list(Format))

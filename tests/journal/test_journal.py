@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from culvert.errors import CulvertError, JournalError, UsageError
-from culvert.journal.frames import ROWS
+from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.record import (
     Histogram,
@@ -104,7 +104,7 @@ def test_rows_have_exactly_these_columns(tmp_path: Path) -> None:
         *("study", "block", "trial", "vpn", "version", "condition", "measurement"),
         *("parameters", "metric", "labels", "unit", "value", "status", "reason"),
     ]
-    assert list(ROWS) == columns
+    assert list(ROWS_SCHEMA) == columns
     with Journal.create(tmp_path, HEAD) as journal:
         empty = journal.rows()
         journal.record(trial(0))
@@ -134,7 +134,9 @@ def test_figures_are_those_of_good_trials(tmp_path: Path) -> None:
     with Journal.create(tmp_path, HEAD) as journal:
         for one in (trial(0), failed(1), replace(trial(2), status=Status.INVALID), trial(4)):
             journal.record(one)
-        assert journal.figures({"udp": "goodput_bps", "tcp": "x"}) == {"cell0": {1: 1e9 / 3, 2: 1e9 / 7}}
+        assert journal.figures({"udp": "goodput_bps", "tcp": "x"}) == {
+            "cell0": {1: 1e9 / 3, 2: 1e9 / 7}
+        }
         assert journal.measured_s() == sum(2.5 + number for number in (0, 1, 2, 4))
 
 

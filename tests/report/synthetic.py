@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from hdrh.histogram import HdrHistogram
 
-from culvert.analysis.observations import ROWS_SCHEMA
+from culvert.journal.columns import ROWS_SCHEMA
 from culvert.report.model import HISTOGRAMS_SCHEMA, TRIALS_SCHEMA
 
 TCP = {"congestion_control": "cubic", "duration": 2.5, "warmup": 0.5, "write_size": 131072}

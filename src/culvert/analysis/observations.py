@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from culvert.journal.columns import ROWS_SCHEMA
+
 BASELINE = "none"
 """The VPN that is no VPN: in every block, what all others are compared with."""
 
@@ -31,24 +33,6 @@ REPEAT_LABELS = frozenset({"cycle"})
 
 PER_THREAD = frozenset({"cpu_thread_s", "cpu_kernel_thread_s"})
 """Metrics whose labels name threads by an id that no other trial has: not to be summarised."""
-
-ROWS_SCHEMA: dict[str, type[pl.DataType]] = {
-    "study": pl.String,
-    "block": pl.Int64,
-    "trial": pl.Int64,
-    "vpn": pl.String,
-    "version": pl.String,
-    "condition": pl.String,
-    "measurement": pl.String,
-    "parameters": pl.String,
-    "metric": pl.String,
-    "labels": pl.String,
-    "unit": pl.String,
-    "value": pl.Float64,
-    "status": pl.String,
-    "reason": pl.String,
-}
-"""The journal's rows: one per metric of each trial; a trial without metrics has a null metric."""
 
 
 def repeats(rows: pl.DataFrame) -> pl.DataFrame:

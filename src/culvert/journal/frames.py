@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from culvert.journal.codec import unpack_float64, unpack_int64
+from culvert.journal.columns import ROWS_SCHEMA
 
 _CHUNK = 10_000
 """Rows that are Python objects at a time: a long run has millions of them."""
@@ -54,23 +55,6 @@ _SERIES: dict[str, Any] = {
     "t_ns": pl.List(pl.Int64),
     "value": pl.List(pl.Float64),
 }
-ROWS = (
-    "study",
-    "block",
-    "trial",
-    "vpn",
-    "version",
-    "condition",
-    "measurement",
-    "parameters",
-    "metric",
-    "labels",
-    "unit",
-    "value",
-    "status",
-    "reason",
-)
-"""Columns of ``rows`` and of every export."""
 
 
 def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.DataFrame:
@@ -98,13 +82,13 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
         sql,
         "SELECT (SELECT study FROM run), block, id, vpn, version, condition, measurement, "
         "parameters, status, reason FROM trial WHERE block > 0 ORDER BY id",
-        {name: _TRIALS[name] for name in ROWS if name in _TRIALS},
+        {name: _TRIALS[name] for name in ROWS_SCHEMA if name in _TRIALS},
     )
     metrics = _frame(
         sql, "SELECT trial_id, metric, labels, unit, value FROM metric ORDER BY id", _METRICS
     )
     joined = counted.join(metrics, on="trial", how="left", maintain_order="left_right")
-    return joined.with_columns(pl.col("labels").fill_null("{}")).select(ROWS)
+    return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
 
 
 def histograms(sql: sqlite3.Connection) -> pl.DataFrame:

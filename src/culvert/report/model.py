@@ -9,10 +9,11 @@ import polars as pl
 
 from culvert.analysis.comparisons import comparisons
 from culvert.analysis.headline import Headline, headlines
-from culvert.analysis.observations import ROWS_SCHEMA, observations
+from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
+from culvert.journal.columns import ROWS_SCHEMA
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.palette import colours, shapes
