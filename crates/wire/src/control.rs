@@ -260,7 +260,7 @@ mod tests {
         let Ok(Command::Connect(wanted)) = &commands[2] else {
             panic!("{commands:?}")
         };
-        let failure = wanted.plan().err().expect("too small");
+        let failure = wanted.plan().expect_err("too small");
         assert_eq!(failure.what, "mtu");
     }
 

@@ -8,6 +8,8 @@ use nix::errno::Errno;
 
 use crate::schedule::Drop;
 
+const LATE_NS: u64 = 1_000_000;
+
 /// Counts since the start, in packets of the wire, and bytes of frames (Ethernet header included).
 ///
 /// `received` + `duplicated` = `delivered` + all drops but `ring_full` + `in_flight`, once the cable
@@ -45,6 +47,10 @@ pub struct Counts {
     /// Dropped by the kernel before the wire saw them, as it did not read fast enough: the link is
     /// not what was asked for. Here a super-packet counts as one.
     pub ring_full_packets: u64,
+    /// Handed over more than 1 ms after they were due.
+    pub late_packets: u64,
+    /// The greatest delay beyond what was asked, of packets that were held.
+    pub latest_ns: u64,
     /// What was read and written at a time: super-packets, and packets that are none.
     pub reads: u64,
     pub writes: u64,
@@ -83,6 +89,8 @@ counters!(
     refused_packets,
     in_flight_packets,
     ring_full_packets,
+    late_packets,
+    latest_ns,
     reads,
     writes,
 );
@@ -110,6 +118,16 @@ impl Counters {
             Err(errno) => return Err(errno),
         }
         Ok(())
+    }
+
+    /// Packets that were held leave so long after they were due.
+    pub fn departed(&self, late_ns: u64, packets: u64) {
+        if late_ns > LATE_NS {
+            add(&self.late_packets, packets);
+        }
+        if late_ns > self.latest_ns.load(Ordering::Relaxed) {
+            self.latest_ns.store(late_ns, Ordering::Relaxed);
+        }
     }
 
     pub fn dropped(&self, reason: Drop, packets: u64) {

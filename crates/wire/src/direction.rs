@@ -173,14 +173,20 @@ impl Direction {
         let mut now_ns = self.now_ns();
         while let Some((fate, parcel)) = self.schedule.take(now_ns) {
             match fate {
-                Fate::Departs { corrupt, .. } => self.send(parcel, corrupt)?,
+                Fate::Departs { due_ns, corrupt } => {
+                    self.counters
+                        .departed(now_ns.saturating_sub(due_ns), parcel.packets());
+                    self.send(parcel, corrupt)?;
+                }
                 Fate::Dropped(reason) => {
                     self.counters.dropped(reason, parcel.packets());
                     self.arena.release(parcel.frame);
                 }
             }
             if self.schedule.is_paced() {
+                self.egress.flush(&mut self.arena)?;
                 now_ns = self.now_ns();
+                self.schedule.had_left_by(now_ns);
             }
         }
         self.egress.flush(&mut self.arena)

@@ -31,6 +31,7 @@ fn line(name: &str, before: &Counts, now: &Counts, seconds: f64) -> String {
         ("overtaken", now.overtaken_packets),
         ("refused", now.refused_packets),
         ("too long", now.too_long_packets),
+        ("late", now.late_packets),
         ("OVERRUN", now.overrun_packets),
         ("RING FULL", now.ring_full_packets),
         ("MALFORMED", now.malformed_packets),

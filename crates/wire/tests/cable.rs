@@ -261,6 +261,10 @@ fn mistakes_get_one_line_and_a_code() {
     let wire = Wire::connect(&a, &b, &[]);
     let regular = format!("{}:u1", file!());
     let absolute = format!("{}/Cargo.toml:u1", env!("CARGO_MANIFEST_DIR"));
+    let broken = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let trace = format!("{{\"trace\": \"{broken}\"}}");
+    let delays =
+        format!("{{\"jitter\": {{\"distribution\": \"empirical\", \"file\": \"{broken}\"}}}}");
     for (first, second, options, code, words) in [
         (
             &*free,
@@ -277,8 +281,8 @@ fn mistakes_get_one_line_and_a_code() {
             "there is a device of that name already",
         ),
         (&absolute, &end_b, &[], 1, "no network namespace"),
-        (&regular, &end_b, &[], 2, "no absolute path"),
-        ("u0", &end_b, &[], 2, "NETNS_PATH:DEVICE"),
+        (&regular, &end_b, &[], 2, "is no namespace"),
+        ("u0", &end_b, &[], 2, "NETNS:DEVICE"),
         (&end_a, &end_b, &["--mtu", "67"], 2, "67"),
         (&end_a, &end_b, &["--loss", "150%"], 2, "from 0% to 100%"),
         (
@@ -289,6 +293,20 @@ fn mistakes_get_one_line_and_a_code() {
             "delay_ns: 61000000000 is not from",
         ),
         (&end_a, &end_b, &["--rate", "1bit/s"], 2, "rate_bps"),
+        (
+            &end_a,
+            &end_b,
+            &["--a-to-b", &trace],
+            2,
+            "line 1 is no number",
+        ),
+        (
+            &end_a,
+            &end_b,
+            &["--b-to-a", &delays],
+            2,
+            "line 1 is no delay",
+        ),
     ] {
         let output = Wire::command(first, second, options)
             .output()
@@ -301,4 +319,52 @@ fn mistakes_get_one_line_and_a_code() {
     }
     drop(wire);
     assert!(!a.has("u0") && !b.has("u0") && !a.has("u1"));
+}
+
+#[test]
+fn many_cables_in_one_process() {
+    let (a, b) = nodes!();
+    let (c, d) = nodes!();
+    let mut wire = Wire::many();
+    let connect = |name: &str, a: &Node, b: &Node| {
+        let (a, b) = (&a.path, &b.path);
+        format!(r#"{{"command": "connect", "cable": "{name}", "a": "{a}:u0", "b": "{b}:u0"}}"#)
+    };
+    assert_eq!(
+        wire.say(r#"{"command": "statistics"}"#)["why"],
+        "there is none"
+    );
+    assert_eq!(wire.say(&connect("x", &a, &b))["event"], "done");
+    assert_eq!(wire.say(&connect("y", &c, &d))["event"], "done");
+    for (name, why) in [
+        ("x", "there is one of that name"),
+        ("z", "there is a device of that name already"),
+    ] {
+        assert_eq!(wire.say(&connect(name, &a, &b))["why"], why);
+    }
+    for node in [&a, &b, &c, &d] {
+        node.bring_up("u0");
+    }
+    let lose = r#"{"command": "set", "cable": "y", "conditions": {"loss": {"probability": 1}}}"#;
+    assert_eq!(wire.say(lose)["event"], "done");
+    assert_eq!(pass(&a, &b, 5, 100), all(5));
+    assert_eq!(pass(&c, &d, 5, 100), Vec::<u32>::new());
+    let counts = wire.say(r#"{"command": "statistics", "cable": "y"}"#);
+    assert_eq!(
+        (&counts["cable"], &counts["a_to_b"]["lost_packets"]),
+        (&"y".into(), &5.into())
+    );
+    assert_eq!(
+        wire.say(r#"{"command": "statistics"}"#)["why"],
+        "there are several"
+    );
+    assert_eq!(
+        wire.say(r#"{"command": "disconnect", "cable": "x"}"#)["event"],
+        "done"
+    );
+    assert!(!a.has("u0") && !b.has("u0") && c.has("u0"));
+    let (end, code) = wire.end();
+    assert_eq!(code, Some(0));
+    assert_eq!(end["cables"]["y"]["a_to_b"]["lost_packets"], 5);
+    assert!(!c.has("u0") && !d.has("u0"));
 }

@@ -77,6 +77,17 @@ def asked_loss(one_way: OneWay) -> float | None:
             return share
 
 
+def asked_run(one_way: OneWay) -> float | None:
+    """Packets that are lost in a row, on the average; None where that is not known."""
+    match one_way.loss:
+        case Bursts(loss_in_good=0.0, loss_in_bad=1.0, to_good=to_good):
+            return 1 / to_good if to_good else None
+        case float() as share if 0 < share < 1:
+            return 1 / (1 - share)
+        case _:
+            return None
+
+
 def loss_interval(one_way: OneWay, packets: int) -> tuple[float, float]:
     """Where the share of lost packets must lie, of so many.
 

@@ -21,6 +21,7 @@ from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.claims_view import claims_view
 from culvert.report.comparisons_view import comparison_table, pooling_table
+from culvert.report.delivered import delivered_views
 from culvert.report.headline_view import headline_views
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
@@ -76,6 +77,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         listed=trial_list(data),
         limits=limits(data),
         underlay=underlay_views(data),
+        delivered=delivered_views(data),
         vpns=vpn_views(data),
         style=Markup(_template("report.css")),  # noqa: S704  our own file
         vega=vega,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from culvert.analysis.observations import BASELINE, pick
+from culvert.report.delivered import decided_per_super_packet
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 
@@ -72,6 +73,7 @@ def limits(data: Data) -> tuple[str, ...]:
         _load(data),
         _frequency(data),
         _blocks(data),
+        _super_packets(data),
     )
     return tuple(limit for limit in found if limit)
 
@@ -97,6 +99,13 @@ def _imported(data: Data) -> tuple[str, ...]:
         *(str(note) for note in (notes if isinstance(notes, list) else ())),
         *((f"{lost} places of the files could not be read",) if lost else ()),
     )
+
+
+def _super_packets(data: Data) -> str:
+    names = decided_per_super_packet(data)
+    if not names:
+        return ""
+    return f"decided per super-packet, as no wire does: {', '.join(names)}"
 
 
 def _few_cpus(data: Data) -> str:

@@ -81,5 +81,9 @@ pub fn delay() {
         percentile(&errors, 0.5),
         percentile(&errors, 0.99)
     );
-    drop(wire);
+    let (end, _) = wire.end();
+    println!(
+        "{{\"late\":{},\"latest_ns\":{}}}",
+        end["a_to_b"]["late_packets"], end["a_to_b"]["latest_ns"]
+    );
 }

@@ -50,10 +50,13 @@ pub fn rate(name: &str, option: &str, bps: f64, length: Duration) {
     }
     let (end, _) = wire.end();
     println!(
-        "{{\"case\":\"{name}\",\"asked_bps\":{bps},\"offered_bps\":{offered:.0},\"delivered_bps\":{mean:.0},\"error_percent\":{:.4},\"fullest_10ms_packets\":{most},\"allowed\":{:.1},\"ring_full\":{}}}",
+        "{{\"case\":\"{name}\",\"asked_bps\":{bps},\"offered_bps\":{offered:.0},\"delivered_bps\":{mean:.0},\"error_percent\":{:.4},\"fullest_10ms_packets\":{most},\"allowed\":{:.1},\"ring_full\":{},\"late\":{},\"latest_ns\":{},\"queue_full\":{}}}",
         (mean / bps - 1.0) * 100.0,
         bps * WINDOW.as_secs_f64() / FRAME_BITS + 1.0,
         end["a_to_b"]["ring_full_packets"],
+        end["a_to_b"]["late_packets"],
+        end["a_to_b"]["latest_ns"],
+        end["a_to_b"]["queue_full_packets"],
     );
 }
 

@@ -45,7 +45,14 @@ impl Gate {
         opens_ns
     }
 
-    /// A packet has left.
+    /// The newest packet had left by now, and not before.
+    pub fn had_left_by(&mut self, now_ns: u64) {
+        if let Some((left_ns, _)) = self.recent.back_mut() {
+            *left_ns = now_ns.max(*left_ns);
+        }
+    }
+
+    /// A packet leaves.
     pub fn passed(&mut self, now_ns: u64, link_ns: u64) {
         if link_ns == 0 {
             return;

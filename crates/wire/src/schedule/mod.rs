@@ -217,6 +217,11 @@ impl<T: Copy> Schedule<T> {
         Some((fate, entry.packet))
     }
 
+    /// What was taken last had left by then: a write takes its time.
+    pub fn had_left_by(&mut self, now_ns: u64) {
+        self.gate.had_left_by(now_ns);
+    }
+
     /// When `take` is to be called next; None if nothing is held. Maybe too early, never too late.
     pub fn next_event_ns(&self) -> Option<u64> {
         if !self.dropped.is_empty() {

@@ -300,17 +300,31 @@ impl Wire {
         command
     }
 
-    /// A cable u0 to u0 between the nodes, both ends up.
-    pub fn connect(a: &Node, b: &Node, options: &[&str]) -> Self {
-        let ends = [format!("{}:u0", a.path), format!("{}:u0", b.path)];
-        let mut child = Self::command(&ends[0], &ends[1], options)
+    /// A program without a cable.
+    pub fn many() -> Self {
+        let mut wire = Self::spawn(Command::new(program()).arg("cables"));
+        assert_eq!(wire.line()["event"], "ready");
+        wire
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("a wire");
         let output = child.stdout.take().expect("a pipe");
-        let mut wire = Self {
+        Self {
             child,
             lines: BufReader::new(output).lines(),
-        };
+        }
+    }
+
+    /// A cable u0 to u0 between the nodes, both ends up.
+    pub fn connect(a: &Node, b: &Node, options: &[&str]) -> Self {
+        let ends = [format!("{}:u0", a.path), format!("{}:u0", b.path)];
+        let mut wire = Self::spawn(&mut Self::command(&ends[0], &ends[1], options));
         assert_eq!(wire.line()["event"], "ready");
         a.bring_up("u0");
         b.bring_up("u0");

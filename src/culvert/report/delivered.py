@@ -1,0 +1,180 @@
+"""Asked beside delivered: what each impaired link did, as the probe measured it on the underlay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.stats import binomtest
+
+from culvert.analysis.latency import EMPTY, Distribution, decode
+from culvert.report.model import Data, Table
+from culvert.report.numbers import grouped, scale_for
+
+KIND = "underlay"
+HISTOGRAM = "one_way_delay_ns"
+DIRECTIONS = ("a to b", "b to a")
+BARS = 24
+_NONE = "\u2013"
+
+
+@dataclass(frozen=True)
+class DelayBar:
+    """Delays from ``low`` on, in words; ``share`` of the fullest bar, from 0 to 1."""
+
+    low: str
+    share: float
+    packets: int
+
+
+@dataclass(frozen=True)
+class DeliveredView:
+    """One condition. ``verdict`` says in how many blocks the link did what was asked."""
+
+    condition: str
+    verdict: str
+    agrees: bool
+    per_super_packet: bool
+    table: Table
+    delays: tuple[tuple[str, tuple[DelayBar, ...]], ...]
+    """By direction, from the shortest to the longest."""
+
+
+def delivered_views(data: Data) -> list[DeliveredView]:
+    """Every condition whose underlay was verified, in the order of the run."""
+    trials = data.trials.filter(pl.col("measurement") == KIND)
+    conditions = trials["condition"].unique(maintain_order=True).to_list()
+    return [
+        _view(data, str(name), trials.filter(pl.col("condition") == name)) for name in conditions
+    ]
+
+
+def decided_per_super_packet(data: Data) -> tuple[str, ...]:
+    """Conditions in which the link treated super-packets as one packet: an artefact to be shown."""
+    rows = data.rows.filter(
+        pl.col("measurement") == KIND, pl.col("metric") == "per_super_packet", pl.col("value") > 0
+    )
+    return tuple(rows["condition"].unique(maintain_order=True).to_list())
+
+
+def _view(data: Data, condition: str, trials: pl.DataFrame) -> DeliveredView:
+    rows = data.rows.filter(
+        pl.col("measurement") == KIND, pl.col("condition") == condition, pl.col("block") > 0
+    )
+    ways = {way: _values(rows, way) for way in DIRECTIONS}
+    good = trials.filter(pl.col("status") == "ok").height
+    verdict = (
+        f"in all {trials.height} blocks"
+        if good == trials.height
+        else (f"in {good} of {trials.height} blocks; the others do not count")
+    )
+    lines = [line for way, found in ways.items() if found for line in _lines(way, found)]
+    return DeliveredView(
+        condition,
+        verdict,
+        good == trials.height,
+        condition in decided_per_super_packet(data),
+        Table(("direction", "figure", "asked", "delivered"), "llrr", tuple(lines)),
+        tuple((way, bars) for way in DIRECTIONS if (bars := _bars(data, trials, way))),
+    )
+
+
+def _values(rows: pl.DataFrame, way: str) -> Mapping[str, list[float]]:
+    """Values of each metric of a direction, over the blocks."""
+    found: dict[str, list[float]] = {}
+    for metric, labels, value in rows.select("metric", "labels", "value").iter_rows():
+        if value is not None and json.loads(labels or "{}").get("direction") == way:
+            found.setdefault(metric, []).append(value)
+    return found
+
+
+def _lines(way: str, found: Mapping[str, list[float]]) -> list[tuple[str, str, str, str]]:
+    lines = [(way, "loss", _asked(found, "asked_loss_ratio", "1"), _loss(found))]
+    lost = _lost(found)
+    if lost:
+        runs = sum(found.get("loss_runs", []))
+        longest = max(found.get("longest_loss_run", [0.0]))
+        mean = f"{lost / runs:.2f} packets, {longest:.0f} at most" if runs else _NONE
+        lines.append((way, "lost in a row", _asked(found, "asked_loss_run", "packets"), mean))
+    for name, metric in (
+        ("delay, least", "delivered_delay_min_ms"),
+        ("delay, median", "delivered_delay_ms"),
+        ("delay, 99 %", "delivered_delay_p99_ms"),
+    ):
+        if metric in found:
+            asked = _asked(found, "asked_delay_ms", "ms") if "99" not in name else ""
+            lines.append((way, name, asked, f"{float(np.median(found[metric])):.3f} ms"))
+    for name, asked, metric in (
+        ("reordered", "asked_reordered_ratio", "reordered_packets"),
+        ("duplicated", "asked_duplicate_ratio", "duplicate_packets"),
+    ):
+        share = sum(found.get(metric, [])) / max(sum(found.get("sent_packets", [])), 1)
+        if share or found.get(asked, [0.0])[0]:
+            lines.append((way, name, _asked(found, asked, "1"), _percent(share)))
+    if "asked_rate_bps" in found:
+        told = "not measured: faster than the generator"
+        if "delivered_rate_bps" in found:
+            told = _scaled(float(np.median(found["delivered_rate_bps"])), "bit/s")
+        asked_rate = _asked(found, "asked_rate_bps", "bit/s")
+        less = " less the loss" if found.get("asked_loss_ratio", [0.0])[0] else ""
+        lines.append((way, "rate of frames", asked_rate + less, told))
+    if "oversize_arrived" in found:
+        arrived = f"{sum(found['oversize_arrived']):.0f} arrived"
+        lines.append((way, "longer than may pass", "none", arrived))
+    return lines
+
+
+def _asked(found: Mapping[str, list[float]], metric: str, unit: str) -> str:
+    if metric not in found:
+        return _NONE
+    value = found[metric][0]
+    return _percent(value) if unit == "1" else _scaled(value, unit)
+
+
+def _lost(found: Mapping[str, list[float]]) -> int:
+    pairs = zip(found.get("sent_packets", []), found.get("delivered_loss_ratio", []), strict=False)
+    return round(sum(sent * ratio for sent, ratio in pairs))
+
+
+def _loss(found: Mapping[str, list[float]]) -> str:
+    """Of all blocks together, with the exact 95 % interval of independent losses."""
+    sent, lost = round(sum(found.get("sent_packets", []))), _lost(found)
+    if not sent:
+        return _NONE
+    interval = binomtest(lost, sent).proportion_ci(0.95)
+    return (
+        f"{_percent(lost / sent)} [{100 * interval.low:.2f}, {100 * interval.high:.2f}] "
+        f"({grouped(lost, 0)} of {grouped(sent, 0)})"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %" if share else "0 %"
+
+
+def _scaled(value: float, unit: str) -> str:
+    scale = scale_for(unit, [value]) if unit != "packets" else None
+    return scale.text(value) if scale else f"{value:.2f} packets"
+
+
+def _bars(data: Data, trials: pl.DataFrame, way: str) -> tuple[DelayBar, ...]:
+    """A histogram of all blocks, its bars of one width on a logarithmic axis."""
+    chosen = data.histograms.filter(
+        pl.col("name") == HISTOGRAM, pl.col("trial").is_in(trials["trial"].implode())
+    )
+    pooled: Distribution = EMPTY
+    for labels, hdr_v2 in chosen.select("labels", "hdr_v2").iter_rows():
+        if json.loads(labels or "{}").get("direction") == way:
+            pooled = pooled + decode(hdr_v2)
+    if not pooled.total:
+        return ()
+    values = np.maximum(pooled.values, 1)
+    edges = np.geomspace(values.min(), values.max() + 1, BARS + 1)
+    counts, _ = np.histogram(values, edges, weights=pooled.counts)
+    return tuple(
+        DelayBar(_scaled(float(edge), "ns"), float(count / counts.max()), int(count))
+        for edge, count in zip(edges[:-1], counts, strict=True)
+    )
