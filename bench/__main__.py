@@ -94,10 +94,13 @@ def _prepare(goal: Goal) -> None:
         for words in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
             subprocess.run(
                 ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", *words],
-                check=True,
+                check=False,
                 stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
             )
+        for program, package in goal.programs:
+            tools.require(program, f"apt-get could not install it: install {package} by hand")
     wanted = [vpn for vpn in goal.vpns if registry.create(registry.parse(vpn)).missing()]
     if wanted:
         for result in install(wanted):

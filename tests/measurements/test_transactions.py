@@ -20,11 +20,15 @@ TRANSACTED: dict[str, Any] = {
     **TIMES,
 }
 RESPONDED: dict[str, Any] = {"connections": 1, "responses": 100}
-SHORT = {"duration": "300ms", "request_size": 100, "response_size": 5000}
+SIZES = [(1, 1), (100, 5000)]
 
 
 def measure(kind: type[TcpRr | TcpCrr], **more: Any) -> Outcome:
-    made = session({kind.kind: TRANSACTED | more}, {"tcp_responder": RESPONDED})
+    marked = {"sent": 20, "received": 20, "lost": 0}
+    made = session(
+        {kind.kind: TRANSACTED | more, "rtt": marked},
+        {"tcp_responder": RESPONDED, "echo": {"packets": 20}},
+    )
     outcome = kind().run(made, TransactionParameters.model_validate({"request_size": 7}))
     given = asked(made.a, kind.kind)
     assert (given["request_size"], given["response_size"]) == (7, 1)
@@ -43,7 +47,7 @@ def test_rate_and_times() -> None:
     assert "transaction_p99_9_us" not in found  # 100 transactions have none
     assert [histogram.name for histogram in outcome.histograms] == ["transaction_ns"]
     assert outcome.traffic is not None
-    assert outcome.traffic.a_to_b_sent.packets == 206
+    assert outcome.traffic.a_to_b_sent.packets == 226
 
 
 def test_connecting_has_times_of_its_own() -> None:
@@ -66,8 +70,12 @@ def test_many_failures_are_doubted(more: dict[str, Any]) -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("kind", [TcpRr, TcpCrr])
-def test_each_transaction_is_proved_on_a_bare_link(kind: type[TcpRr | TcpCrr]) -> None:
-    finding = execute(kind(), SHORT)
+@pytest.mark.parametrize(("request_size", "response_size"), SIZES)
+def test_each_transaction_is_proved_on_a_bare_link(
+    kind: type[TcpRr | TcpCrr], request_size: int, response_size: int
+) -> None:
+    sizes = {"request_size": request_size, "response_size": response_size}
+    finding = execute(kind(), {"duration": "200ms", **sizes})
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "transactions") > 0
     assert value(finding, "transactions_per_s") > 0

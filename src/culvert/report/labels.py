@@ -18,12 +18,15 @@ MEASUREMENTS = {
     "throughput": "Throughput without loss",
     "reconnect": "Reconnect",
     "mtu": "Largest packets",
+    "tcp_rr": "TCP requests on one connection",
+    "tcp_crr": "TCP requests on a connection each",
 }
 
 _ORDER = (
     "protocol",
     "packet_size",
     "rate",
+    "direction",
     "streams",
     "congestion_control",
     "nodelay",
@@ -53,6 +56,10 @@ _WORDS: dict[str, str] = {
 
 _SPECIAL: dict[tuple[str, object], str] = {
     ("packet_size", "max"): "largest packets",
+    ("packet_size", "imix"): "packets of an IMIX",
+    ("direction", "up"): "a to b",
+    ("direction", "down"): "b to a",
+    ("direction", "both"): "both ways at once",
     ("rate", None): "unlimited rate",
     ("rate", "max"): "unlimited rate",
     ("protocol", "udp"): "over UDP",
@@ -128,7 +135,7 @@ def order(parameters: str) -> tuple[float, str]:
 def slug(text: str) -> str:
     """A file name's part: ASCII letters, digits and dashes, never empty."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
-    return "-".join(part for part in kept.split("-") if part)[:60] or "unnamed"
+    return "-".join(part for part in kept.split("-") if part)[:60].rstrip("-") or "unnamed"
 
 
 def _telling(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from culvert.analysis.latency import PERCENTILES, Distribution, pool
+from culvert.analysis.latency import EMPTY, PERCENTILES, Distribution, pool
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
 from culvert.report.labels import everything, order, slug
@@ -16,6 +16,8 @@ from culvert.report.model import Data, Figure, Table
 from culvert.report.numbers import Scale, scale_for
 
 HISTOGRAM = "rtt_ns"
+FLOOR = "noise_floor_ns"
+FLOOR_NAME = "the instrument itself"
 HEIGHT_PX = 340
 STEPS = 90
 FEW_DECADES = 2.5
@@ -37,12 +39,20 @@ def latency_figures(data: Data, condition: str) -> list[Figure]:
             pl.col("parameters") == parameters,
         )
         pooled = pool(trials, data.histograms, HISTOGRAM)
+        floor = sum(pool(trials, data.histograms, FLOOR).values(), EMPTY)
         if pooled:
-            figures.append(_figure(data, condition, parameters, pooled))
+            figures.append(_figure(data, condition, parameters, pooled, floor))
     return figures
 
 
-def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distribution]) -> Figure:
+def _figure(
+    data: Data,
+    condition: str,
+    parameters: str,
+    pooled: dict[str, Distribution],
+    floor: Distribution,
+) -> Figure:
+    """``floor`` is the instrument's own noise in the same trials, of all VPNs; it may be empty."""
     middles = [found.percentile(50) for found in pooled.values()]
     scale = scale_for("ns", middles)
     curve: Records = []
@@ -51,7 +61,8 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
         if vpn in pooled:
             curve += _curve(vpn, pooled[vpn], scale)
             named += _named(vpn, pooled[vpn], scale)
-    around = _around(curve, named)
+    own = _curve(FLOOR_NAME, floor, scale)
+    around = _around(curve, named, own)
     x = alt.X(
         "rarity:Q",
         title="percentile of all probes: the further right, the rarer",
@@ -66,6 +77,7 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
     )
     panel = layered(
         [
+            *_floor_layer(own, x, y),
             alt.Chart(source(curve))
             .mark_line(interpolate="step-before", strokeWidth=2.2, clip=True)
             .encode(x=x, y=y, color=vpn_colour(data, legend=list(pooled))),
@@ -96,11 +108,34 @@ def _figure(data: Data, condition: str, parameters: str, pooled: dict[str, Distr
         title=f"{name}: percentiles",
         caption=(
             "All probes of all trials that count, pooled as histograms. A line ends where fewer "
-            f"than ten probes are left beyond it. Parameters: {everything(parameters)}."
+            f"than ten probes are left beyond it. {_floor_sentence(floor, scale)}"
+            f"Parameters: {everything(parameters)}."
         ),
         alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
         panels=(panel,),
-        table=_table(data, condition, parameters, pooled, scale),
+        table=_table(data, condition, parameters, pooled, floor, scale),
+    )
+
+
+def _floor_layer(own: Records, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    if not own:
+        return []
+    line = alt.Chart(source(own)).mark_line(
+        interpolate="step-before", strokeWidth=1.4, strokeDash=[5, 4], color="#7a7a7a", clip=True
+    )
+    return [line.encode(x=x, y=y)]
+
+
+def _floor_sentence(floor: Distribution, scale: Scale) -> str:
+    """What no path can be told to be faster than; empty where it was not measured."""
+    if not floor.total:
+        return ""
+    parts = [f"{scale.text(floor.percentile(50))} at the median"]
+    if floor.supports(99):
+        parts.append(f"{scale.text(floor.percentile(99))} at 99\u00a0%")
+    return (
+        "The dashed line is the instrument itself, over the loopback in the same trials: "
+        f"{' and '.join(parts)}. "
     )
 
 
@@ -161,7 +196,12 @@ def _named(vpn: str, found: Distribution, scale: Scale) -> Records:
 
 
 def _table(
-    data: Data, condition: str, parameters: str, pooled: dict[str, Distribution], scale: Scale
+    data: Data,
+    condition: str,
+    parameters: str,
+    pooled: dict[str, Distribution],
+    floor: Distribution,
+    scale: Scale,
 ) -> Table:
     medians = pick(data.summary, "rtt_p50_us", measurement="rtt").filter(
         pl.col("condition") == condition, pl.col("parameters") == parameters
@@ -177,17 +217,11 @@ def _table(
                 per_us.with_interval(own["median"][0], own["low"][0], own["high"][0])
                 if len(own)
                 else "\u2013",
-                *(
-                    "\u2013"
-                    if found is None
-                    else scale.number(found.percentile(percent))
-                    if found.supports(percent)
-                    else "too few probes"
-                    for percent in PERCENTILES
-                ),
-                f"{found.total:,}" if found else "0",
+                *_percentiles(found, scale),
             )
         )
+    if floor.total:
+        rows.append((FLOOR_NAME, "\u2013", *_percentiles(floor, scale)))
     return Table(
         (
             "VPN",
@@ -198,3 +232,14 @@ def _table(
         "l" + "r" * (len(PERCENTILES) + 2),
         tuple(rows),
     )
+
+
+def _percentiles(found: Distribution | None, scale: Scale) -> list[str]:
+    """One cell a percentile, and the number of probes."""
+    if found is None:
+        return ["\u2013"] * len(PERCENTILES) + ["0"]
+    cells = [
+        scale.number(found.percentile(percent)) if found.supports(percent) else "too few probes"
+        for percent in PERCENTILES
+    ]
+    return [*cells, f"{found.total:,}"]

@@ -23,9 +23,6 @@ pub const MAX_FLOWS: u16 = 256;
 const MAX_THREADS: u16 = 64;
 /// Packets further apart than this are sent one by one: nothing is won by cutting them.
 const SEGMENTED_FROM_PPS: f64 = 50_000.0;
-/// A super-packet counts as all that is cut from it: with the default of 208 KiB a source sleeps
-/// after every few of them. Where nothing queues behind the socket more does no harm.
-const SEGMENTED_SEND_BUFFER: usize = 4 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -259,9 +256,6 @@ fn make_flows(
         let socket = make_socket(parameters, number, to)?;
         let copy = socket.try_clone().map_err(during("udp_source"))?;
         let segmented = chosen.by == Segmenter::Kernel;
-        if segmented && parameters.send_buffer.is_none() {
-            socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
-        }
         let flow = match Flow::new(number, copy, &pattern, segmented) {
             Err(error) if segmented && parameters.segmentation == Segmentation::Auto => {
                 *chosen = Chosen::none(format!("the kernel can't: {error}"));
