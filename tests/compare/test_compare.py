@@ -109,6 +109,15 @@ def test_the_forms_say_the_same(runs: dict[str, Path]) -> None:
     assert "| **slower** | wireguard/go | TCP | goodput\\_bps |" in text
 
 
+def test_what_scatters_beyond_measure_is_still_told(tmp_path: Path) -> None:
+    wild = [1.0, 1e9, 10.0, 1e6, 1e9]
+    a, b = (write_run(tmp_path / name, {GO: wild, OVPN: wild[::-1]}) for name in ("a", "b"))
+    found = outcome(a, b)
+    assert set(found.counts) >= {Change.UNCLEAR}
+    json.dumps(document(found), allow_nan=False)
+    assert "over +99\u202f900" in markdown(found)
+
+
 def test_foreign_text_is_no_markup(tmp_path: Path) -> None:
     environment = {"kernel": {"release": "<b>|`x`\n# y\x1b[31m\x00"}}
     a = write_run(tmp_path / "a", {GO: series(5e8, 1)})
@@ -183,6 +192,7 @@ def test_bad_shares(text: str) -> None:
         ((0.951, 0.94, 0.962), "\u22124.9 % [\u22126.0, \u22123.8]"),
         ((1.0, 1.0, 1.0), "0.0 % [0.0, 0.0]"),
         ((2.0, 1.5, 2.5), "+100 % [+50, +150]"),
+        ((2.0, 0.0, 1e300), "+100 % [\u2212100, over +99\u202f900]"),
     ],
 )
 def test_changes_in_words(ratio: tuple[float, float, float], told: str) -> None:

@@ -9,6 +9,7 @@ from culvert.compare.words import heading, lines, method, missing, summary
 from culvert.console import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!])")
+_BREAKS = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note")
 
 
@@ -38,4 +39,4 @@ def _row(cells: tuple[str, ...] | list[str]) -> str:
 
 def _text(text: str) -> str:
     """Foreign text shows as it is: no markup, no link, no second line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+    return _SPECIAL.sub(r"\\\1", printable(_BREAKS.sub(" ", text)))

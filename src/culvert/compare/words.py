@@ -9,13 +9,17 @@ import polars as pl
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import Outcome
-from culvert.report.labels import Labels
+from culvert.report.labels import Labels, parsed
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined
 from culvert.report.versions import short_version
 
 _ENOUGH = 10
 """With fewer trials that a series is correlated is no more than a guess."""
+
+
+_MOST_PERCENT = 99_900
+"""A thousand times: beyond it no interval tells anything."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,11 @@ def _line(one: Comparison, labels: Labels) -> Line:
     change = ""
     if one.ratio is not None and one.low is not None and one.high is not None:
         change = signed_percent(one.ratio, one.low, one.high)
-    label = "" if one.labels == "{}" else f" {one.labels}"
+    named = [f"{key}={value}" for key, value in parsed(one.labels).items()]
     return Line(
         vpn=one.vpn,
         cell=labels.cell(one.condition, one.measurement, one.parameters),
-        metric=f"{one.metric}{label}",
+        metric=" ".join([one.metric, *named]),
         before=scale.text(one.median_a),
         after=scale.text(one.median_b),
         change=change,
@@ -135,6 +139,8 @@ def _note(one: Comparison) -> str:
 
 
 def _signed(value: float, places: int) -> str:
+    if value > _MOST_PERCENT:
+        return f"over +{grouped(_MOST_PERCENT, 0)}"
     text = grouped(round(value, places), max(0, places))
     return text if value < 0 or not text.strip("0.\u202f") else f"+{text}"
 

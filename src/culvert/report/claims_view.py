@@ -13,6 +13,8 @@ from culvert.report.numbers import Scale, scale_for
 from culvert.report.sentences import times
 
 _PLAIN = Scale(1.0, "")
+_MOST = 1000.0
+"""A ratio beyond it is no figure that an interval bears."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ def _which(one: Judged, told: Part, labels: Labels) -> str:
 
 
 def _effect(effect: Effect, unit: str) -> str:
+    if effect.ratio and effect.high > _MOST:
+        low, value = (_PLAIN.number(end) for end in (effect.low, min(effect.value, _MOST)))
+        return f"{value}\u00d7 [{low}, over {_PLAIN.number(_MOST)}]"
     if effect.ratio:
         return str(times(effect.value, effect.low, effect.high))
     scale = scale_for(unit, [effect.value])

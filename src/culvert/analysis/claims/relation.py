@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import Effect
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
+from culvert.analysis.compare.contrast import (
+    Contrast,
+    paired_contrast,
+    ratio_of,
+    unpaired_contrast,
+)
 from culvert.analysis.compare.repetitions import more_repetitions
 from culvert.analysis.statistics.mann_whitney import mann_whitney
 from culvert.analysis.statistics.trend import mann_kendall
@@ -74,7 +79,8 @@ class Sides:
             return None
         low, high = contrast.interval()
         if self.logarithmic:
-            return Effect(math.exp(contrast.estimate), math.exp(low), math.exp(high), ratio=True)
+            value = ratio_of(contrast.estimate)
+            return Effect(value, ratio_of(low), ratio_of(high), ratio=True)
         return Effect(contrast.estimate, low, high, ratio=False)
 
     def drifts(self) -> bool:

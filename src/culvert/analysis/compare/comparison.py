@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
+from culvert.analysis.compare.contrast import (
+    Contrast,
+    paired_contrast,
+    ratio_of,
+    unpaired_contrast,
+)
 from culvert.analysis.compare.directions import Direction, direction_of
 from culvert.analysis.compare.verdict import Change, Tolerance, judge
 from culvert.analysis.observations import BASELINE, CELL, METRIC
@@ -76,7 +81,7 @@ class _Pair:
     def ratio(self, difference: float) -> float | None:
         """B over A, from a difference in the contrast's scale."""
         if self.logarithmic:
-            return float(np.exp(difference))
+            return ratio_of(difference)
         base = float(np.mean(self.a))
         return 1 + difference / base if base > 0 else None
 

@@ -23,6 +23,8 @@ from culvert.analysis.statistics.serial import FEWEST, lag1
 from culvert.analysis.statistics.values import Array, Values, array
 
 _LEAST_EFFECTIVE = 1.5
+_FAR = 700.0
+"""The exponential of more is no float."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,11 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
         min(part[1] for part in parts),
         paired=False,
     )
+
+
+def ratio_of(logarithm: float) -> float:
+    """The ratio of a difference of logarithms, finite even where the interval has no end."""
+    return math.exp(min(max(logarithm, -_FAR), _FAR))
 
 
 def _mean_variance(values: Array, correlation: float) -> tuple[float, float, float]:

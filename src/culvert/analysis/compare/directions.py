@@ -19,6 +19,8 @@ _LESS = (
     "core_*",
     "context_switches*",
     "memory_*",
+    "node_cpu_*",
+    "node_memory_*",
     "rtt_*",
     "*_rtt_*",
     "one_way_*",
