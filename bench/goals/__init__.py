@@ -9,6 +9,7 @@ from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.quick import QuickMeasuring, QuickTime
+from bench.goals.quick_verdicts import QuickVerdicts
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
 from bench.goals.replay import Replay, ReplayInTime
 from bench.goals.rtt_agreement import (
@@ -44,6 +45,7 @@ GOALS: tuple[type[Goal], ...] = (
     AgentStart,
     StaticSize,
     QuickTime,
+    QuickVerdicts,
     QuickMeasuring,
     ImportSpeed,
     Replay,

@@ -72,6 +72,10 @@ def test_resuming_another_study_says_what_differs(tmp_path: Path) -> None:
         Journal.resume(tmp_path, other)
     assert "plan.seed: 1, now 2" in caught.value.why
     assert 'title: null, now ["a"]' in caught.value.why
+    scaled = replace(other, canonical='{"name":"s","scale":"quick"}')
+    with pytest.raises(UsageError, match="as a whole, not at the scale quick") as caught:
+        Journal.resume(tmp_path, scaled)
+    assert caught.value.remedy == "leave out --scale"
     with pytest.raises(UsageError, match="lab netns, not vm"):
         Journal.resume(tmp_path, replace(HEAD, lab="vm"))
 

@@ -349,6 +349,7 @@ def _verify_file(path: Path) -> None:
 def _refuse_other(journal: Journal, head: RunHead) -> None:
     run = journal.run()
     if run["digest"] != head.digest:
+        _refuse_other_scale(journal, run["canonical"], head.canonical)
         found = differences(run["canonical"], head.canonical)
         raise UsageError(
             str(journal.path.parent),
@@ -360,4 +361,16 @@ def _refuse_other(journal: Journal, head: RunHead) -> None:
             str(journal.path.parent),
             f"it was measured on the lab {run['lab']}, not {head.lab}",
             f"add --lab {run['lab']}, or choose another --out",
+        )
+
+
+def _refuse_other_scale(journal: Journal, was: str, now: str) -> None:
+    """The commonest difference has a remedy of its own."""
+    scales = [from_json(canonical).get("scale", "") for canonical in (was, now)]
+    if scales[0] != scales[1]:
+        had, has = (f"at the scale {scale}" if scale else "as a whole" for scale in scales)
+        raise UsageError(
+            str(journal.path.parent),
+            f"its study was measured {had}, not {has}",
+            f"add --scale {scales[0]}" if scales[0] else "leave out --scale",
         )
