@@ -133,7 +133,7 @@ def _note(one: Comparison) -> str:
         many = "blocks" if one.paired else "trials a side"
         parts.append(f"about {one.more} more {unit if one.more == 1 else many}")
     n = min(one.n_a, one.n_b)
-    if one.effective is not None and n >= _ENOUGH and one.effective < n / 2:
+    if one.effective is not None and n >= _ENOUGH and one.correlated:
         parts.append(f"correlated: {n} trials are worth {one.effective:.0f}")
     return "; ".join(parts)
 

@@ -62,6 +62,8 @@ def test_a_series_that_follows_itself_is_worth_less() -> None:
     walk = list(np.cumsum(np.random.default_rng(1).standard_normal(40)))
     noise = list(np.random.default_rng(1).standard_normal(40))
     assert _made(walk).effective < _made(noise).effective / 2
+    assert _made(walk).correlated
+    assert not _made(noise).correlated
 
 
 def test_fewer_than_five_say_nothing() -> None:

@@ -51,6 +51,7 @@ class Comparison:
     p_value: float | None
     p_adjusted: float | None
     effective: float | None
+    correlated: bool
     paired: bool
     change: Change
     why: str
@@ -174,6 +175,7 @@ def _judged(pair: _Pair, p_adjusted: float, share: float, alpha: float) -> Compa
         p_value=contrast.p_two_sided() if contrast else None,
         p_adjusted=p_adjusted if contrast else None,
         effective=contrast.effective if contrast else None,
+        correlated=bool(contrast and contrast.correlated),
         paired=bool(contrast and contrast.paired),
         change=told.change,
         why=told.why,

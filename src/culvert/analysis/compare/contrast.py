@@ -41,6 +41,8 @@ class Contrast:
     n: int
     effective: float
     paired: bool
+    correlated: bool = False
+    """Whether the values at hand show a correlation (Moran 1948, one-sided at 5 %)."""
 
     def p_two_sided(self, against: float = 0.0) -> float:
         """How often a true difference of ``against`` gives an estimate at least this far off."""
@@ -84,9 +86,17 @@ def paired_contrast(differences: Values) -> Contrast | None:
     n = len(values)
     if n < FEWEST:
         return None
-    correlation = _drawn(_lag1(values), n, 16)
-    variance, effective, df = _mean_variance(values, correlation)
-    return Contrast(float(values.mean()), math.sqrt(variance), df, n, effective, paired=True)
+    seen = _lag1(values)
+    variance, effective, df = _mean_variance(values, _drawn(seen, n, 16))
+    return Contrast(
+        estimate=float(values.mean()),
+        se=math.sqrt(variance),
+        df=df,
+        n=n,
+        effective=effective,
+        paired=True,
+        correlated=_shown(seen, n),
+    )
 
 
 def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
@@ -99,18 +109,20 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
     if shorter < FEWEST:
         return None
     shared = (_lag1(old) * len(old) + _lag1(new) * len(new)) / (len(old) + len(new))
-    correlation = _drawn(shared, (len(old) + len(new)) / 2, 12)
+    length = (len(old) + len(new)) / 2
+    correlation = _drawn(shared, length, 12)
     parts = [_mean_variance(values, correlation) for values in (old, new)]
     variance = sum(part[0] for part in parts)
     # Welch and Satterthwaite
     spread = sum(part[0] ** 2 / part[2] for part in parts)
     return Contrast(
-        float(new.mean() - old.mean()),
-        math.sqrt(variance),
-        variance**2 / spread if spread else float(shorter - 1),
-        shorter,
-        min(part[1] for part in parts),
+        estimate=float(new.mean() - old.mean()),
+        se=math.sqrt(variance),
+        df=variance**2 / spread if spread else float(shorter - 1),
+        n=shorter,
+        effective=min(part[1] for part in parts),
         paired=False,
+        correlated=_shown(shared, length, series=2),
     )
 
 
@@ -139,6 +151,12 @@ def _lag1(values: Array) -> float:
 def _constant(values: Array) -> bool:
     """Equal but for rounding: a mean of equal logarithms is not always the same number."""
     return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
+
+
+def _shown(estimate: float, n: float, series: int = 1) -> bool:
+    """Whether independent values would seldom look so; ``estimate`` as ``_lag1`` gives it."""
+    raw = (estimate * (n - 4) - 1) / n
+    return raw + 1 / n > 1.645 / math.sqrt(series * n)
 
 
 def _drawn(estimate: float, n: float, pull: float) -> float:
