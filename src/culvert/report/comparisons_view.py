@@ -34,7 +34,7 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         row["b"],
         scale.text(shift, low, high),
         scale.ends(shift, low, high),
-        f"{row['cliffs_delta']:+.2f} {row['size']}",
+        f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
         p_text(row["p_holm"]),
         "differ" if row["differ"] else "not told apart",
     )

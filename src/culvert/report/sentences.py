@@ -47,7 +47,7 @@ def standing(winner: Winner) -> str:
         parts.append("distinguishable from every other VPN")
     rank = winner.ranks[winner.vpn]
     if rank.worst > 1:
-        parts.append(f"all pairs at once leave it rank {rank.best} to {rank.worst}")
+        parts.append(f"rank {rank.best} to {rank.worst} with all pairs compared at once, unpaired")
     return "; ".join(parts)
 
 
