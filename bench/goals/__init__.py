@@ -20,6 +20,16 @@ from bench.goals.rtt_agreement import (
 )
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
+from bench.goals.wire_floods import (
+    WireHalfLoad,
+    WireSinglePackets,
+    WireSuperPackets,
+    WireTcp,
+)
+from bench.goals.wire_loss import WireLoss, WireMemory
+from bench.goals.wire_rate import WireBurst, WireRate
+from bench.goals.wire_tcp_loss import WireTcpLoss
+from bench.goals.wire_times import WireDelayMedian, WireDelayTail, WireRtt
 from bench.goals.wireguard_proved import WireGuardProved
 
 GOALS: tuple[type[Goal], ...] = (
@@ -52,4 +62,16 @@ GOALS: tuple[type[Goal], ...] = (
     ReplayInTime,
     AnalysisTime,
     AnalysisMemory,
+    WireTcp,
+    WireTcpLoss,
+    WireSinglePackets,
+    WireSuperPackets,
+    WireHalfLoad,
+    WireDelayMedian,
+    WireDelayTail,
+    WireRtt,
+    WireRate,
+    WireBurst,
+    WireLoss,
+    WireMemory,
 )

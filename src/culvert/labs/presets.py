@@ -59,10 +59,14 @@ PRESETS: Mapping[str, Preset] = {
         for delay_ms in (50, 250, 350)
     },
     "1gbit": Preset(
-        Impairment.both(OneWay(rate_bps=1000 * MBIT)), "1 Gbit/s in each direction", _PAPERS
+        Impairment.both(OneWay(rate_bps=1000 * MBIT)),
+        "1 Gbit/s in each direction",
+        "dekker2020: all its links",
     ),
     "10gbit": Preset(
-        Impairment.both(OneWay(rate_bps=10_000 * MBIT)), "10 Gbit/s in each direction", _PAPERS
+        Impairment.both(OneWay(rate_bps=10_000 * MBIT)),
+        "10 Gbit/s in each direction",
+        "osswald2020: its link",
     ),
     "dsl": Preset(
         _line(1_500_000, 384_000, 50),

@@ -1,8 +1,10 @@
 //! How long packets take: through nothing, and through 50 ms.
 
 use std::net::UdpSocket;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::Node;
 use crate::{connect, sleep_until};
 
 fn percentile(sorted: &[u64], share: f64) -> f64 {
@@ -12,6 +14,28 @@ fn percentile(sorted: &[u64], share: f64) -> f64 {
 /// Microseconds of a UDP ping-pong through a cable with no impairment.
 pub fn rtt() {
     let (a, b, wire) = connect(&["--offloads"]);
+    ping_pong("rtt", &a, &b);
+    drop(wire);
+}
+
+/// The same through a pair of the kernel's own devices.
+pub fn rtt_veth() {
+    let (a, b) = (Node::make().expect("root"), Node::make().expect("root"));
+    let thread = |node: &Node| node.path.split('/').nth(4).expect("a thread").to_string();
+    let (near, far) = (thread(&a), thread(&b));
+    let made = Command::new("ip")
+        .args(["link", "add", "u0", "netns", &near, "type", "veth"])
+        .args(["peer", "name", "u0", "netns", &far])
+        .status();
+    assert!(made.expect("ip").success());
+    for (node, address) in [(&a, "198.18.0.1"), (&b, "198.18.0.2")] {
+        node.bring_up("u0");
+        node.address("u0", address.parse().expect("an address"));
+    }
+    ping_pong("rtt-veth", &a, &b);
+}
+
+fn ping_pong(name: &str, a: &Node, b: &Node) {
     let echo = b.run(|| UdpSocket::bind("198.18.0.2:7000").expect("a socket"));
     std::thread::spawn(move || {
         let mut buffer = [0; 64];
@@ -37,11 +61,10 @@ pub fn rtt() {
     });
     times.sort_unstable();
     println!(
-        "{{\"case\":\"rtt\",\"p50_us\":{:.1},\"p99_us\":{:.1}}}",
+        "{{\"case\":\"{name}\",\"p50_us\":{:.1},\"p99_us\":{:.1}}}",
         percentile(&times, 0.5),
         percentile(&times, 0.99)
     );
-    drop(wire);
 }
 
 /// One way, at 10,000 packets a second, through 50 ms: how far from it they are.
@@ -75,15 +98,13 @@ pub fn delay() {
     // without the first fifth of a second, in which packets wait for the address to be resolved
     let mut errors = errors[2_000..].to_vec();
     errors.sort_unstable();
-    println!(
-        "{{\"case\":\"delay\",\"packets\":{},\"error_p50_us\":{:.1},\"error_p99_us\":{:.1}}}",
-        errors.len(),
-        percentile(&errors, 0.5),
-        percentile(&errors, 0.99)
-    );
     let (end, _) = wire.end();
     println!(
-        "{{\"late\":{},\"latest_ns\":{}}}",
-        end["a_to_b"]["late_packets"], end["a_to_b"]["latest_ns"]
+        "{{\"case\":\"delay\",\"packets\":{},\"error_p50_us\":{:.1},\"error_p99_us\":{:.1},\"late\":{},\"latest_ns\":{}}}",
+        errors.len(),
+        percentile(&errors, 0.5),
+        percentile(&errors, 0.99),
+        end["a_to_b"]["late_packets"],
+        end["a_to_b"]["latest_ns"]
     );
 }

@@ -21,7 +21,7 @@ fn cpu_s(pid: u32) -> f64 {
     (fields[11].parse::<f64>().expect("ticks") + fields[12].parse::<f64>().expect("ticks")) / 100.0
 }
 
-fn option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: T) -> bool {
+pub fn option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: T) -> bool {
     // SAFETY: the value is as long as it is said to be.
     let result = unsafe {
         libc::setsockopt(

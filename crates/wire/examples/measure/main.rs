@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 mod delays;
 mod floods;
+mod losses;
 mod memory;
 mod rate;
 
-use delays::{delay, rtt};
+use delays::{delay, rtt, rtt_veth};
 use floods::{tcp, udp};
+use losses::loss;
 use memory::memory;
 use rate::rate;
 
@@ -26,7 +28,7 @@ const RATE_LENGTH: Duration = Duration::from_secs(10);
 
 fn main() {
     let only = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, fn()); 12] = [
+    let cases: [(&str, fn()); 14] = [
         ("tcp-offloads", || tcp("tcp-offloads", &["--offloads"])),
         ("tcp-per-packet", || tcp("tcp-per-packet", &[])),
         ("tcp-loss", || {
@@ -51,6 +53,8 @@ fn main() {
             )
         }),
         ("rtt", rtt),
+        ("rtt-veth", rtt_veth),
+        ("loss", loss),
         ("delay", delay),
         ("rate-100m", || {
             rate("rate-100m", "100Mbit/s", 1e8, RATE_LENGTH);
