@@ -79,7 +79,7 @@ def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> It
         yield _run(text.file, document, value, direction, suffix, both=both)
 
 
-def _run(  # one direction of one document
+def _run(
     file: str,
     document: Document,
     value: Mapping[str, Any],

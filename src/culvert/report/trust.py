@@ -97,7 +97,7 @@ def _imported(data: Data) -> tuple[str, ...]:
         "of the machines, the tunnels and the impairments only the data's own word is known",
         "runs of one block were not made together: intervals of comparisons ignore drift",
         *(str(note) for note in (notes if isinstance(notes, list) else ())),
-        *((f"{lost} places of the files could not be read",) if lost else ()),
+        *((f"places of the files that could not be read: {lost}",) if lost else ()),
     )
 
 
