@@ -211,25 +211,3 @@ def test_the_command_and_its_exit_codes(runs: dict[str, Path], tmp_path: Path) -
     assert culvert("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
     culvert("compare", runs["before"], "nowhere").refused(2, "no journal")
-
-
-def test_the_report_judges_the_claims_of_the_study(tmp_path: Path) -> None:
-    text = STUDY + (
-        '[[claim]]\nid = "first"\ntext = "WireGuard leads"\nsource = "us"\n'
-        f'test = "tcp.goodput_bps: {GO} > all"\n'
-        'published = { value = 900, unit = "Mbit/s", place = "table 1" }\n'
-    )
-    run = write_run(
-        tmp_path / "run",
-        {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)},
-        text=text,
-    )
-    told = culvert("report", run)
-    assert told.code == 0, told.err
-    assert "1 supported" in told.out
-    assert "over 10 blocks, p < 0.001" in told.out
-    page = (run / "report.html").read_text()
-    assert "WireGuard leads" in page
-    assert "published: 900 Mbit/s (table 1)" in page
-    table = (run / "tables" / "claims.csv").read_text().splitlines()
-    assert table[1].startswith("first,supported,WireGuard leads,us")

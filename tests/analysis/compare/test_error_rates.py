@@ -7,9 +7,12 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from culvert.analysis.compare.comparison import comparisons
 from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
 from culvert.analysis.compare.directions import Direction
 from culvert.analysis.compare.verdict import Change, Tolerance, judge
+from culvert.analysis.observations import observations
+from tests.analysis.frames import rows
 from tests.analysis.series import correlated
 
 ALPHA = 0.05
@@ -78,3 +81,18 @@ def test_the_interval_holds_the_truth() -> None:
         low, high = contrast.interval()
         held += low <= 1.0 <= high
     assert held / TIMES >= 1 - ALPHA - LUCK
+
+
+def test_a_whole_comparison_raises_no_more_alarms_than_one() -> None:
+    rng = np.random.default_rng(9)
+    times, cells = 200, 8
+    noise = 0.05 * correlated(rng, 2 * times * cells, 12, 0.6).reshape(times, 2, cells, 12)
+    alarms = 0
+    for before, after in 100 * np.exp(noise):
+        a, b = (
+            observations(rows({f"v{i}": list(one) for i, one in enumerate(side)}))
+            for side in (before, after)
+        )
+        found = comparisons(a, b, paired=False, tolerance=0.0)
+        alarms += any(one.change in (Change.FASTER, Change.SLOWER) for one in found)
+    assert alarms / times <= ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / times)

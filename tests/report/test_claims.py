@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
+from culvert.analysis.summary import summarise
+from culvert.journal.journal import Journal
+from culvert.report.claims import as_json, claims_of
+from culvert.report.claims_view import evidence
+from culvert.report.labels import Labels
+from culvert.report.run_info import RunInfo
+from tests.commands import culvert
+from tests.compare.runs import STUDY, write_run
+
+GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"
+NASTY = "<script>alert(1)</script> =cmd [bold]x[/bold]"
+
+CLAIMS = f"""
+[[claim]]
+id = "first"
+text = "WireGuard leads"
+source = "us"
+test = "tcp.goodput_bps: {GO} > all"
+published = {{ value = 900, unit = "Mbit/s", place = "table 1" }}
+[[claim]]
+id = "nasty"
+text = "{NASTY}"
+[[published]]
+vpn = "{GO}"
+measurement = "tcp"
+metric = "goodput_bps"
+value = 1
+unit = "Gbit/s"
+place = "table 2"
+"""
+
+
+def series(mean: float, seed: int) -> list[float]:
+    return list(mean * (1 + 0.005 * np.random.default_rng(seed).standard_normal(10)))
+
+
+def test_claims_and_published_values_in_all_forms(tmp_path: Path) -> None:
+    values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)}
+    run = write_run(tmp_path / "run", values, text=STUDY + CLAIMS)
+    told = culvert("report", run)
+    assert told.code == 0, told.err
+    assert "claim (1 supported, 1 not testable here)" in told.out
+    assert "over 10 blocks, p < 0.001" in told.out
+    assert "[bold]x[/bold]" in told.out
+    page = (run / "report.html").read_text()
+    assert "WireGuard leads" in page
+    assert "published: 900 Mbit/s (table 1)" in page
+    assert "<script>alert" not in page
+    claims = pl.read_csv(run / "tables" / "claims.csv")
+    assert claims["verdict"].to_list() == ["supported", "not testable here"]
+    published = pl.read_csv(run / "tables" / "published.csv")
+    assert published["published"].to_list() == [1e9]
+    assert abs(published["ratio"].item() - 0.5) < 0.01
+
+
+def test_a_run_that_stands_for_nothing_gets_no_verdict(tmp_path: Path) -> None:
+    values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)}
+    environment = {"not_comparable": "functional: an emulated kernel"}
+    run = write_run(tmp_path / "run", values, text=STUDY + CLAIMS, environment=environment)
+    with Journal.open(run) as journal:
+        info, rows = RunInfo.from_journal(journal.run()), journal.rows()
+    told = json.loads(json.dumps(as_json(claims_of(info, rows, summarise(rows)))))
+    assert told["counts"]["not testable here"] == 2
+    assert told["claims"][0]["why"] == "functional: an emulated kernel"
+
+
+def judged(verdict: Verdict, effect: Effect | None, more: int | None, why: str = "") -> Judged:
+    part = Part("A > B", "clean", "{}", effect, 0.001, 1.0, 10, paired=True)
+    told = part if effect else None
+    return Judged(
+        "c", "text", "", "", "", "tcp.goodput_bps", "bit/s", verdict, 0.02, told, (part,), more, why
+    )
+
+
+def test_the_evidence_in_words() -> None:
+    labels = Labels(pl.DataFrame(schema=dict.fromkeys(("condition", "measurement", "parameters"))))
+    ratio = Effect(1.42, 1.38, 1.47, ratio=True)
+    for one, words in (
+        (
+            judged(Verdict.SUPPORTED, ratio, None),
+            "1.42\u00d7 [1.38, 1.47] over 10 blocks, p = 0.02",
+        ),
+        (
+            judged(Verdict.UNDECIDED, None, 7, "3 of 5"),
+            "3 of 5; about 7 more repetitions would decide",
+        ),
+        (judged(Verdict.UNDECIDED, None, None, "it drifts"), "it drifts"),
+        (
+            judged(Verdict.SUPPORTED, Effect(2e7, 1e7, 3e7, ratio=False), None),
+            "+20 Mbit/s [10, 30] over 10 blocks, p = 0.02",
+        ),
+        (
+            judged(Verdict.UNDECIDED, Effect(2.0, 0.1, 1e200, ratio=True), 1),
+            "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, p = 0.02; "
+            "about 1 more repetition would decide",
+        ),
+    ):
+        assert evidence(one, labels) == words
