@@ -14,7 +14,7 @@ from culvert.analysis.statistics.values import Array
 
 Places = NDArray[np.intp]
 
-_GRID = 64
+_GRID = 96
 """So many values of each series tell between which differences the answer is."""
 
 
@@ -40,11 +40,13 @@ def _bracket(x: Array, y: Array, places: Sequence[int]) -> tuple[Places, Places]
     every = x.size * y.size
     if every <= _GRID**2:
         return begin, end
-    few = np.sort(np.subtract.outer(_thin(x), _thin(y)).ravel())
-    margin = 3 / _GRID
+    few = np.subtract.outer(_thin(x), _thin(y)).ravel()
+    margin = 1 / _GRID
     slack = 8 * np.finfo(np.float64).eps * (np.abs(x).max() + np.abs(y).max())
-    low = few[int(max(0.0, min(places) / every - margin) * (few.size - 1))] - slack
-    high = few[int(np.ceil(min(1.0, max(places) / every + margin) * (few.size - 1)))] + slack
+    first = int(max(0.0, min(places) / every - margin) * (few.size - 1))
+    last = int(np.ceil(min(1.0, max(places) / every + margin) * (few.size - 1)))
+    few.partition([first, last])
+    low, high = few[first] - slack, few[last] + slack
     near_begin, near_end = np.searchsorted(y, x - high), np.searchsorted(y, x - low, "right")
     before = int((y.size - near_end).sum())
     inside = int((near_end - near_begin).sum())
