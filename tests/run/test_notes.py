@@ -60,7 +60,7 @@ def test_each_cell_that_is_not_precise_is_named() -> None:
     first, second, third = notes_on(PLAN, decision)
     assert first.startswith("wireguard/go udp packet_size 64 x is known to ±")
     assert second == "none tcp y has 2 trials that count, too few for an interval"
-    assert third == "claims still open: d"
+    assert third == "claims not decided at the last look: d"
     assert notes_on(PLAN, Decision(StopReason.BLOCKS)) == []
 
 
@@ -71,6 +71,11 @@ def test_a_claim_needs_its_sides_and_their_baseline() -> None:
     assert cells_of_claim(STUDY, PLAN, "d") == {
         cell(vpn, condition, "tcp").key for vpn in STUDY.vpns for condition in "xy"
     }
+
+
+def test_a_claim_without_cells_waits_for_nothing() -> None:
+    assert cells_of_claim(STUDY, PLAN.only("wireguard/go"), "c") != frozenset()
+    assert cells_of_claim(STUDY, PLAN.only("wireguard/go"), "d") == frozenset()
 
 
 def test_the_plan_in_words() -> None:

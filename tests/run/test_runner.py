@@ -241,3 +241,43 @@ def test_warm_up_blocks_are_counted_in_the_total(tmp_path: Path, counting: list[
 )
 def test_exit_codes(counts: dict[Status, int], code: int) -> None:
     assert Tally(statuses={**dict.fromkeys(Status, 0), **counts}).exit_code == code
+
+
+CLAIMS = """name = "s"
+vpns = ["none", "fake/good", "fake/refuses"]
+[[measurement]]
+kind = "count"
+[plan]
+blocks = { min = 5, max = 50, until = "claims decided" }
+[[claim]]
+id = "more"
+text = "good counts more than none"
+test = "count.count: fake/good > none"
+[[claim]]
+id = "never"
+text = "what always fails counts more than none"
+test = "count.count: fake/refuses > none"
+"""
+
+
+def test_a_run_ends_when_its_claims_are_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = Execution.execute
+    counted = {"none": 0, "fake/good": 0}
+
+    def count(self: Execution) -> Finding:
+        vpn = self._vpn.id
+        if vpn not in counted:
+            return execute(self)
+        counted[vpn] += 1
+        value = (100.0 if vpn == "fake/good" else 50.0) + counted[vpn] * 7 % 5
+        return Finding(Status.OK, outcome=Outcome([Metric("count", "1", value)], []))
+
+    monkeypatch.setattr(Execution, "execute", count)
+    of = Study.parse(CLAIMS, CATALOGUE)
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, Recorder()).run()
+    assert tally.stopped == "every claim is decided"
+    assert 5 <= counted["none"] == counted["fake/good"] < 15
+    assert tally.notes == []

@@ -13,13 +13,16 @@ from culvert.study.study import Study
 
 
 def cells_of_claim(study: Study, plan: Plan, claim: str) -> frozenset[str]:
-    """The keys of all cells that the sides of a claim look at, with their baselines."""
+    """The keys of all cells that the sides of a claim look at, with their baselines.
+
+    None of them if the plan has no cell of one of the sides: no repetition then decides the claim.
+    """
     test = study.tests[claim]
-    return frozenset(
-        cell.key
-        for cell in plan.cells
-        if cell.measurement == test.measurement and any(_looks_at(side, cell) for side in test.vpns)
-    )
+    here = [cell for cell in plan.cells if cell.measurement == test.measurement]
+    for side in test.vpns:
+        if not any(cell.vpn == side.vpn and _looks_at(side, cell) for cell in here):
+            return frozenset()
+    return frozenset(cell.key for cell in here if any(_looks_at(side, cell) for side in test.vpns))
 
 
 def _looks_at(side: VpnSide, cell: Cell) -> bool:

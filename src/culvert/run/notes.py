@@ -18,7 +18,7 @@ def notes_on(plan: Plan, decision: Decision) -> list[str]:
         if key in cells
     ]
     if decision.claims:
-        notes.append(f"claims still open: {', '.join(sorted(decision.claims))}")
+        notes.append(f"claims not decided at the last look: {', '.join(sorted(decision.claims))}")
     return notes
 
 

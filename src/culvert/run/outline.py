@@ -37,7 +37,8 @@ def plan_text(plan: Plan, estimate: Estimate) -> str:
         else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
     )
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
-    text = f"{cells}, {blocks} block{'' if blocks == '1' else 's'} of about {lasting(estimate.block_s)}"
+    blocks += " block" if blocks == "1" else " blocks"
+    text = f"{cells}, {blocks} of about {lasting(estimate.block_s)}"
     if plan.warmup_blocks:
         text += f" after {plan.warmup_blocks} of warm-up"
     if plan.rule is not None:

@@ -119,8 +119,20 @@ class Runner:
     def _open_claims(self, block: int) -> OpenClaims:
         rows = self._journal.rows()
         judged = judge(self._study, rows.filter(pl.col("block") <= block), alpha=INTERIM_ALPHA)
-        waiting = {one.id for one in judged if not one.decided and not one.hopeless}
-        return {name: cells_of_claim(self._study, self._plan, name) for name in waiting}
+        alive = replace(
+            self._plan, cells=tuple(cell for cell in self._plan.cells if not self._dead(cell))
+        )
+        waiting = [one.id for one in judged if not one.decided and not one.hopeless]
+        cells = {name: cells_of_claim(self._study, alive, name) for name in waiting}
+        return {name: keys for name, keys in cells.items() if keys}
+
+    def _dead(self, cell: Cell) -> bool:
+        """Whether it is known that no trial of the cell will count."""
+        return (
+            cell in self._plan.absent
+            or cell.key in self._unsupported
+            or self._given_up(cell) is not None
+        )
 
     def _verify_underlay(
         self, trial: Trial, done: Collection[tuple[int, str]], tally: Tally
