@@ -121,6 +121,10 @@ class FakeLab:
     b: FakeNode
     shared_kernel: bool = True
 
+    def faults(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
 
 def session(
     a: Answers | None = None, b: Answers | None = None, *, vpn: Vpn | None = None, mtu: int = 1500

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
-from culvert.measurements.tcp import Tcp, TcpParameters, goodput_bps
+from culvert.measurements.tcp import Tcp, TcpParameters, fairness, goodput_bps
 from culvert.probe.results import TcpSunk
-from tests.measurements.fakes import asked, session
+from tests.measurements.fakes import asked, execute, fake, session
+from tests.run.cells import value
 
 MS = 10**6
 WARMUP_S = 0.5
@@ -139,3 +141,73 @@ def test_a_connection_that_carried_nothing_gives_zero_not_an_exception() -> None
     nothing |= {"bytes": 0, "intervals": []}
     outcome = measure(SENT | {"intervals": [], "data_segs_out": 0, "mss": 0}, nothing)
     assert {m.name: m.value for m in outcome.metrics}["goodput_bps"] == 0
+
+
+def both(**parameters: Any) -> Outcome:
+    """Two connections each way, the second of each with a third of the bytes."""
+    sent = SENT | {"streams": [{"intervals": SENT["intervals"]}, {"intervals": []}]}
+    arrived = SUNK | {"streams": [{"bytes": 3750}, {"bytes": 1250}]}
+    ends = {"tcp_source": sent, "tcp_sink": arrived}
+    made = session(ends, ends)
+    wanted = {"direction": "both", "streams": 2, "duration": "500ms", **parameters}
+    outcome = Tcp().run(made, TcpParameters.model_validate(wanted))
+    for probe in (made.a, made.b):
+        tasks = [task for task, _ in fake(probe).asked if task.startswith("tcp")]
+        assert sorted(tasks) == ["tcp_sink", "tcp_source"]
+        assert asked(probe, "tcp_source")["streams"] == asked(probe, "tcp_sink")["streams"] == 2
+    return outcome
+
+
+def test_both_directions_and_all_connections_add_up() -> None:
+    outcome = both()
+    found = {metric.name: metric.value for metric in outcome.metrics}
+    assert (found["goodput_up_bps"], found["goodput_down_bps"]) == (40_000, 40_000)
+    assert found["goodput_bps"] == 80_000
+    assert found["retransmitted_segments"] == 4
+    assert found["stream_fairness"] == pytest.approx(0.8)
+    assert outcome.goodput_bytes == 10_000
+    assert outcome.traffic is not None
+    assert outcome.traffic.a_to_b_sent == outcome.traffic.b_to_a_sent
+    assert set(found) <= set(Tcp.metrics)
+
+
+def test_each_connection_has_its_series() -> None:
+    windows = [series for series in both().series if series.name == "cwnd_segments"]
+    labels = [(series.labels["direction"], series.labels["stream"]) for series in windows]
+    assert labels == [("up", "0"), ("up", "1"), ("down", "0"), ("down", "1")]
+
+
+def test_the_largest_write_has_a_name() -> None:
+    largest = TcpParameters.model_validate({"write_size": "max"})
+    assert largest == TcpParameters.model_validate({})
+    assert asked_write(write_size=64, nodelay=True) == (64, True)
+
+
+def asked_write(**parameters: Any) -> tuple[int, bool]:
+    made = session({"tcp_source": SENT}, {"tcp_sink": SUNK})
+    Tcp().run(made, TcpParameters.model_validate(parameters))
+    given = asked(made.a, "tcp_source")
+    return given["write_size"], given["nodelay"]
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
+def test_fairness_is_between_one_share_and_all(shares: list[int]) -> None:
+    assert 1 / len(shares) - 1e-9 <= fairness(shares) <= 1 + 1e-9
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("direction", ["down", "both"])
+def test_many_connections_in_each_direction_are_proved(direction: str) -> None:
+    wanted = {"direction": direction, "streams": 3, "duration": "300ms", "warmup": "100ms"}
+    finding = execute(Tcp(), wanted)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "goodput_bps") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_both_directions_through_a_tunnel_are_proved() -> None:
+    wanted = {"direction": "both", "streams": 3, "duration": "300ms", "warmup": "100ms"}
+    finding = execute(Tcp(), wanted, "wireguard/go")
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "goodput_down_bps") > 0

@@ -1,0 +1,36 @@
+"""Numbers that a link cannot carry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from culvert.journal.record import Metric
+from culvert.labs.base import LinkSpec
+from culvert.measurements.base import Outcome
+from culvert.proof.judge import judge_outcome
+from tests.measurements.fakes import session
+
+RATE_BPS = 1000
+
+
+@pytest.mark.parametrize(
+    ("figures", "possible"),
+    [
+        ({"goodput_bps": 1000}, True),
+        ({"goodput_bps": 1001}, False),
+        ({"goodput_bps": 2000, "goodput_up_bps": 1000, "goodput_down_bps": 1000}, True),
+        ({"goodput_bps": 1500, "goodput_up_bps": 1100, "goodput_down_bps": 400}, False),
+        ({"loss_ratio": 0.5}, True),
+        ({"loss_ratio": -0.1}, False),
+    ],
+)
+def test_more_than_a_link_carries_each_way_is_no_result(
+    *, figures: dict[str, float], possible: bool
+) -> None:
+    made = session()
+    outcome = Outcome([Metric(name, "bit/s", value) for name, value in figures.items()], [])
+    link = replace(LinkSpec(), rate_bps=RATE_BPS)
+    checks = judge_outcome(made.vpn, made.lab, link, outcome)
+    assert all(check.passed for check in checks) is possible
