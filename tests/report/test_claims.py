@@ -91,7 +91,7 @@ def test_the_evidence_in_words() -> None:
         ),
         (
             judged(Verdict.UNDECIDED, None, 7, "3 of 5"),
-            "3 of 5; about 7 more repetitions would decide",
+            "3 of 5; it takes 7 more repetitions at least",
         ),
         (judged(Verdict.UNDECIDED, None, None, "it drifts"), "it drifts"),
         (

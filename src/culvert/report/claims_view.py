@@ -74,7 +74,8 @@ def evidence(one: Judged, labels: Labels) -> str:
         parts.append(one.why)
     if one.verdict is Verdict.UNDECIDED and one.more is not None:
         noun = "repetition" if one.more == 1 else "repetitions"
-        parts.append(f"about {one.more} more {noun} would decide")
+        sure = f"about {one.more} more {noun} would decide"
+        parts.append(sure if told is not None else f"it takes {one.more} more {noun} at least")
     return "; ".join(parts)
 
 
@@ -114,7 +115,7 @@ def _effect(effect: Effect, unit: str) -> str:
 
 def _p(p_value: float | None) -> str:
     if p_value is None:
-        return "no p"
+        return ""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}".rstrip("0").rstrip(".")
 
 
