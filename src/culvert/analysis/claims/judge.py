@@ -79,9 +79,9 @@ def _contexts(
 ) -> Iterator[tuple[Context, Context]]:
     sides = [_vpns(side) for side in (comparison.left, comparison.right)]
     if not sides[0] or not sides[1]:
-        for one in sides[0] or sides[1]:
-            yield from ((c, c) for c in cells.contexts(one, measurement))
-            return
+        one = (sides[0] or sides[1])[0]
+        yield from ((context, context) for context in cells.contexts(one, measurement))
+        return
     left, right = sides[0][0], sides[1][0]
     yield from matching(
         cells.contexts(left, measurement),
