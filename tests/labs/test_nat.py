@@ -131,6 +131,18 @@ def test_nobody_reaches_a_node_that_has_not_asked(lab: LabFactory, kind: Nat) ->
 
 
 @pytest.mark.lab
+def test_a_mapping_without_traffic_lives_for_five_minutes(lab: LabFactory) -> None:
+    """Whether conntrack remembers it, as for a symmetric NAT, or the set of a cone's openings."""
+    router = lab(routed(nat={"a": Nat.FULL_CONE})).router
+    assert router is not None
+    for name in ("udp_timeout", "udp_timeout_stream"):
+        told = router.run(["cat", f"/proc/sys/net/netfilter/nf_conntrack_{name}"]).stdout
+        assert told.strip() == "300"
+    listed = router.run(["nft", "list", "set", "inet", firewall.TABLE, "openings"]).stdout
+    assert "timeout 5m" in listed
+
+
+@pytest.mark.lab
 def test_tcp_passes_where_udp_is_blocked(lab: LabFactory) -> None:
     made = lab(routed(block_udp=True))
     with (

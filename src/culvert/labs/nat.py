@@ -22,7 +22,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 
 MAPPING_S = 300
-"""How long a mapping without traffic lives: RFC 4787's REQ-5 recommends five minutes or more."""
+"""How long a mapping without traffic lives: what RFC 4787's REQ-5 recommends, five minutes."""
 UNASKED = "unasked"
 """The counter of what was dropped because nobody behind the router had asked for it."""
 

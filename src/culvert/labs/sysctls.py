@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.errors import LabError
+from culvert.labs.nat import MAPPING_S
 
 NODE: Mapping[str, str] = {
     # Interfaces made from now on send no router solicitations and no multicast reports: noise
@@ -23,6 +24,10 @@ ROUTER: Mapping[str, str] = {
     "net/ipv4/ip_forward": "1",
     # The router of a test setup must not tell senders about a better way.
     "net/ipv4/conf/all/send_redirects": "0",
+    # How long a NAT keeps a mapping that has no traffic; the kernel's 30 s would be less than the
+    # two minutes that RFC 4787 asks for (REQ-5).
+    "net/netfilter/nf_conntrack_udp_timeout": str(MAPPING_S),
+    "net/netfilter/nf_conntrack_udp_timeout_stream": str(MAPPING_S),
 }
 
 CONGESTION_CONTROL = "net/ipv4/tcp_congestion_control"
