@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.analysis.observations import observations
-from culvert.analysis.pairs import Effect, all_pairs, paired
+from culvert.analysis.pairs import Effect, paired
 
 from .frames import rows
 
@@ -73,15 +73,6 @@ def test_cells_are_compared_with_their_own_baseline() -> None:
     large = rows({"none": [100.0], "x": [90.0]}, parameters='{"packet_size":"max"}', first_trial=9)
     frame = paired(observations(pl.concat([small, large])), Effect.RATIO)
     assert sorted(frame["median"].to_list()) == [0.5, 0.9]
-
-
-def test_every_pair_once() -> None:
-    frame = all_pairs(
-        observations(rows({"a": [1, 2, 3], "b": [2, 4, 6], "c": [4, 8, 12]})), Effect.RATIO
-    )
-    found = {(v, r): m for v, r, m in frame.select("vpn", "reference", "median").iter_rows()}
-    assert found == {("b", "a"): 2, ("c", "a"): 4, ("c", "b"): 2}
-    assert all_pairs(observations(rows({})), Effect.RATIO).height == 0
 
 
 def test_equal_vpns_are_seldom_told_apart_and_unequal_ones_nearly_always() -> None:

@@ -80,15 +80,3 @@ def paired(
             "distinguishable",
         )
     )
-
-
-def all_pairs(observed: pl.DataFrame, effect: Effect, *, seed: int = 0) -> pl.DataFrame:
-    """``paired`` for every pair of VPNs once, the reference being the first by name."""
-    vpns = sorted(observed["vpn"].unique().to_list())
-    found = [
-        paired(observed, effect, reference=vpn, seed=seed).filter(pl.col("vpn") > vpn)
-        for vpn in vpns
-    ]
-    if not found:
-        return paired(observed, effect, seed=seed)
-    return pl.concat(found)
