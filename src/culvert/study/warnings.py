@@ -18,7 +18,8 @@ def _few(study: Study) -> list[str]:
     most = blocks.max if isinstance(blocks, BlocksTable) else blocks
     if most is None or most >= FEWEST:
         return []
-    return [f"{most} blocks give no interval: repeat at least {FEWEST} times"]
+    told = "1 block gives" if most == 1 else f"{most} blocks give"
+    return [f"{told} no interval: repeat at least {FEWEST} times"]
 
 
 def _untested(study: Study) -> list[str]:
