@@ -112,17 +112,20 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["journal", "x"]
 
 
-def test_a_reader_that_has_enough_is_no_error(rows: pl.DataFrame, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", list(Format))
+def test_a_reader_that_has_enough_is_no_error(
+    rows: pl.DataFrame, tmp_path: Path, format: Format
+) -> None:
     code = (
         "import sys; from pathlib import Path; import polars as pl\n"
         "from culvert.journal.export import Format, export\n"
         "from culvert.journal.journal import Journal\n"
         "with Journal.open(Path(sys.argv[1])) as journal:\n"
-        "    export(pl.concat([journal.rows()] * 2000), Format.JSON, None)\n"
+        "    export(pl.concat([journal.rows()] * 2000), Format(sys.argv[2]), None)\n"
     )
     reading, writing = os.pipe()
     with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path / "journal"],
+        [sys.executable, "-c", code, tmp_path / "journal", str(format)],
         stdout=writing,
         stderr=subprocess.PIPE,
     ) as child:

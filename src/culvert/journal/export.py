@@ -97,7 +97,10 @@ def _parsed(text: str) -> Any:
 
 
 def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
-    rows.write_csv(out)
+    # Polars, writing to a pipe itself, does not tell a reader that has enough from a full disk.
+    out.write(rows.clear().write_csv().encode())
+    for part in rows.iter_slices(_CHUNK):
+        out.write(part.write_csv(include_header=False).encode())
 
 
 def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:
