@@ -26,5 +26,12 @@ def shared_link() -> Lab:
     return NetnsLab(new_run_id(), LabSpec(link=LinkSpec()))
 
 
+def one_core_link() -> Lab:
+    """A pair on a link without a limit, both nodes on one core: no other has to be woken up, which
+    in a guest takes longer than the round trip. What is compared is the programs."""
+    core = cores()[-1]
+    return NetnsLab(new_run_id(), LabSpec(link=LinkSpec(), cpus={"a": core, "b": core}))
+
+
 def _pair(link: LinkSpec) -> Lab:
     return NetnsLab(new_run_id(), LabSpec(link=link, cpus=split(cores(), nodes_of("pair"))))
