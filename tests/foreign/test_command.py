@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -112,3 +113,14 @@ def test_wrong_use_of_the_command(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="is not a name"):
         checked_condition("a b")
+
+
+def test_names_that_are_no_text_do_not_spoil_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.json")
+    path.write_bytes(IPERF3["udp"].replace(b"Linux host", b"\\ud800 host"))
+    request = ImportRequest(ForeignFormat.IPERF3, [path], tmp_path / "run", Naming(), "")
+    import_files(request)
+    with Journal.open(tmp_path / "run") as journal:
+        told = [journal.run()["environment"], *map(json.loads, journal.trials()["evidence"])]
+    assert "host" in json.dumps(told[1])
+    assert json.dumps(told, ensure_ascii=False).encode()  # no half of a character

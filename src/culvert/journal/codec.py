@@ -14,17 +14,20 @@ from numpy.typing import NDArray
 
 
 def json_text(value: object) -> str:
-    """Compact JSON with sorted keys; figures that JSON does not have (NaN) become null."""
-    return json.dumps(_finite(value), sort_keys=True, separators=(",", ":"), default=str)
+    """Compact JSON with sorted keys. What JSON or UTF-8 does not have (NaN, half a character)
+    becomes null, or a question mark."""
+    return json.dumps(_writable(value), sort_keys=True, separators=(",", ":"), default=str)
 
 
-def _finite(value: object) -> object:
+def _writable(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(_writable(str(key))): _writable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_writable(item) for item in value]
     return value
 
 
