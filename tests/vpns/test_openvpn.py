@@ -199,8 +199,21 @@ class TestMissing:
         without = {lack.what for lack in driver("openvpn/aes-128-cbc+psk").missing()}
         assert without == lacks.keys() - {"AES-128-GCM with a static key, which OpenVPN has not"}
 
+    def test_a_static_key_is_never_renewed(self) -> None:
+        lacks = {
+            lack.what: lack.remedy for lack in driver("openvpn/aes-256-cbc+psk+reneg").missing()
+        }
+        remedy = lacks["renegotiation with a static key, which OpenVPN has not"]
+        assert remedy == "drop the option reneg, or psk"
+
 
 class TestDeclared:
+    def test_facts_tell_what_keeps_a_tunnel_up(self) -> None:
+        assert driver("openvpn/aes-256-gcm").variant.facts["pings"] == "off"
+        facts = driver("openvpn/aes-256-gcm+dpd+reneg").variant.facts
+        assert facts["pings"].startswith("every 2 s, restart after 10 s")
+        assert facts["renegotiation"] == "by the client, every 5 s"
+
     def test_facts_follow_the_options(self) -> None:
         assert driver("openvpn/aes-256-cbc").variant.facts["transport"] == "UDP 1194"
         facts = driver("openvpn/aes-256-cbc+psk+tcp").variant.facts

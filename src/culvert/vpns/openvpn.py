@@ -127,6 +127,9 @@ class OpenVpn(Vpn):
                     f"drop the option {_PSK}, or use openvpn/aes-256-cbc+{_PSK}",
                 )
             )
+        if _RENEG in self.chosen:
+            what = "renegotiation with a static key, which OpenVPN has not"
+            missing.append(Missing(what, f"drop the option {_RENEG}, or {_PSK}"))
         if program is not None and openvpn_program.dialect(program).lacks_static_keys:
             missing.append(
                 Missing(
