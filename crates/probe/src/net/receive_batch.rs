@@ -131,7 +131,11 @@ impl ReceiveBatch {
         self.received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
         // Realtime first: an interruption between the two clocks makes packets later than they
         // were, and no delay shorter than it can have been.
-        let realtime_ns = if self.stamped { clock::realtime_ns() } else { 0 };
+        let realtime_ns = if self.stamped {
+            clock::realtime_ns()
+        } else {
+            0
+        };
         self.received_ns = clock::monotonic_ns();
         if self.stamped {
             self.realtime_ahead_ns = realtime_ns as i64 - self.received_ns as i64;

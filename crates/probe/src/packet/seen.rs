@@ -173,23 +173,27 @@ fn is_of_neighbours(seen: &Seen<'_>) -> bool {
         || (seen.protocol == ICMPV6 && matches!(kind, 130..=137 | 143) && !seen.later_fragment)
 }
 
-/// Which packets are meant: an IP protocol and, if it has ports, one of these at either end.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Which packets are meant: an IP protocol and, if it has ports, one of these at either end; and
+/// those of other flows that belong to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     pub protocol: u8,
     #[serde(default)]
     pub ports: Vec<u16>,
+    #[serde(default)]
+    pub also: Vec<Flow>,
 }
 
 impl Flow {
     /// Later fragments have no ports; those of the protocol are taken to be of the flow.
     pub fn has(&self, seen: &Seen<'_>) -> bool {
-        self.protocol == seen.protocol
+        let own = self.protocol == seen.protocol
             && (self.ports.is_empty()
                 || seen.later_fragment
                 || self.ports.contains(&seen.source_port)
-                || self.ports.contains(&seen.destination_port))
+                || self.ports.contains(&seen.destination_port));
+        own || self.also.iter().any(|flow| flow.has(seen))
     }
 }
 
@@ -293,11 +297,29 @@ mod tests {
         let flow = |ports: &[u16]| Flow {
             protocol: UDP,
             ports: ports.to_vec(),
+            ..Flow::default()
         };
         assert!(flow(&[1]).has(&seen));
         packet[7] = 0;
         assert!(!flow(&[1]).has(&ip(&packet, packet.len())));
         assert!(flow(&[6000]).has(&ip(&packet, packet.len())));
+    }
+
+    #[test]
+    fn a_flow_can_have_several_protocols() {
+        let packet = udp(b"hello");
+        let seen = ip(&packet, packet.len());
+        let esp_and = |ports: &[u16]| Flow {
+            protocol: 50,
+            also: vec![Flow {
+                protocol: UDP,
+                ports: ports.to_vec(),
+                ..Flow::default()
+            }],
+            ..Flow::default()
+        };
+        assert!(esp_and(&[5000]).has(&seen));
+        assert!(!esp_and(&[500, 4500]).has(&seen));
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub struct Parameters {
     device: String,
     /// The tunnel's packets; if none is given, all IP packets match.
     flow: Option<Flow>,
+    /// The kernel shows what it has decrypted as packets that the device receives: such as are not
+    /// of the flow are counted, and not looked at.
+    #[serde(default)]
+    decrypted_inward: bool,
     /// Bytes that must not be seen.
     #[serde(default)]
     canaries: Vec<Canary>,
@@ -130,6 +134,7 @@ pub struct Evidence {
     matching: PerDirection,
     other: Other,
     neighbour: u64,
+    decrypted: u64,
     fragments: u64,
     /// Packets longer than the MTU: no packet on a wire is.
     gso_packets: u64,
@@ -244,6 +249,11 @@ impl<'a> Capture<'a> {
     }
 
     fn count(&mut self, packet: &Captured<'_>) {
+        let sight = see(packet.ethertype, packet.bytes, packet.wire_length);
+        if self.is_decrypted(packet, &sight) {
+            self.evidence.decrypted += 1;
+            return;
+        }
         let evidence = &mut self.evidence;
         if packet.realtime_ns.is_some() {
             evidence.first_realtime_ns = evidence.first_realtime_ns.or(packet.realtime_ns);
@@ -252,7 +262,7 @@ impl<'a> Capture<'a> {
         if packet.wire_length > evidence.mtu as usize {
             evidence.gso_packets += 1;
         }
-        match see(packet.ethertype, packet.bytes, packet.wire_length) {
+        match sight {
             Sight::Neighbour => {
                 evidence.neighbour += 1;
                 return;
@@ -284,6 +294,15 @@ impl<'a> Capture<'a> {
             }
         }
         self.look_for_canaries(packet);
+    }
+
+    fn is_decrypted(&self, packet: &Captured<'_>, sight: &Sight<'_>) -> bool {
+        match (sight, &self.parameters.flow) {
+            (Sight::Ip(seen), Some(flow)) => {
+                self.parameters.decrypted_inward && !packet.outgoing && !flow.has(seen)
+            }
+            _ => false,
+        }
     }
 
     fn count_matching(&mut self, packet: &Captured<'_>, seen: &Seen<'_>) {

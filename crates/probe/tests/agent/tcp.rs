@@ -103,7 +103,7 @@ fn transactions_over_one_connection_and_over_many() {
     assert_eq!(received(&over_one), 1000 * count(&over_one));
     assert_eq!(received(&over_many), 1001 * count(&over_many));
     let sent = responded["tcp_info"]["bytes_sent"].as_u64().unwrap();
-    assert_eq!(sent, 1000 * (count(&over_one) + count(&over_many)));
+    assert!(sent >= 1000 * (count(&over_one) + count(&over_many)));
     assert_eq!(
         responded["responses"].as_u64().unwrap(),
         count(&over_one) + count(&over_many)
@@ -152,10 +152,9 @@ fn round_trips_of_tcp_are_measured() {
     assert_eq!((&rtt["corrupt"], &rtt["strangers"]), (&json!(0), &json!(0)));
     assert_eq!(rtt["timestamps"], "user");
     let responded = agent.stop(1);
-    assert_eq!(
-        rtt["tcp_info"]["bytes_received"],
-        responded["tcp_info"]["bytes_sent"]
-    );
+    assert_eq!(rtt["tcp_info"]["bytes_received"], 300 * 100);
+    // More, if the kernel thought that something was lost.
+    assert!(responded["tcp_info"]["bytes_sent"].as_u64().unwrap() >= 300 * 100);
 }
 
 #[test]
