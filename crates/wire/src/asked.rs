@@ -2,11 +2,18 @@
 //!
 //! `{"rate_bps": 100000000, "delay_ns": 25000000, "loss": {"probability": 0.01}}`
 
+mod files;
+
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use files::delays;
 
 use crate::chance::Probability;
 use crate::failure::{Failure, Kind};
@@ -21,8 +28,6 @@ pub const LONGEST_DELAY_NS: u64 = 60_000_000_000;
 /// A day.
 const LONGEST_BLACKOUT_NS: u64 = 86_400_000_000_000;
 pub const RATES_BPS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
-/// A file of this size is no trace and no list of delays.
-const LONGEST_FILE_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -206,7 +211,7 @@ impl Asked {
             }
             (None, Some(path)) => {
                 let what = || format!("trace {}", path.display());
-                let trace = Trace::parse(&read(path, &what())?).map_err(|why| {
+                let trace = Trace::parse(&files::read(path, &what())?).map_err(|why| {
                     wrong(
                         what(),
                         why,
@@ -263,7 +268,7 @@ impl Asked {
             },
             Some(AskedJitter::Empirical { file }) => {
                 let what = format!("delays {}", file.display());
-                let values = delays(&read(file, &what)?).map_err(|why| {
+                let values = delays(&files::read(file, &what)?).map_err(|why| {
                     wrong(
                         &what,
                         why,
@@ -308,39 +313,6 @@ impl Asked {
     }
 }
 
-/// Nanoseconds from lines of milliseconds; the error is a reason.
-pub fn delays(text: &str) -> Result<Arc<[u64]>, String> {
-    let mut values = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let value = line
-            .parse::<f64>()
-            .ok()
-            .map(|ms| ms * 1e6)
-            .filter(|ns| (0.0..=LONGEST_DELAY_NS as f64).contains(ns))
-            .ok_or_else(|| format!("line {} is no delay", index + 1))?;
-        values.push(value.round() as u64);
-    }
-    if values.is_empty() {
-        return Err("it has no delay".to_string());
-    }
-    Ok(values.into())
-}
-
-fn read(path: &Path, what: &str) -> Result<String, Failure> {
-    let unreadable = |why: &dyn std::fmt::Display| wrong(what, why, "check the path and its mode");
-    let size = std::fs::metadata(path)
-        .map_err(|error| unreadable(&error))?
-        .len();
-    if size > LONGEST_FILE_BYTES {
-        return Err(unreadable(&"it is longer than 512 MiB"));
-    }
-    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
-}
-
 fn probability(name: &str, value: f64) -> Result<Probability, Failure> {
     Probability::new(value).ok_or_else(|| {
         wrong(
@@ -365,122 +337,4 @@ fn wrong(
     remedy: &'static str,
 ) -> Failure {
     Failure::new(Kind::Usage, what, why, remedy)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn asked(text: &str) -> Result<Conditions, String> {
-        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        asked.conditions().map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn nothing_asked_is_a_plain_cable() {
-        assert!(asked("{}").expect("conditions").is_plain_cable());
-    }
-
-    #[test]
-    fn everything_at_once() {
-        let conditions = asked(
-            r#"{"rate_bps": 1000000, "queue": {"bytes": 30000}, "codel": {}, "delay_ns": 1000000,
-                "jitter": {"distribution": "normal", "spread_ns": 5}, "jitter_reorders": true,
-                "loss": {"gilbert_elliott": {"to_bad": 0.1, "to_good": 0.5}}, "reorder": 0.1,
-                "duplicate": 0.2, "corrupt": 0.3, "blackout": {"for_ns": 5}, "drop_udp": true,
-                "drop_size_and_above": 1400, "per_super_packet": true, "overhead_bytes": 24}"#,
-        )
-        .expect("conditions");
-        assert_eq!(conditions.queue, QueueLimit::Bytes(30_000));
-        assert_eq!(conditions.codel, Some(Codel::default()));
-        assert_eq!(conditions.jitter, Some(Jitter::Normal { spread_ns: 5 }));
-        assert!(!conditions.keep_order);
-        assert_eq!(
-            conditions.blackout,
-            Some(Blackout {
-                after_ns: 0,
-                for_ns: 5
-            })
-        );
-        assert_eq!(conditions.filter.size_and_above, Some(1400));
-        assert_eq!(conditions.unit, Unit::SuperPacket);
-        let Loss::GilbertElliott(model) = conditions.loss else {
-            panic!("{conditions:?}")
-        };
-        assert_eq!(model.loss_in_bad.value(), 1.0);
-    }
-
-    #[test]
-    fn listed_numbers_are_sorted_and_single() {
-        let conditions = asked(r#"{"loss": {"packets": [5, 1, 5]}}"#).expect("conditions");
-        assert_eq!(conditions.loss, Loss::Listed([1, 5].as_slice().into()));
-    }
-
-    #[test]
-    fn what_is_refused_names_the_thing() {
-        for (text, words) in [
-            (r#"{"rate_bps": 0}"#, "rate_bps: 0 is not from"),
-            (r#"{"rate_bps": 10000000000000}"#, "rate_bps"),
-            (
-                r#"{"delay_ns": 60000000001}"#,
-                "delay_ns: 60000000001 is not from",
-            ),
-            (
-                r#"{"loss": {"probability": 1.5}}"#,
-                "loss: 1.5 is no probability",
-            ),
-            (
-                r#"{"loss": {"gilbert_elliott": {"to_bad": -1, "to_good": 0}}}"#,
-                "loss.to_bad",
-            ),
-            (r#"{"corrupt": -0.1}"#, "corrupt"),
-            (r#"{"reorder": 0.1}"#, "no delay that a packet could skip"),
-            (r#"{"codel": {}}"#, "has no queue"),
-            (r#"{"blackout": {"for_ns": 0}}"#, "blackout.for_ns"),
-            (r#"{"queue": {"packets": 0}}"#, "queue.packets"),
-            (r#"{"trace": "/none/x"}"#, "trace /none/x: No such file"),
-            (
-                r#"{"rate_bps": 5000, "trace": "/x"}"#,
-                "there is a trace as well",
-            ),
-            (
-                r#"{"jitter": {"distribution": "empirical", "file": "/none/x"}}"#,
-                "delays /none/x",
-            ),
-            (
-                r#"{"jitter": {"distribution": "weibull", "spread_ns": 1}}"#,
-                "unknown variant",
-            ),
-            (r#"{"los": 1}"#, "unknown field"),
-            ("5", "invalid"),
-        ] {
-            let why = asked(text).map(|_| ()).expect_err(text);
-            assert!(why.contains(words), "{text}: {why}");
-        }
-    }
-
-    #[test]
-    fn delays_of_a_file() {
-        assert_eq!(
-            *delays("# ping\n0.5\n\n12\n").expect("delays"),
-            [500_000, 12_000_000]
-        );
-        for (text, words) in [
-            ("", "no delay"),
-            ("1\nx\n", "line 2"),
-            ("-1", "line 1"),
-            ("nan", "line 1"),
-        ] {
-            assert!(delays(text).expect_err(text).contains(words), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in any::<String>()) {
-            let _ = asked(&text);
-            let _ = delays(&text);
-        }
-    }
 }

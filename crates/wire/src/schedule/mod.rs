@@ -19,6 +19,7 @@ mod gate;
 pub mod jitter;
 mod lanes;
 pub mod loss;
+mod queue;
 mod serialiser;
 pub mod trace;
 
@@ -28,13 +29,13 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::chance::Chance;
-use codel::{Controller, Head};
+use codel::Controller;
 pub use conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
 use dice::{Dice, Verdict};
 use gate::Gate;
 use lanes::Lanes;
 use serialiser::Serialiser;
-use trace::{Cursor, OPPORTUNITY_BYTES};
+use trace::Cursor;
 
 /// Why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -310,114 +311,6 @@ impl<T: Copy> Schedule<T> {
         self.lanes
             .push(due_ns, 0, waiting.bytes, corrupt, waiting.packet);
         Outcome::Held
-    }
-
-    /// An idle link takes any packet: the limit is on waiting, not on size.
-    fn is_full(&self, bytes: u32) -> bool {
-        let serialising = self.serialiser.free_ns() > self.now_ns;
-        let packets = self.waiting() as u64 + u64::from(serialising);
-        let on_link = if serialising {
-            self.serialising_bytes
-        } else {
-            0
-        };
-        let waiting_bytes = self.queue_bytes + u64::from(on_link);
-        packets > 0
-            && match self.conditions.queue {
-                QueueLimit::Packets(limit) => packets >= limit,
-                QueueLimit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
-            }
-    }
-
-    /// When the link deals with the next packet that waits.
-    fn next_service_ns(&self) -> Option<u64> {
-        match &self.conditions.capacity {
-            Capacity::Trace(trace) if self.waiting() > 0 => Some(self.cursor.moment_ns(trace)),
-            Capacity::Trace(_) => None,
-            Capacity::Rate(_) | Capacity::Unlimited => self
-                .queue
-                .front()
-                .map(|head| self.serialiser.free_ns().max(head.arrival_ns)),
-        }
-    }
-
-    /// Let the link do all that it does until now.
-    fn advance(&mut self, now_ns: u64) {
-        self.now_ns = self.now_ns.max(now_ns);
-        while let Some(at_ns) = self.next_service_ns().filter(|at_ns| *at_ns <= self.now_ns) {
-            match self.conditions.capacity {
-                Capacity::Trace(_) => self.use_opportunity(at_ns),
-                Capacity::Rate(_) | Capacity::Unlimited => self.serialise(at_ns),
-            }
-        }
-        if self.queue.is_empty() {
-            self.delay_floor_ns = delay_floor_ns(&self.conditions);
-        }
-    }
-
-    fn serialise(&mut self, at_ns: u64) {
-        let Some(waiting) = self.dequeue(at_ns) else {
-            return;
-        };
-        match self.conditions.capacity {
-            Capacity::Rate(rate_bps) => {
-                let on_link = u64::from(waiting.bytes) + u64::from(self.conditions.overhead_bytes);
-                self.serialising_bytes = waiting.bytes;
-                let start_ns = self.serialiser.free_ns().max(at_ns);
-                let done_ns = self.serialiser.send(at_ns, on_link, rate_bps);
-                self.leave(done_ns, done_ns - start_ns, waiting);
-            }
-            // what waited when the limit was lifted
-            Capacity::Unlimited | Capacity::Trace(_) => self.leave(self.now_ns, 0, waiting),
-        }
-    }
-
-    /// Deliver as many of the packets that wait as one opportunity of the trace allows.
-    fn use_opportunity(&mut self, at_ns: u64) {
-        let mut budget = OPPORTUNITY_BYTES;
-        while budget > 0 {
-            let next = self.partly.take().or_else(|| {
-                let overhead = u64::from(self.conditions.overhead_bytes);
-                self.dequeue(at_ns)
-                    .map(|waiting| (u64::from(waiting.bytes) + overhead, waiting))
-                    .map(|(bytes, waiting)| (waiting, bytes))
-            });
-            let Some((waiting, left)) = next else { break };
-            if left > budget {
-                self.partly = Some((waiting, left - budget));
-                break;
-            }
-            budget -= left;
-            self.leave(at_ns, 0, waiting);
-        }
-        if let Capacity::Trace(trace) = &self.conditions.capacity {
-            self.cursor.step(trace);
-        }
-    }
-
-    /// The packet that is sent next; CoDel may drop some before it.
-    fn dequeue(&mut self, at_ns: u64) -> Option<Waiting<T>> {
-        let Self {
-            queue, queue_bytes, ..
-        } = self;
-        let mut pop = || {
-            let waiting = queue.pop_front()?;
-            *queue_bytes -= u64::from(waiting.bytes);
-            let head = Head {
-                sojourn_ns: at_ns.saturating_sub(waiting.arrival_ns),
-                backlog_bytes: *queue_bytes,
-            };
-            Some((head, waiting))
-        };
-        match &self.conditions.codel {
-            None => pop().map(|(_, waiting)| waiting),
-            Some(codel) => {
-                let dropped = &mut self.dropped;
-                self.controller.dequeue(codel, at_ns, pop, |waiting| {
-                    dropped.push_back((Drop::Codel, waiting.packet));
-                })
-            }
-        }
     }
 
     /// The packet is at the end of the link, which took `link_ns` for it.

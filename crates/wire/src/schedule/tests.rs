@@ -7,9 +7,10 @@ use proptest::prelude::*;
 use super::codel::Codel;
 use super::jitter::Jitter;
 use super::loss::{GilbertElliott, Loss};
+use super::trace::OPPORTUNITY_BYTES;
 use super::{
-    Blackout, Capacity, Chance, Conditions, Drop, Facts, Fate, Filter, OPPORTUNITY_BYTES, Outcome,
-    QueueLimit, Schedule, trace,
+    Blackout, Capacity, Chance, Conditions, Drop, Facts, Fate, Filter, Outcome, QueueLimit,
+    Schedule, trace,
 };
 use crate::chance::Probability;
 

@@ -1,0 +1,115 @@
+"""``culvert wire``: the link without a lab, as a person at a terminal uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from culvert.labs.places import NAMESPACES
+from culvert.runid import new_run_id
+from tests.commands import CULVERT
+
+pytestmark = pytest.mark.lab
+DEADLINE_S = 20.0
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[str, str]]:
+    """Two namespaces, by name."""
+    run_id = new_run_id()
+    names = (f"hand-{run_id}-a", f"hand-{run_id}-b")
+    for name in names:
+        subprocess.run(["ip", "netns", "add", name], check=True)
+    yield names
+    for name in names:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def words(ends: tuple[str, str], *options: str) -> list[str]:
+    a, b = ends
+    return [str(CULVERT), "wire", "cable", "--a", f"{a}:u0", "--b", f"{b}:u0", *options]
+
+
+def devices(name: str) -> set[str]:
+    told = subprocess.run(
+        ["ip", "-json", "-n", name, "link"], check=True, capture_output=True, text=True
+    )
+    return {link["ifname"] for link in json.loads(told.stdout)} - {"lo"}
+
+
+@contextmanager
+def at_a_terminal(argv: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(argv, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    try:
+        yield process, screen
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)
+
+
+def read_until(screen: int, wanted: str) -> str:
+    """What the screen shows, as soon as it shows that."""
+    shown, end = "", time.monotonic() + DEADLINE_S
+    while wanted not in shown:
+        ready, _, _ = select.select([screen], [], [], end - time.monotonic())
+        assert ready, shown
+        shown += os.read(screen, 65536).decode()
+    return shown
+
+
+def test_a_terminal_shows_what_passes_and_ctrl_c_ends_it(ends: tuple[str, str]) -> None:
+    argv = words(ends, "--delay", "1ms", "--interval-ms", "50")
+    with at_a_terminal(argv) as (process, screen):
+        read_until(screen, "ready; Ctrl-C ends it")
+        for name, address in zip(ends, ("10.9.0.1/24", "10.9.0.2/24"), strict=True):
+            subprocess.run(["ip", "-n", name, "addr", "add", address, "dev", "u0"], check=True)
+            subprocess.run(["ip", "-n", name, "link", "set", "u0", "up"], check=True)
+        ping = ["ip", "netns", "exec", ends[0], "ping", "-c3", "-i0.01", "-W0.2", "10.9.0.2"]
+        assert b"3 received" in subprocess.run(ping, check=True, capture_output=True).stdout
+        lose = {"command": "set", "conditions": {"loss": {"probability": 1}}}
+        os.write(screen, json.dumps(lose).encode() + b"\n")
+        read_until(screen, "set: done")
+        assert b"0 received" in subprocess.run(ping, check=False, capture_output=True).stdout
+        assert "(" in read_until(screen, "lost 3")
+        process.send_signal(signal.SIGINT)
+        shown = read_until(screen, "b -> a  ")
+        assert "in " in shown
+        assert process.wait(DEADLINE_S) == 0
+    assert devices(ends[0]) == devices(ends[1]) == set()
+
+
+def refused(argv: list[str]) -> tuple[int, str]:
+    done = subprocess.run(
+        argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert "panicked" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def test_mistakes_get_a_line_and_a_code(ends: tuple[str, str], tmp_path: Path) -> None:
+    subprocess.run(["ip", "-n", ends[0], "link", "add", "u0", "type", "veth"], check=True)
+    code, said = refused(words(ends))
+    assert (code, f"device u0 in {NAMESPACES / ends[0]}" in said) == (1, True), said
+    assert "there is a device of that name already" in said
+    assert devices(ends[1]) == set()
+    code, said = refused(words((ends[1], "hand-none")))
+    assert (code, "hand-none: No such file" in said) == (1, True), said
+    assert devices(ends[1]) == set()
+    (tmp_path / "bad").write_text("5\n3\n")
+    code, said = refused(words(ends, "--a-to-b", json.dumps({"trace": str(tmp_path / "bad")})))
+    assert (code, "line 2 is earlier" in said) == (2, True), said
+    code, said = refused(words(ends, "--loss", "101%"))
+    assert (code, "from 0% to 100%" in said) == (2, True), said
