@@ -118,6 +118,8 @@ class NetnsLab(Lab):
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
         if self.router is not None:
             firewall.load(self.router, self._rules)
+            # Afterwards: a kernel module may bring these settings.
+            self.router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 
     def _connect(self, left: veth.End, right: veth.End, spec: LinkSpec) -> None:
         match spec.kind:

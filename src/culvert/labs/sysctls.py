@@ -24,6 +24,8 @@ ROUTER: Mapping[str, str] = {
     "net/ipv4/ip_forward": "1",
     # The router of a test setup must not tell senders about a better way.
     "net/ipv4/conf/all/send_redirects": "0",
+}
+CONNTRACK: Mapping[str, str] = {
     # How long a NAT keeps a mapping that has no traffic; the kernel's 30 s would be less than the
     # two minutes that RFC 4787 asks for (REQ-5).
     "net/netfilter/nf_conntrack_udp_timeout": str(MAPPING_S),
