@@ -21,6 +21,8 @@ pub enum Command {
     TcpReceive(Receive),
     /// Measure round-trip times.
     Rtt(Rtt),
+    /// Measure what round trips cost the probe itself, over the loopback.
+    NoiseFloor(NoiseFloor),
     /// Answer round trips over UDP.
     Echo(Answer),
     /// Answer over TCP: round trips, transactions.
@@ -120,6 +122,9 @@ pub struct TcpSend {
     /// Bytes per call.
     #[arg(long, default_value_t = 131_072)]
     write_size: u32,
+    /// Without Nagle's algorithm.
+    #[arg(long)]
+    nodelay: bool,
 }
 
 #[derive(Args)]
@@ -130,6 +135,23 @@ pub struct Rtt {
     port: Option<u16>,
     #[arg(long, value_enum, default_value_t = Protocol::Icmp)]
     protocol: Protocol,
+    #[command(flatten)]
+    probing: Probing,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+pub struct NoiseFloor {
+    #[command(flatten)]
+    probing: Probing,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// How echo requests are sent.
+#[derive(Args)]
+pub struct Probing {
     /// Probes per second.
     #[arg(long, default_value_t = 100.0)]
     rate: f64,
@@ -141,8 +163,15 @@ pub struct Rtt {
     /// Microseconds before each probe in which the processor does not sleep.
     #[arg(long, default_value_t = 0)]
     spin: u32,
-    #[command(flatten)]
-    common: Common,
+}
+
+impl Probing {
+    fn request(&self, what: &str) -> Result<Value, Failure> {
+        Ok(json!({
+            "do": what, "rate_pps": self.rate, "count": self.count,
+            "payload_size": payload(self.size)?, "spin_us": self.spin,
+        }))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -187,6 +216,7 @@ impl Command {
             Command::UdpReceive(args) | Command::TcpReceive(args) => &args.common,
             Command::Echo(args) | Command::TcpEcho(args) => &args.common,
             Command::Rtt(args) => &args.common,
+            Command::NoiseFloor(args) => &args.common,
         };
         common.json
     }
@@ -195,6 +225,7 @@ impl Command {
     pub fn needs_token(&self) -> bool {
         match self {
             Command::Rtt(args) => args.protocol != Protocol::Icmp,
+            Command::NoiseFloor(_) => false,
             _ => self.counterpart().is_none(),
         }
     }
@@ -216,6 +247,7 @@ impl Command {
             Command::UdpSend(args) => args.request()?,
             Command::TcpSend(args) => args.request()?,
             Command::Rtt(args) => args.request()?,
+            Command::NoiseFloor(args) => args.probing.request("noise_floor")?,
             Command::UdpReceive(args) => args.request("udp_sink", "flows"),
             Command::TcpReceive(args) => args.request("tcp_sink", "streams"),
             Command::Echo(args) => args.request("echo"),
@@ -268,7 +300,7 @@ impl TcpSend {
         Ok(json!({
             "do": "tcp_source", "connect": self.target.address, "port": self.target.port,
             "duration_s": self.target.duration, "congestion_control": congestion_control,
-            "write_size": self.write_size, "nodelay": false, "interval_ms": INTERVAL_MS,
+            "write_size": self.write_size, "nodelay": self.nodelay, "interval_ms": INTERVAL_MS,
             "streams": self.streams,
         }))
     }
@@ -284,11 +316,10 @@ fn own_congestion_control() -> Result<String, Failure> {
 
 impl Rtt {
     fn request(&self) -> Result<Value, Failure> {
-        let mut request = json!({
-            "do": "rtt", "protocol": name(self.protocol), "to": self.address,
-            "rate_pps": self.rate, "count": self.count, "payload_size": payload(self.size)?,
-            "timeout_ms": 1000, "spin_us": self.spin,
-        });
+        let mut request = self.probing.request("rtt")?;
+        request["protocol"] = json!(name(self.protocol));
+        request["to"] = json!(self.address);
+        request["timeout_ms"] = json!(1000);
         if let Some(port) = self.port {
             request["port"] = json!(port);
         }

@@ -19,6 +19,37 @@ const LEFT_OUT: [&str; 12] = [
     "lengths",
 ];
 
+/// What people look for, in that order; the rest follows by name.
+const FIRST: [&str; 27] = [
+    "transactions",
+    "per_second",
+    "offered",
+    "scheduled",
+    "sent",
+    "packets",
+    "bytes",
+    "received",
+    "lost",
+    "late",
+    "duplicates",
+    "reordered",
+    "corrupt",
+    "strangers",
+    "seconds",
+    "count",
+    "min_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "p99_9_ns",
+    "p99_99_ns",
+    "max_ns",
+    "mean_ns",
+    "p50_actual_ns",
+    "p99_actual_ns",
+    "mean_actual_ns",
+];
+
 /// One line of an interval.
 pub fn interval(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten();
@@ -53,7 +84,9 @@ fn goodput_seconds(result: &Value) -> Option<f64> {
 }
 
 fn add(text: &mut String, value: &Value, depth: usize) {
-    for (name, value) in value.as_object().into_iter().flatten() {
+    let mut fields: Vec<_> = value.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(name, _)| place(name));
+    for (name, value) in fields {
         if LEFT_OUT.contains(&name.as_str()) {
             continue;
         }
@@ -68,12 +101,19 @@ fn add(text: &mut String, value: &Value, depth: usize) {
     }
 }
 
+/// Where a figure is told: what was counted first, then times from the least to the greatest.
+fn place(name: &str) -> usize {
+    let known = FIRST.iter().position(|first| *first == name);
+    known.unwrap_or(FIRST.len())
+}
+
 /// The name without its unit.
 fn label(name: &str) -> String {
+    let name = name.replace("p99_9", "p99.9");
     let bare = ["_ns", "_us", "_bps"]
         .iter()
         .find_map(|unit| name.strip_suffix(unit));
-    bare.unwrap_or(name).replace('_', " ")
+    bare.unwrap_or(&name).replace('_', " ")
 }
 
 fn figure(name: &str, value: &Value) -> Option<String> {
@@ -121,6 +161,16 @@ mod tests {
             !text.contains("intervals") && !text.contains("send errors"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn times_rise_from_line_to_line() {
+        let text = of(&json!({
+            "p99_ns": 3, "p99_9_ns": 4, "max_ns": 5, "min_ns": 1, "p50_ns": 2, "sent": 9, "a": 0,
+        }));
+        let labels = text.lines().map(|line| line.split("  ").next().unwrap());
+        let expected = ["sent", "min", "p50", "p99", "p99.9", "max", "a"];
+        assert_eq!(labels.collect::<Vec<_>>(), expected);
     }
 
     #[test]
