@@ -56,8 +56,5 @@ def outer_packets(vpn: Vpn, lab: Lab, inner: int) -> list[OuterPacket]:
         return [
             packet
             for packet in capture.packets()
-            if packet.outgoing
-            and packet.protocol == flow.protocol
-            and (not flow.ports or flow.ports & {packet.source_port, packet.destination_port})
-            and not vpn.is_handshake(packet)
+            if packet.outgoing and flow.has(packet) and not vpn.is_handshake(packet)
         ]

@@ -25,8 +25,8 @@ from culvert.measurements.integrity import intact
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.measurements.udp_trial import SLACK_S, UdpTrial, quiet_ms
-from culvert.measurements.watch import SNAPLEN, capture_parameters
-from culvert.probe.client import Probe, Task
+from culvert.measurements.watch import SNAPLEN, capture_parameters, carried_towards
+from culvert.probe.client import Task
 from culvert.probe.results import Captured, FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.proof.capture import NOTHING_BESIDE, judge_capture
 from culvert.proof.check import Check
@@ -77,10 +77,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         to = session.inner(session.lab.b)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
-        captures = {
-            name: _capture(session, name, probe)
-            for name, probe in (("a", session.a), ("b", session.b))
-        }
+        captures = {name: _capture(session, name) for name in ("a", "b")}
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         stream = _Stream(session, parameters, to, lasting_s)
         if event.stream_goes_on:
@@ -161,13 +158,14 @@ class _Stream:
         return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
 
 
-def _capture(session: Session, name: str, probe: Probe) -> Task:
-    """What the link delivers all the while: nothing may leak while the tunnel is down."""
-    node = session.lab.a if name == "a" else session.lab.b
+def _capture(session: Session, name: str) -> Task:
+    """What the link carries all the while: nothing may leak while the tunnel is down."""
+    place, direction = carried_towards(session.vpn.outer_flow, name)
+    node, probe = {"a": (session.lab.a, session.a), "b": (session.lab.b, session.b)}[place]
     task = probe.begin(
         "capture",
         device=node.underlay.device,
-        direction="in",
+        direction=direction,
         sample_one_in=1,
         snaplen=SNAPLEN,
         record=0,

@@ -38,15 +38,31 @@ def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, objec
     Payloads repeat the canary, so that its first bytes stand at least once in any packet with 40
     bytes of payload, wherever a segment was cut; a 64-byte UDP packet has just these.
     """
-    return {
-        "flow": None if flow is None else {"protocol": flow.protocol, "ports": sorted(flow.ports)},
-        "canaries": [canary[:CANARY_NEEDLE_BYTES].hex()],
-    }
+    request: dict[str, object] = {"canaries": [canary[:CANARY_NEEDLE_BYTES].hex()]}
+    if flow is not None:
+        request["flow"] = _as_request(flow)
+        request["decrypted_inward"] = flow.decrypts_there
+    return request
+
+
+def _as_request(flow: OuterFlow) -> dict[str, object]:
+    also = {"also": [_as_request(other) for other in flow.also]} if flow.also else {}
+    return {"protocol": flow.protocol, "ports": sorted(flow.ports), **also}
+
+
+def carried_towards(flow: OuterFlow | None, name: str) -> tuple[str, str]:
+    """Where to see what the link carries towards a node: at which node, and in which direction.
+
+    Where it arrives; but where it is sent if the kernel shows decrypted packets beside it.
+    """
+    if flow is not None and flow.decrypts_there:
+        return {"a": "b", "b": "a"}[name], "out"
+    return name, "in"
 
 
 @dataclass(frozen=True)
 class NodeWatch:
-    """What one node saw: its accounting, and the packets that the link delivered to it."""
+    """What one node saw: its accounting, and the packets that the link carried towards it."""
 
     accounted: Accounted
     captured: Captured
@@ -119,10 +135,11 @@ class Watcher:
             found[name] = parse(Accounted, task.stop())
 
     def _begin_capture(self, name: str, sample_one_in: int) -> Task:
-        return self._probes[name].begin(
+        place, direction = carried_towards(self._vpn.outer_flow, name)
+        return self._probes[place].begin(
             "capture",
-            device=self._nodes[name].underlay.device,
-            direction="in",
+            device=self._nodes[place].underlay.device,
+            direction=direction,
             sample_one_in=sample_one_in,
             snaplen=SNAPLEN,
             record=0,

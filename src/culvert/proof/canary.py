@@ -1,14 +1,19 @@
-"""The canary: before anything is measured, marked packets cross the tunnel under a full capture."""
+"""The canary: before anything is measured, marked packets cross the tunnel under a full capture.
+
+Where the kernel shows decrypted packets on the underlay's device, node a's capture looks at all
+that it sends and at what of the tunnel it receives, and node b's at all that it sends.
+"""
 
 from __future__ import annotations
 
 import math
 
-from culvert.labs.base import LinkSpec
+from culvert.labs.base import LinkSpec, Node
 from culvert.measurements.session import Session
 from culvert.measurements.watch import SNAPLEN, capture_parameters
+from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, RttResult, parse
-from culvert.proof.capture import ENTROPY_BITS, judge_capture
+from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
 from culvert.proof.check import Check
 
 CANARY_PACKETS = 40
@@ -31,20 +36,17 @@ def send_canary(session: Session) -> list[Check]:
         "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
     )
     port = echo.port()
-    capture = session.a.begin(
-        "capture",
-        device=session.lab.a.underlay.device,
-        direction="both",
-        sample_one_in=1,
-        snaplen=SNAPLEN * 4,
-        record=0,
-        **capture_parameters(session.vpn.outer_flow, session.canary),
+    flow = session.vpn.outer_flow
+    capture = _begin_capture(session, session.a, session.lab.a, "both")
+    sent_by_b = (
+        _begin_capture(session, session.b, session.lab.b, "out")
+        if flow is not None and flow.decrypts_there
+        else None
     )
-    capture.ready()
     rate_pps = _pace(session.link)
     count = max(min(CANARY_PACKETS, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
     to: dict[str, object] = {"protocol": "udp", "port": port}
-    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
+    if flow is None and session.link.impairment.drops_udp:
         to = {"protocol": "icmp"}
     answered = parse(
         RttResult,
@@ -61,6 +63,7 @@ def send_canary(session: Session) -> list[Check]:
         ),
     )
     captured = parse(Captured, capture.stop())
+    beside = [] if sent_by_b is None else [parse(Captured, sent_by_b.stop())]
     echo.stop()
     crossed = Check(
         "the tunnel carries packets",
@@ -68,7 +71,26 @@ def send_canary(session: Session) -> list[Check]:
         f"{answered.received} of {answered.sent} marked packets came back",
         "the tunnel says that it is up but carries nothing: try it with 'culvert up'",
     )
-    return [crossed, *judge_capture(session.vpn, captured, "canary", entropy_bits=ENTROPY_BITS)]
+    checks = [crossed]
+    for each, where in zip([captured, *beside], ("canary", "canary, sent by b"), strict=False):
+        checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
+    if session.vpn.variant.integrity_only:
+        checks.append(readable_inside(captured))
+    return checks
+
+
+def _begin_capture(session: Session, probe: Probe, node: Node, direction: str) -> Task:
+    capture = probe.begin(
+        "capture",
+        device=node.underlay.device,
+        direction=direction,
+        sample_one_in=1,
+        snaplen=SNAPLEN * 4,
+        record=0,
+        **capture_parameters(session.vpn.outer_flow, session.canary),
+    )
+    capture.ready()
+    return capture
 
 
 def _pace(link: LinkSpec) -> float:

@@ -26,16 +26,30 @@ def judge_capture(
     """Questions that the packets of one capture answer. ``where`` names the place and phase,
     ``corruption`` the share of packets in which the link was asked to flip a bit.
 
-    For the baseline the canary must be *seen*: that shows that the capture can see.
+    For the baseline the canary must be *seen*: that shows that the capture can see. Of a variant
+    that protects integrity only, clear text in its own packets says nothing.
     """
     if vpn.outer_flow is None:
         return [_capture_sees(captured, where)]
+    if vpn.variant.integrity_only:
+        return [_tunnel_seen(captured, where), _nothing_beside(captured, where, corruption)]
     return [
         _tunnel_seen(captured, where),
         _no_clear_text(captured, where),
         _nothing_beside(captured, where, corruption),
         *_looks_random(captured, where, entropy_bits),
     ]
+
+
+def readable_inside(captured: Captured) -> Check:
+    """Whether a variant that encrypts nothing does so: else its facts are wrong."""
+    return Check(
+        "the payload is readable, as this variant means it",
+        captured.canary_hits > 0,
+        f"the canary was found in {captured.canary_hits} of {captured.packets} captured packets",
+        "the variant encrypts although it says that it does not: look at what was negotiated",
+        {"packets": captured.packets, "canary_hits": captured.canary_hits},
+    )
 
 
 def _capture_sees(captured: Captured, where: str) -> Check:

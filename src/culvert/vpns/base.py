@@ -46,15 +46,31 @@ class Variant:
     summary: str
     facts: Mapping[str, str] = field(default_factory=dict)
     encrypts: bool = True
+    integrity_only: bool = False
+    """It is meant to protect against changes and not against readers (AH, ESP without cipher): its
+    packets are proved, and their clear text is expected."""
 
 
 @dataclass(frozen=True)
 class OuterFlow:
     """Which packets on the underlay belong to the tunnel: an IP protocol and, if it has ports,
-    one of these ports at either end."""
+    one of these ports at either end; ``also`` other protocols, such as IKE beside ESP.
+
+    ``decrypts_there``: the kernel shows what it has decrypted as packets that the underlay's
+    device receives, as IPsec does that has no device of its own. What a link carries is then seen
+    where it is sent only.
+    """
 
     protocol: int
     ports: frozenset[int] = frozenset()
+    also: tuple[OuterFlow, ...] = ()
+    decrypts_there: bool = False
+
+    def has(self, packet: OuterPacket) -> bool:
+        """Whether the packet is one of the tunnel's."""
+        ends = {packet.source_port, packet.destination_port}
+        own = packet.protocol == self.protocol and (not self.ports or bool(self.ports & ends))
+        return own or any(flow.has(packet) for flow in self.also)
 
 
 @dataclass(frozen=True)

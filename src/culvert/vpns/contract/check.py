@@ -107,7 +107,8 @@ class _Run:
         self.nodes = (lab.a, lab.b)
         self.tunnel = vpn.outer_flow is not None
         static = vpn.variant.facts.get("key exchange") == "none"
-        self.expects_handshake = vpn.variant.encrypts and not static
+        protects = vpn.variant.encrypts or vpn.variant.integrity_only
+        self.expects_handshake = protects and not static
         self.found: list[Violation] = []
 
     def breaks(self, rule: Rule, detail: str) -> None:
@@ -262,9 +263,4 @@ class _Run:
         flow = self.vpn.outer_flow
         if flow is None:
             return [packet for packet in packets if packet.protocol == _ICMP]
-        return [
-            packet
-            for packet in packets
-            if packet.protocol == flow.protocol
-            and (not flow.ports or flow.ports & {packet.source_port, packet.destination_port})
-        ]
+        return [packet for packet in packets if flow.has(packet)]
