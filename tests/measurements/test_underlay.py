@@ -8,7 +8,8 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Impairment, OneWay
+from culvert.labs.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 from culvert.labs.netns import NetnsLab
 from culvert.measurements.underlay import Underlay, UnderlayParameters
 from culvert.run.execution import Execution, Finding
@@ -52,6 +53,53 @@ def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
         assert named["the underlay loses what was asked, a to b"].passed
         assert named["the underlay loses what was asked, b to a"].passed
     assert 0.05 < delivered_loss(findings[0]) < 0.15
+
+
+def figures(finding: Finding) -> dict[str, float]:
+    """Of the direction from a to b."""
+    return {
+        metric.name: metric.value
+        for metric in finding.outcome.metrics
+        if metric.labels.get("direction") == "a to b"
+    }
+
+
+@pytest.mark.parametrize(
+    ("one_way", "metric", "low", "high"),
+    [
+        (OneWay(drop_size_and_above=1400), "oversize_arrived", 0, 0),
+        (OneWay(drop_udp=True), "delivered_loss_ratio", 1, 1),
+        (OneWay(loss=Bursts(0.02, 0.25)), "longest_loss_run", 2, 100),
+        (OneWay(jitter=Jitter(2_000_000, Distribution.PARETO, True)), "reordered_packets", 1, 5000),
+        (OneWay(rate_bps=20_000_000, codel=Codel()), "delivered_rate_bps", 19e6, 21e6),
+        (OneWay(delay_ns=5_000_000, reorder=0.2), "reordered_packets", 1, 5000),
+    ],
+)
+def test_what_is_asked_is_found_and_agrees(
+    one_way: OneWay, metric: str, low: float, high: float
+) -> None:
+    link = LinkSpec(kind="wire", impairment=Impairment.both(one_way), seed=5)
+    finding = verify(link, link)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert low <= figures(finding)[metric] <= high
+    delays = [one.labels["direction"] for one in finding.outcome.histograms]
+    assert delays == ([] if one_way.drop_udp else ["a to b", "b to a"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (OneWay(drop_size_and_above=1400), "the underlay swallows long packets"),
+        (OneWay(drop_udp=True), "the underlay loses what was asked"),
+        (OneWay(delay_ns=5_000_000), "the underlay delays as asked"),
+        (OneWay(rate_bps=20_000_000), "the underlay's rate is as asked"),
+    ],
+)
+def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay, reason: str) -> None:
+    link = LinkSpec(kind="wire", impairment=Impairment.both(asked))
+    finding = verify(link, replace(link, impairment=CLEAN))
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith(reason)
 
 
 @pytest.mark.parametrize("kind", ["udp", "rtt"])
