@@ -47,7 +47,7 @@ _WORDS: dict[str, str] = {
     "nodelay": "TCP_NODELAY {}",
     "write_size": "writes of {} bytes",
     "probes": "{} probes",
-    "cycles": "{} cold starts",
+    "cycles": "{} starts",
     "streams": "{} streams",
     "duration": "for {}",
     "warmup": "after {} of warm-up",
@@ -65,7 +65,7 @@ _SPECIAL: dict[tuple[str, object], str] = {
     ("protocol", "udp"): "over UDP",
     ("protocol", "icmp"): "over ICMP",
     ("protocol", "tcp"): "over TCP",
-    ("cycles", 1): "one cold start",
+    ("cycles", 1): "one start",
     ("streams", 1): "one stream",
 }
 
