@@ -161,7 +161,7 @@ def test_labels_tell_only_what_differs() -> None:
         everything('{"packet_size":84,"probes":2000,"protocol":"udp","rate":"1000/s"}')
         == "over UDP, 84 byte packets, rate 1000/s, 2000 probes"
     )
-    assert everything('{"cycles":5}') == "5 cold starts"
+    assert everything('{"cycles":5}') == "5 starts"
     assert everything('{"x_{y":true,"z":[1],"spin":"100us"}') == "spin 100 µs, x y on, z [1]"
     assert parsed("not json") == {}
     assert parsed("[1]") == {}
