@@ -16,10 +16,11 @@ from culvert.labs.base import Lab, LabSpec, LinkSpec
 from culvert.labs.netns import NetnsLab
 from culvert.labs.node import NetnsNode
 from culvert.runid import new_run_id
-from culvert.vpns import registry, uapi, wireguard
+from culvert.vpns import registry, wireguard
 from culvert.vpns.base import DataPath, OuterPacket
 from culvert.vpns.contract.observe import Capture, pings_answered
-from culvert.vpns.wireguard import DEVICE, PORT, SOCKET, WireGuard
+from culvert.vpns.wireguard import DEVICE, PORT, WireGuard
+from culvert.vpns.wireguard_control import ControlSocket
 
 VARIANTS = ["go", "go-debian"]
 
@@ -147,12 +148,12 @@ def test_up_means_that_the_handshake_is_complete(vpn: WireGuard, pair: Lab) -> N
         assert [packet.length for packet in seen if packet.outgoing][:1] == [148 + 28]
         assert [packet.length for packet in seen if not packet.outgoing][:1] == [92 + 28]
         assert [packet.outgoing for packet in seen if vpn.is_handshake(packet)] == [True, False]
-    state = uapi.state(pair.a.file(SOCKET))
-    assert state.peers[0].last_handshake_ns > 0
+    assert vpn.control.peer(pair.a).last_handshake_ns > 0
     assert vpn.determine_data_path(pair.a) is DataPath.USER
     vpn.stop(pair)
     assert pair.a.link(DEVICE) is None
-    assert not pair.a.file(SOCKET).exists()
+    assert isinstance(vpn.control, ControlSocket)
+    assert not pair.a.file(vpn.control.path).exists()
 
 
 @pytest.mark.lab

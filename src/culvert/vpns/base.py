@@ -233,7 +233,7 @@ class Vpn(ABC):
         del packet
         return False
 
-    kernel_threads: ClassVar[tuple[str, ...]] = ()
+    kernel_threads: tuple[str, ...] = ()
     """Regular expressions for names of kernel threads that carry the data."""
 
     # -- shared ----------------------------------------------------------------------------------

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from culvert.doctor import features
 from culvert.errors import DeadlineExceeded, VpnError
 from culvert.labs.base import Node, Process
-from culvert.vpns.base import DataPath
+from culvert.vm.inside import guest
+from culvert.vpns.base import DataPath, Missing
 from culvert.waiting import wait_until
 
 T = TypeVar("T")
@@ -19,24 +21,27 @@ def wait_for_fact(
     fact: Callable[[], T | None],
     *,
     vpn: str,
-    process: Process,
+    process: Process | None,
     what: str,
     deadline_s: float,
     evidence: Callable[[], str] = str,
 ) -> T:
     """Return the first value of ``fact()`` that is true, asked every 200 us; 0 is no fact yet.
 
+    ``process`` None: the kernel does it, and nothing can end.
+
     Raises VpnError with the last lines of the program's log if it ends before, or if the fact does
     not come about in time; ``evidence`` then says what was seen instead.
     """
 
     def look() -> T | None:
-        ended = not process.alive()  # asked first, so that a last act still counts
+        # Asked first, so that a last act still counts.
+        ended = process is not None and not process.alive()
         try:
             value = fact() or None
         except OSError:  # nobody answers (yet, or any more)
             value = None
-        if value is not None or not ended:
+        if value is not None or process is None or not ended:
             return value
         raise VpnError(
             vpn,
@@ -51,7 +56,8 @@ def wait_for_fact(
         seen = evidence()
         raise VpnError(
             vpn,
-            f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}{log_tail(process)}",
+            f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"
+            + (log_tail(process) if process else ""),
             "look whether the underlay carries the VPN's packets, and at the log",
         ) from error
 
@@ -78,3 +84,15 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
         f"{device} is {link.kind if link else 'missing'}, neither tun nor {kernel_kind}",
         "bring the tunnel up again",
     )
+
+
+def kernel_lacks(feature: str, what: str) -> list[Missing]:
+    """Empty if this kernel has the feature, by doctor's word for it; else that, with the remedy."""
+    if features.has(feature):
+        return []
+    return [Missing(what, in_a_guest(features.check(feature).remedy or "see culvert doctor"))]
+
+
+def in_a_guest(remedy: str) -> str:
+    """The remedy for what a kernel lacks, and the other one: a guest kernel that has it."""
+    return remedy if guest() else f"culvert run --lab vm, or {remedy}"

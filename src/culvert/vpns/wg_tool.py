@@ -36,19 +36,16 @@ def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> N
 
 
 def state(node: Node, program: str, device: str) -> DeviceState:
-    """Ask the kernel, but not for its keys."""
-
-    def ask(what: str) -> list[list[str]]:
-        done = _run(node, [program, "show", device, what])
-        return [line.split() for line in done.stdout.splitlines()]
-
-    ((port,),) = ask("listen-port")
-    traffic = {key: (int(received), int(sent)) for key, received, sent in ask("transfer")}
-    peers = [
-        PeerState(_hexadecimal(key), int(seconds) * 1_000_000_000, traffic[key][1], traffic[key][0])
-        for key, seconds in ask("latest-handshakes")
-    ]
-    return DeviceState(int(port), tuple(peers))
+    """Ask the kernel. One command tells all, its keys too: they go no further than here."""
+    done = _run(node, [program, "show", device, "dump"])
+    (_, _, port, _), *rows = (line.split("\t") for line in done.stdout.splitlines())
+    return DeviceState(
+        int(port),
+        tuple(
+            PeerState(_hexadecimal(key), int(seconds) * 1_000_000_000, int(sent), int(received))
+            for key, _, _, _, seconds, received, sent, _ in rows
+        ),
+    )
 
 
 def translate(pairs: Sequence[Pair]) -> tuple[str, list[list[str]]]:

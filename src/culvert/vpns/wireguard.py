@@ -1,9 +1,10 @@
-"""WireGuard in user space: the Go implementation, the current one and the one of the distribution.
+"""WireGuard: the kernel's, and the Go implementation in user space, current and the distribution's.
 
 ::
 
     outer  IP 20 | UDP 8 | type, receiver, counter 16 | inner packet, padded | tag 16
 
+In user space through a tun device, in the kernel through one of its own kind.
 Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the messages;
 ``calculatePaddingSize`` in wireguard-go's device/send.go for the padding.
 """
@@ -11,6 +12,8 @@ Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the me
 from __future__ import annotations
 
 import base64
+import platform
+import secrets
 import subprocess
 import time
 from collections.abc import Mapping
@@ -22,9 +25,9 @@ from typing import ClassVar
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from culvert import tools
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Lab, Node, Process
-from culvert.vpns import uapi
+from culvert.vpns import uapi, wg_tool
 from culvert.vpns.base import (
     DataPath,
     Missing,
@@ -34,14 +37,15 @@ from culvert.vpns.base import (
     Vpn,
     underlay_address,
 )
-from culvert.vpns.facts import path_of_device, wait_for_fact
+from culvert.vpns.facts import kernel_lacks, path_of_device, wait_for_fact
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.packages import package_version
+from culvert.vpns.wireguard_control import Control, ControlSocket, ControlTool
 from culvert.waiting import wait_until
 
 DEVICE = "wg0"
 PORT = 51820
-SOCKET = f"/run/wireguard/{DEVICE}.sock"
+_KERNEL = "kernel"
 _PROGRAM = "wireguard-go"
 _DISTRIBUTION_PROGRAM = Path("/usr/bin/wireguard-go")
 
@@ -53,16 +57,23 @@ _KEEPALIVE = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
 _HANDSHAKE_GUARD_NS = 40_000_000
 """b refuses a handshake within 20 ms of the last (HandshakeInitationRate in wireguard-go), and one
-whose time stamp, of 16 ms steps, is no later (TAI64N in its tai64n.go)."""
+whose time stamp, of 16 ms steps, is no later (TAI64N in its tai64n.go); so does the kernel."""
 
 _NO_OFFLOADS = "nogso"
 _SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
 """Off, the kernel hands the program single packets, which it then sends one by one."""
 
+_PSK = "psk"
+_PSK_BYTES = 32
+
 _CRYPTO = {
     "cipher": "ChaCha20-Poly1305",
     "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
     "transport": f"UDP {PORT}",
+}
+_IN_KERNEL = {
+    "initiation": "creation of the interface, wg addconf",
+    "CPU accounting": "kworkers encrypt (wg-crypt), all of this kernel's are counted; else softirq",
 }
 
 
@@ -79,13 +90,15 @@ class WireGuard(Vpn):
     """Node b listens on a fixed port; node a calls from a random one."""
 
     name = "wireguard"
-    summary = "WireGuard in user space (wireguard-go)"
+    summary = "WireGuard, by the kernel or in user space (wireguard-go)"
     variants: ClassVar[tuple[Variant, ...]] = (
+        Variant(_KERNEL, "the kernel's", {**_CRYPTO, **_IN_KERNEL}),
         Variant("go", "the current Go module, at a pinned version", _CRYPTO),
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
     )
     options: ClassVar[Mapping[str, str]] = {
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
+        _PSK: "a pre-shared key beside the key pairs",
     }
     role = "wireguard"
     rekey_deadline_s = 130.0
@@ -93,22 +106,35 @@ class WireGuard(Vpn):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
+        facts = dict(variant.facts)
         if _NO_OFFLOADS in options:
-            facts = {**variant.facts, "segmentation offload": f"off ({DEVICE})"}
-            self.variant = replace(variant, facts=facts)
+            facts["segmentation offload"] = f"off ({DEVICE})"
+        if _PSK in options:
+            facts["pre-shared key"] = "yes"
+        self.variant = replace(variant, facts=facts)
+        self.in_kernel = variant.name == _KERNEL
+        if self.in_kernel:
+            self.kernel_threads = ("kworker/.*",)  # named after their last work, not their next
+        self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
         self._keys: dict[str, X25519PrivateKey] = {}
+        self._shared_key: str | None = None
         self._nodes: dict[str, Node] = {}
         self._mtu = 1500 - _UNDERLAY_ROOM
 
     # -- what it takes ---------------------------------------------------------------------------
 
     def missing(self) -> list[Missing]:
-        """The program of this variant, and /dev/net/tun."""
+        """The program of this variant, and /dev/net/tun; or the kernel's WireGuard and its tool."""
         missing = []
-        if self._program() is None:
-            missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
-        if not Path("/dev/net/tun").exists():
-            missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        if self.in_kernel:
+            missing += kernel_lacks("wireguard", "WireGuard in the kernel")
+            if tools.find(wg_tool.PROGRAM) is None:
+                missing.append(Missing(wg_tool.PROGRAM, f"culvert install {self.id}"))
+        else:
+            if self._program() is None:
+                missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
+            if not Path("/dev/net/tun").exists():
+                missing.append(Missing("/dev/net/tun", "modprobe tun"))
         if _NO_OFFLOADS not in self.chosen:
             return missing
         if self.variant.name == "go-debian":
@@ -119,7 +145,9 @@ class WireGuard(Vpn):
         return missing
 
     def version(self) -> str:
-        """The module's (or else the package's) version, and the compiler's."""
+        """The module's (or else the package's) version, and the compiler's; or the kernel's."""
+        if self.in_kernel:
+            return f"Linux {platform.release()}"
         program = self._installed()
         build = read_go_build(program)
         compiler = f" ({build.go})" if build else ""
@@ -146,6 +174,8 @@ class WireGuard(Vpn):
         """A key pair for each node; a copy in the node's directory to try things by hand."""
         self._nodes = {"a": lab.a, "b": lab.b}
         self._mtu = lab.spec.link.mtu - _UNDERLAY_ROOM
+        if _PSK in self.chosen:
+            self._shared_key = secrets.token_hex(_PSK_BYTES)
         for name, node in self._nodes.items():
             self._keys[name] = key = X25519PrivateKey.generate()
             text = base64.b64encode(key.private_bytes_raw()).decode() + "\n"
@@ -154,19 +184,19 @@ class WireGuard(Vpn):
     def listen(self, b: Node) -> None:
         """Start b; ready when its socket is bound to the port."""
         process = self._start(b)
-        uapi.configure(b.file(SOCKET), [self._private_key(b), *self._peer_of(b)])
+        self.control.configure(b, [self._private_key(b), *self._peer_of(b)])
         self._bring_up(b)
         # Until the interface is up for wireguard-go as well, it tells no port; then a random one,
         # and asking for ours answers with an error if it is taken.
         wait_for_fact(
-            lambda: uapi.state(b.file(SOCKET)).listen_port,
+            lambda: self.control.state(b).listen_port,
             vpn=self.id,
             process=process,
             what=f"node b bound a UDP socket for {DEVICE}",
             deadline_s=self.up_deadline_s,
         )
         try:
-            uapi.configure(b.file(SOCKET), [("listen_port", str(PORT))])
+            self.control.configure(b, [("listen_port", str(PORT))])
         except VpnError as error:
             raise VpnError(
                 f"{self.id} on node b, UDP port {PORT}", error.why, error.remedy
@@ -180,18 +210,18 @@ class WireGuard(Vpn):
         outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
         """
         self._start(a)
-        uapi.configure(a.file(SOCKET), [self._private_key(a), *self._called_peer(a)])
+        self.control.configure(a, [self._private_key(a), *self._called_peer(a)])
         self._bring_up(a)
         self._await_handshake(a)
 
     def initiate(self, a: Node) -> None:
         """Give the running initiator its peer again: it calls at once."""
-        uapi.configure(a.file(SOCKET), self._called_peer(a))
+        self.control.configure(a, self._called_peer(a))
         self._await_handshake(a)
 
     def drop(self, a: Node) -> None:
         """Take the peer, and with it all keys, from both."""
-        uapi.configure(a.file(SOCKET), [("public_key", self._public_hex("b")), ("remove", "true")])
+        self.control.configure(a, [("public_key", self._public_hex("b")), ("remove", "true")])
         self._forget_initiator()
 
     def _called_peer(self, a: Node) -> list[uapi.Pair]:
@@ -202,18 +232,16 @@ class WireGuard(Vpn):
         ]
 
     def _await_handshake(self, a: Node) -> None:
-        socket = a.file(SOCKET)
-        (process,) = self.processes[a.name]
         wait_for_fact(
-            lambda: _peer(socket).last_handshake_ns,
+            lambda: self.control.peer(a).last_handshake_ns,
             vpn=self.id,
-            process=process,
+            process=self._process(a),
             what="node a completed a handshake with node b",
             deadline_s=self.up_deadline_s,
-            evidence=lambda: _traffic(socket),
+            evidence=lambda: self.control.traffic(a),
         )
-        uapi.configure(
-            socket,
+        self.control.configure(
+            a,
             [("public_key", self._public_hex("b")), ("update_only", "true"), (_KEEPALIVE, "0")],
         )
 
@@ -224,25 +252,27 @@ class WireGuard(Vpn):
         floods and replays), and the next connect() would take five seconds.
         """
         super().disconnect(a)
-        self._remove_socket(a)
-        if self.processes["b"]:
+        b = self._nodes.get("b")
+        if b is not None and b.link(DEVICE) is not None:
             self._forget_initiator()
 
     def end_initiator(self, a: Node) -> None:
         """End a; b keeps its keys, and its guard against handshakes that follow too fast."""
         super().end_initiator(a)
-        self._remove_socket(a)
-        b = self._nodes["b"].file(SOCKET)
+        b = self._nodes["b"]
+        guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
         wait_until(
-            lambda: time.time_ns() - _peer(b).last_handshake_ns > _HANDSHAKE_GUARD_NS,
+            lambda: time.time_ns() - self.control.peer(b).last_handshake_ns > guard_ns,
             what="a new handshake with node b was allowed",
-            deadline_s=1.0,
+            deadline_s=guard_ns / 1e9 + 1.0,
         )
 
-    def end_responder(self, b: Node) -> None:
-        """End b."""
-        super().end_responder(b)
-        self._remove_socket(b)
+    def _end(self, node: Node) -> None:
+        """The kernel's has no process: its interface is removed."""
+        if self.in_kernel:
+            self._stop_processes(node)
+        else:
+            super()._end(node)
 
     def rekey(self, a: Node) -> None:
         """Wait until it renews its keys: 120 s after the last handshake, when a sends.
@@ -250,31 +280,39 @@ class WireGuard(Vpn):
         Nobody can ask for it: what makes wireguard-go start a handshake at once, such as another
         private key, throws the old keys away first, and blocks what a rekey does not block.
         """
-        socket = a.file(SOCKET)
-        (process,) = self.processes[a.name]
-        before = _peer(socket).last_handshake_ns
+        before = self.control.peer(a).last_handshake_ns
         wait_for_fact(
-            lambda: _peer(socket).last_handshake_ns != before,
+            lambda: self.control.peer(a).last_handshake_ns != before,
             vpn=self.id,
-            process=process,
+            process=self._process(a),
             what="node a renewed its keys",
             deadline_s=self.rekey_deadline_s,
-            evidence=lambda: _traffic(socket),
+            evidence=lambda: self.control.traffic(a),
         )
 
     def _forget_initiator(self) -> None:
         b = self._nodes["b"]
         forget = [("public_key", self._public_hex("a")), ("remove", "true")]
-        uapi.configure(b.file(SOCKET), forget)
-        uapi.configure(b.file(SOCKET), self._peer_of(b))
+        self.control.configure(b, forget)
+        self.control.configure(b, self._peer_of(b))
 
-    def stop(self, lab: Lab) -> None:
-        """End both; their interfaces go with them."""
-        super().stop(lab)
-        for node in (lab.a, lab.b):
-            self._remove_socket(node)
+    def _stop_processes(self, node: Node) -> None:
+        super()._stop_processes(node)
+        if self.in_kernel:
+            link = node.link(DEVICE)
+            if link is not None and link.kind == "wireguard":
+                node.del_link(DEVICE)
+        elif isinstance(self.control, ControlSocket):
+            # wireguard-go removes it itself unless it was killed.
+            node.file(self.control.path).unlink(missing_ok=True)
 
-    def _start(self, node: Node) -> Process:
+    def _process(self, node: Node) -> Process | None:
+        return next(iter(self.processes[node.name]), None)
+
+    def _start(self, node: Node) -> Process | None:
+        if self.in_kernel:
+            self._make_device(node)
+            return None
         process = node.spawn(
             [str(self._installed()), "--foreground", DEVICE],
             name=f"{_PROGRAM}-{node.name}",
@@ -282,13 +320,19 @@ class WireGuard(Vpn):
         )
         self.processes[node.name].append(process)
         wait_for_fact(
-            lambda: _answers(node.file(SOCKET)),
+            lambda: self.control.state(node) is not None,
             vpn=self.id,
             process=process,
-            what=f"{_PROGRAM} on node {node.name} answered at {SOCKET}",
+            what=f"{_PROGRAM} on node {node.name} answered",
             deadline_s=self.up_deadline_s,
         )
         return process
+
+    def _make_device(self, node: Node) -> None:
+        try:
+            node.add_link(DEVICE, "wireguard")
+        except LabError as error:
+            raise VpnError(self.id, error.why, error.remedy) from error
 
     def _bring_up(self, node: Node) -> None:
         node.add_address(DEVICE, self.inner(node))
@@ -307,26 +351,22 @@ class WireGuard(Vpn):
         other = "b" if node.name == "a" else "a"
         return [
             ("public_key", self._public_hex(other)),
+            *([("preshared_key", self._shared_key)] if self._shared_key else []),
             ("replace_allowed_ips", "true"),
             ("allowed_ip", f"{self.inner(self._nodes[other]).ip}/32"),
         ]
 
-    @staticmethod
-    def _remove_socket(node: Node) -> None:
-        # wireguard-go removes it itself unless it was killed.
-        node.file(SOCKET).unlink(missing_ok=True)
-
     # -- what the proof asks ---------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
-        """The tun device."""
+        """The tun device, or the kernel's own."""
         del node
         return DEVICE
 
     @property
     def data_path(self) -> DataPath:
-        """Both variants are user space."""
-        return DataPath.USER
+        """By the variant."""
+        return DataPath.KERNEL if self.in_kernel else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
         """By the kind of the interface."""
@@ -346,26 +386,6 @@ class WireGuard(Vpn):
         """Initiation, response and cookie reply: a type byte and three zero bytes."""
         kinds = (Message.INITIATION, Message.RESPONSE, Message.COOKIE_REPLY)
         return packet.payload[:4] in {bytes((kind, 0, 0, 0)) for kind in kinds}
-
-
-def _answers(socket: Path) -> bool:
-    try:
-        uapi.state(socket)
-    except OSError:
-        return False
-    return True
-
-
-def _peer(socket: Path) -> uapi.PeerState:
-    return uapi.state(socket).peers[0]
-
-
-def _traffic(socket: Path) -> str:
-    try:
-        peer = _peer(socket)
-    except (OSError, VpnError, IndexError):
-        return "it does not answer any more"
-    return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
 
 
 def _told_version(program: Path) -> str:
