@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import FILE, Journal
-from culvert.run.command import installed_catalogue
 from culvert.study import shipped_studies
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.study_command import as_json, check, listing
 from tests.commands import TRACE, culvert

@@ -23,7 +23,7 @@ from culvert.plan.plan import Plan
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.command import installed_catalogue
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 
 BLOCKS = 20

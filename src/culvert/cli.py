@@ -309,7 +309,7 @@ def study_check(
     files: Annotated[list[str], typer.Argument(metavar="FILE...")], as_json: Json = False
 ) -> None:
     """Validate study files: every problem with its line and remedy, and warnings."""
-    from culvert.run.command import installed_catalogue
+    from culvert.study.installed import installed_catalogue
     from culvert.study_command import check, show_checked
 
     found = check(files, installed_catalogue())
@@ -331,7 +331,7 @@ def study_show(
 ) -> None:
     """Print a study's cells, plan, claims, published values, and how long it takes."""
     from culvert import study_command
-    from culvert.run.command import installed_catalogue
+    from culvert.study.installed import installed_catalogue
     from culvert.study.study import Study
 
     catalogue = installed_catalogue()
@@ -345,7 +345,7 @@ def study_show(
 @study_app.command("list", epilog="Example: culvert study list")
 def study_list(as_json: Json = False) -> None:
     """List the shipped studies."""
-    from culvert.run.command import installed_catalogue
+    from culvert.study.installed import installed_catalogue
     from culvert.study_command import listing, show_list
 
     found = listing(installed_catalogue())
@@ -358,7 +358,7 @@ def study_list(as_json: Json = False) -> None:
 @study_app.command("schema", epilog="Example: culvert study schema > study.schema.json")
 def study_schema() -> None:
     """Print the JSON schema of study files, for editors."""
-    from culvert.run.command import installed_catalogue
+    from culvert.study.installed import installed_catalogue
     from culvert.study_command import schema_text
 
     out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)

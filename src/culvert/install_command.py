@@ -10,7 +10,7 @@ from rich.text import Text
 from culvert.errors import UsageError
 from culvert.install import InstallResult, install
 from culvert.install_log import remember
-from culvert.run.command import installed_catalogue
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.vpns import registry
 

@@ -10,7 +10,7 @@ from typing import Any
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, RunHead, Status, TrialRecord
 from culvert.plan.cells import Cell
-from culvert.run.command import installed_catalogue
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 
 STUDY = """

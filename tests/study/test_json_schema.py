@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from culvert.run.command import installed_catalogue
 from culvert.study import shipped_studies
+from culvert.study.installed import installed_catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study_command import schema_text
 

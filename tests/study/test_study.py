@@ -11,8 +11,8 @@ import pytest
 from culvert.errors import NotPossible, StudyError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.plan.plan import Plan
-from culvert.run.command import installed_catalogue
 from culvert.study import Study, shipped_studies
+from culvert.study.installed import installed_catalogue
 from culvert.study.shipped import find_study
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
 

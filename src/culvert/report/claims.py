@@ -14,6 +14,7 @@ from culvert.errors import CulvertError
 from culvert.report.leaves import at
 from culvert.report.run_info import RunInfo
 from culvert.study.claim import ClaimTable
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 
 
@@ -38,9 +39,6 @@ def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims
     """Judge what the run's study claims. ``rows`` and ``summary`` as in ``Data``."""
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
-    # The run's command prints reports: it cannot be imported before this.
-    from culvert.run.command import installed_catalogue  # noqa: PLC0415
-
     try:
         study = Study.recalled(run.toml, run.canonical or "{}", installed_catalogue())
     except CulvertError as error:

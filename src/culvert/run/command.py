@@ -37,9 +37,9 @@ from culvert.run.trial_times import learned
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.cpus import cores
+from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.vm import inside, lab
-from culvert.vpns import registry
 
 LABS = ("netns", "vm")
 MOST_PROBLEMS = 8
@@ -90,11 +90,6 @@ class RunRequest:
         if self.only is not None:
             words += ["--only", self.only]
         return words
-
-
-def installed_catalogue() -> Catalogue:
-    """Measurements and VPNs of this Python environment."""
-    return Catalogue(installed_measurements(), lambda word: str(registry.parse(word)))
 
 
 def dry(request: RunRequest, *, as_json: bool) -> None:
