@@ -9,7 +9,8 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab
+from culvert.labs.base import Lab, Node
+from culvert.proof.datapath import judge_data_path
 from culvert.vpns import openvpn_config as config
 from culvert.vpns.base import DataPath, OuterPacket, Vpn
 from culvert.vpns.contract.observe import node_state
@@ -26,8 +27,13 @@ needs_openvpn = [
     pytest.mark.vpn,
     pytest.mark.skipif(bool(WHY_NOT), reason=f"needs {WHY_NOT}"),
 ]
-CIPHERS = [variant.name for variant in OpenVpn.variants]
-OPTIONS = ["aes-256-gcm+tcp", "aes-128-cbc+psk", "aes-256-cbc+psk", "aes-256-cbc+psk+tcp"]
+CIPHERS = [name for variant in OpenVpn.variants if not (name := variant.name).startswith("dco-")]
+OFFLOADED = [variant.name for variant in OpenVpn.variants if variant.name.startswith("dco-")]
+OPTIONS = [
+    *("aes-256-gcm+tcp", "aes-128-cbc+psk", "aes-256-cbc+psk", "aes-256-cbc+psk+tcp"),
+    *("none+psk", "aes-256-cbc+gigabit", "aes-256-gcm+tun-mtu-1300+mssfix-0+fast-io"),
+    "aes-128-gcm+buffers-100000+txqueuelen-500",
+]
 
 HOLD_PORT = """
 import socket, sys
@@ -45,6 +51,17 @@ class Impatient(OpenVpn):
 def impatient(name: str, *options: str) -> Impatient:
     variant = next(variant for variant in OpenVpn.variants if variant.name == name)
     return Impatient(variant, frozenset(options))
+
+
+class _Claims(OpenVpn):
+    """One that says it is in the kernel, with the interface of another that is not."""
+
+    def __init__(self, claims: OpenVpn, real: Vpn) -> None:
+        super().__init__(claims.variant)
+        self._real = real
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        return self._real.determine_data_path(node)
 
 
 def log(vpn: Vpn, node: str) -> str:
@@ -78,11 +95,44 @@ class TestUp:
         cipher = vpn.variant.facts["cipher"]
         # A static-key tunnel names its cipher a second after it works.
         if "psk" not in vpn.chosen:
-            assert f"Data Channel: cipher '{cipher}'" in log(vpn, "a")
+            named = f"Data Channel: cipher '{cipher}'" in log(vpn, "a")
+            assert named == vpn.variant.encrypts  # of none it says nothing
             assert "Control Channel: TLSv1.3" in log(vpn, "a")
             assert "384 bits ECsecp384r1" in log(vpn, "a")
             assert "peer temporary key: 253 bits X25519" in log(vpn, "a")
         assert "disabling data channel offload" not in log(vpn, "a")
+
+    @pytest.mark.parametrize("variant", OFFLOADED)
+    def test_in_the_kernel(self, lab: LabFactory, variant: str) -> None:
+        if lacks := skip_reason(f"openvpn/{variant}"):
+            pytest.skip(lacks)
+        vpn, pair = driver(f"openvpn/{variant}"), lab()
+        bring_up(vpn, pair)
+        assert answered(vpn, pair) == (PINGS, PINGS)
+        assert {vpn.determine_data_path(node) for node in (pair.a, pair.b)} == {DataPath.KERNEL}
+        for inner in (64, 512, 1024, largest_inner(vpn, pair)):
+            lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
+            assert lengths == {vpn.outer_length(inner)}
+        vpn.stop(pair)
+
+    def test_a_fall_back_to_user_space_is_seen(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-128-gcm"), lab()
+        bring_up(vpn, pair)
+        pretended = OpenVpn(next(v for v in OpenVpn.variants if v.name == "dco-aes-128-gcm"))
+        assert pretended.data_path is DataPath.KERNEL
+        assert not judge_data_path(_Claims(pretended, vpn), pair).passed
+        vpn.stop(pair)
+
+    def test_settings_reach_the_devices(self, lab: LabFactory) -> None:
+        vpn, pair = driver("openvpn/aes-128-gcm+gigabit+txqueuelen-123"), lab()
+        bring_up(vpn, pair)
+        for node in (pair.a, pair.b):
+            link = node.link("tun0")
+            assert link is not None
+            assert link.mtu == 6000
+            said = node.run(["cat", "/sys/class/net/tun0/tx_queue_len"]).stdout
+            assert said.strip() == "123"
+        vpn.stop(pair)
 
     def test_one_byte_more_is_fragmented(self, lab: LabFactory) -> None:
         vpn, pair = driver("openvpn/aes-256-gcm"), lab()

@@ -25,6 +25,8 @@ def packet(protocol: int, payload: bytes, length: int) -> OuterPacket:
         (Framing.CBC, 1024, 1120),
         (Framing.CBC_STATIC_KEY, 64, 156),
         (Framing.CBC_STATIC_KEY, 512, 604),
+        (Framing.CLEAR, 64, 132),
+        (Framing.CLEAR_STATIC_KEY, 64, 132),
         # by 2.7's description of the format
         (Framing.AEAD_EPOCH, 64, 120),
     ],

@@ -1,7 +1,8 @@
-"""OpenVPN in user space: node b is the server, node a the client.
+"""OpenVPN: node b is the server, node a the client.
 
 With certificates (TLS 1.3, the default) or a static key, over UDP or TCP. Where the kernel could
-take over the data channel it is told not to: that would be another VPN to measure.
+take over the data channel it is told not to, unless the variant is one of dco-...: that is another
+VPN to measure.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab, Node, Process
 from culvert.vpns import openvpn_config as config
 from culvert.vpns import openvpn_packet as wire
-from culvert.vpns import openvpn_program
+from culvert.vpns import openvpn_program, ovpn_kernel
+from culvert.vpns import openvpn_settings as settings
 from culvert.vpns.base import (
     LEAVE_OUT,
     DataPath,
@@ -46,17 +48,23 @@ _LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection
 
 _KEYS = re.compile(r"Control Channel: TLS")
 _DROPPED = "SIGUSR1"
+_DCO = "dco-"
 _REPLAY_GUARD_S = 1.2
 """Packet numbers of a static key begin with the second of the start (openvpn's packet_id.h)."""
 
 _BOTH = {
     "tunnel MTU": "1500 (default)",
+    "fragment": "off (default)",
     "mssfix": "default: TCP inside makes outer packets of at most 1492 bytes",
     "renegotiation": "off",
     "pings": "off",
     "compression": "none",
     "socket buffers": "the system's default",
-    "data channel offload": "off",
+}
+_IN_USER_SPACE = {"data channel offload": "off"}
+_IN_KERNEL = {
+    "data channel offload": "on",
+    "mssfix": "has no effect in the kernel: full packets are cut outside",
 }
 _CERTIFICATES = {
     "authentication": "certificates, ECDSA secp384r1",
@@ -67,26 +75,46 @@ _CERTIFICATES = {
 def _variant(cipher: Cipher) -> Variant:
     facts = {"cipher": cipher.value} | ({} if cipher.aead else {"authenticity": "HMAC-SHA256"})
     summary = cipher.value if cipher.aead else f"{cipher.value} with HMAC-SHA256"
-    return Variant(cipher.value.lower(), summary, facts | _BOTH | _CERTIFICATES)
+    clear = cipher is Cipher.NONE
+    return Variant(
+        cipher.value.lower(),
+        "no encryption, HMAC-SHA256" if clear else summary,
+        facts | _BOTH | _IN_USER_SPACE | _CERTIFICATES,
+        encrypts=not clear,
+        integrity_only=clear,
+    )
+
+
+def _offloaded(cipher: Cipher) -> Variant:
+    facts = {"cipher": cipher.value} | _BOTH | _IN_KERNEL | _CERTIFICATES
+    return Variant(_DCO + cipher.value.lower(), f"{cipher.value} in the kernel", facts)
 
 
 class OpenVpn(Vpn):
-    """One server with one client; each is one process with one thread."""
+    """One server with one client; each is one process with one thread, or the kernel."""
 
     name = "openvpn"
-    summary = "OpenVPN 2 in user space"
-    variants = tuple(_variant(cipher) for cipher in Cipher)
+    summary = "OpenVPN 2, in user space or with its data channel in the kernel"
+    variants = (
+        *(_variant(cipher) for cipher in Cipher if cipher is not Cipher.NONE),
+        _variant(Cipher.NONE),
+        *(_offloaded(cipher) for cipher in Cipher if cipher.aead),
+    )
     options: ClassVar[Mapping[str, str]] = {
         _TCP: "carry the tunnel over TCP instead of UDP",
-        _PSK: "a static key instead of certificates (CBC variants only)",
+        _PSK: "a static key instead of certificates (CBC variants, and none)",
         _DPD: f"dead peer detection: keepalive {config.PING_S} {config.PING_RESTART_S}",
         _RENEG: f"new keys every {config.RENEGOTIATION_S} s",
+        **settings.OPTIONS,
     }
     role = "openvpn"
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self.cipher = Cipher(variant.name.upper())
+        self.offloaded = variant.name.startswith(_DCO)
+        name = variant.name.removeprefix(_DCO)
+        self.cipher = next(cipher for cipher in Cipher if cipher.value.lower() == name)
+        self.settings = settings.Settings.of(options)
         self.transport = Transport.TCP if _TCP in options else Transport.UDP
         self.static_key = _PSK in options
         self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
@@ -94,7 +122,7 @@ class OpenVpn(Vpn):
         self._nodes: dict[str, Node] = {}
 
     def _chosen_facts(self) -> dict[str, str]:
-        facts = {"transport": f"{self.transport.upper()} {PORT}"}
+        facts = {"transport": f"{self.transport.upper()} {PORT}", **self.settings.facts()}
         if self.transport is Transport.TCP:
             facts["TCP_NODELAY"] = "off (default)"
         if self.static_key:
@@ -111,15 +139,18 @@ class OpenVpn(Vpn):
     # -- what it takes ---------------------------------------------------------------------------
 
     def missing(self) -> list[Missing]:
-        """The program, /dev/net/tun, and whatever the options need."""
-        program = tools.find("openvpn")
-        missing = []
-        if program is None:
-            missing.append(Missing("openvpn", f"culvert install {self.name}"))
-        if not Path("/dev/net/tun").exists():
-            missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        """The program, /dev/net/tun or the kernel's module, and whatever the options need."""
+        program = openvpn_program.find(offloaded=self.offloaded)
+        missing = self._missing_kernel() if self.offloaded else self._missing_program(program)
+        udp = self.transport is Transport.UDP
+        missing += [
+            Missing(what, f"drop the option {option}, or correct it")
+            for what, option in settings.refused(self.chosen, udp=udp, offloaded=self.offloaded)
+        ]
         if not self.static_key:
             return missing
+        if self.offloaded:
+            return [*missing, Missing("static keys in the kernel", f"drop the option {_PSK}")]
         if self.cipher.aead:
             missing.append(
                 Missing(
@@ -141,12 +172,34 @@ class OpenVpn(Vpn):
             missing.append(Missing("ping", f"culvert install {self.name}"))
         return missing
 
+    def _missing_program(self, program: Path | None) -> list[Missing]:
+        missing = []
+        if program is None:
+            missing.append(Missing("openvpn", f"culvert install {self.name}"))
+        if not Path("/dev/net/tun").exists():
+            missing.append(Missing("/dev/net/tun", "modprobe tun"))
+        return missing
+
+    def _missing_kernel(self) -> list[Missing]:
+        kind = ovpn_kernel.kernel_kind()
+        if kind is None:
+            remedy = (
+                "modprobe ovpn (Linux 6.16 or later, CONFIG_OVPN), or openvpn-dco-dkms for "
+                "OpenVPN 2.6, or use culvert run --lab vm"
+            )
+            return [Missing(f"kernel feature {ovpn_kernel.IN_TREE}", remedy)]
+        if openvpn_program.find(offloaded=True) is None:
+            wanted = "2.7 or later" if kind == ovpn_kernel.IN_TREE else "2.6"
+            remedy = f"put OpenVPN {wanted} on PATH or into {tools.tools_directory() / 'bin'}"
+            return [Missing(f"an OpenVPN that drives {kind}: {wanted}", remedy)]
+        return []
+
     def version(self) -> str:
         """OpenVPN's, the package's if it is one, and the TLS library's."""
         return openvpn_program.version(self._program())
 
     def _program(self) -> Path:
-        program = tools.find("openvpn")
+        program = openvpn_program.find(offloaded=self.offloaded)
         if program is None:
             raise NotPossible(self.id, "openvpn is missing", f"culvert install {self.name}")
         return program
@@ -165,6 +218,8 @@ class OpenVpn(Vpn):
             config.Ends(underlay_address(lab.b), self.inner(lab.a), self.inner(lab.b)),
             keepalive=_DPD in self.chosen,
             renegotiates=_RENEG in self.chosen,
+            offloaded=self.offloaded,
+            settings=self.settings,
         )
         if self.static_key:
             self._prepare_static_key(lab, tunnel)
@@ -375,8 +430,8 @@ class OpenVpn(Vpn):
 
     @property
     def data_path(self) -> DataPath:
-        """Offloading is off."""
-        return DataPath.USER
+        """The kernel for dco-..., else user space."""
+        return DataPath.KERNEL if self.offloaded else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
         """By the kind of the interface; in the kernel it is ovpn, or ovpn-dco out of tree."""
@@ -401,6 +456,8 @@ class OpenVpn(Vpn):
     def _first_framing(self) -> wire.Framing:
         if self.cipher.aead:
             return wire.Framing.AEAD
+        if self.cipher is Cipher.NONE:
+            return wire.Framing.CLEAR_STATIC_KEY if self.static_key else wire.Framing.CLEAR
         return wire.Framing.CBC_STATIC_KEY if self.static_key else wire.Framing.CBC
 
 

@@ -9,6 +9,8 @@ from enum import Enum, StrEnum
 from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
+from culvert.vpns.openvpn_settings import DEFAULTS, Settings
+
 DEVICE = "tun0"
 PORT = 1194
 PING_S = 2
@@ -22,8 +24,9 @@ _BYTES_A_LINE = 16
 
 
 class Cipher(Enum):
-    """The data channel's ciphers, by OpenVPN's names; CBC comes with HMAC-SHA256."""
+    """The data channel's ciphers, by OpenVPN's names; those without AEAD come with HMAC-SHA256."""
 
+    NONE = "none"
     AES_128_CBC = "AES-128-CBC"
     AES_256_CBC = "AES-256-CBC"
     AES_128_GCM = "AES-128-GCM"
@@ -33,7 +36,7 @@ class Cipher(Enum):
     @property
     def aead(self) -> bool:
         """Whether it authenticates by itself."""
-        return not self.value.endswith("CBC")
+        return self is not Cipher.NONE and not self.value.endswith("CBC")
 
 
 class Transport(StrEnum):
@@ -86,6 +89,9 @@ class Tunnel:
     """Pings, and a restart for want of them."""
     renegotiates: bool = False
     """The client asks for new keys every RENEGOTIATION_S seconds."""
+    offloaded: bool = False
+    """The data channel is the kernel's, where the program finds its module."""
+    settings: Settings = DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,8 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
             "verb 3",
             "auth SHA256",
             _pings(tunnel),
-            *(("disable-dco",) if tunnel.dialect.offloads else ()),
+            *tunnel.settings.lines(),
+            *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.offloaded else ()),
         )
     )
 

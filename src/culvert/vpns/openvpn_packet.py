@@ -6,6 +6,7 @@
     ... of 2.7 and newer opcode, peer id 4 | epoch, packet id 8 | inner packet | tag 16
     certificates, CBC    opcode, peer id 4 | HMAC 32 | IV 16 | packet id 4, inner packet, padding
     static key, CBC                          HMAC 32 | IV 16 | packet id 8, inner packet, padding
+    no cipher            as CBC, without IV and padding
 
 Source: https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, and crypto.c for CBC. No
 compression is configured, so there is no framing byte of it.
@@ -53,6 +54,8 @@ class Framing(Enum):
     AEAD_EPOCH = "AEAD with epoch keys"
     CBC = "CBC"
     CBC_STATIC_KEY = "CBC with a static key"
+    CLEAR = "no cipher"
+    CLEAR_STATIC_KEY = "no cipher, with a static key"
 
 
 def udp_length(framing: Framing, inner_length: int) -> int:
@@ -89,6 +92,10 @@ def _wrapped(framing: Framing, inner_length: int) -> int:
             return _OPCODE_AND_PEER + _HMAC_SHA256 + _IV + _padded(4 + inner_length)
         case Framing.CBC_STATIC_KEY:
             return _HMAC_SHA256 + _IV + _padded(8 + inner_length)
+        case Framing.CLEAR:
+            return _OPCODE_AND_PEER + _HMAC_SHA256 + 4 + inner_length
+        case Framing.CLEAR_STATIC_KEY:
+            return _HMAC_SHA256 + 8 + inner_length
 
 
 def _padded(length: int) -> int:

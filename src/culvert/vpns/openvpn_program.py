@@ -6,12 +6,34 @@ import re
 import subprocess
 from pathlib import Path
 
-from culvert.errors import VpnError
+from culvert import tools
+from culvert.errors import CulvertError, VpnError
+from culvert.vpns import ovpn_kernel
 from culvert.vpns.openvpn_config import Dialect
 from culvert.vpns.packages import package_version
 
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
+
+_NAMES = ("openvpn", "openvpn27")
+"""The second is for an OpenVPN 2.7 that was put beside the distribution's."""
+
+
+def find(*, offloaded: bool) -> Path | None:
+    """The program; ``offloaded``: one that drives this kernel's module, or None."""
+    if not offloaded:
+        return tools.find("openvpn")
+    kind = ovpn_kernel.kernel_kind()
+    found = [path for path in map(tools.find, _NAMES) if path is not None]
+    return next((path for path in found if kind and _drives(path, kind)), None)
+
+
+def _drives(program: Path, kind: str) -> bool:
+    try:
+        own, said = _told(program)
+    except CulvertError:
+        return False
+    return "[DCO]" in said and ovpn_kernel.speaks((int(own[2]), int(own[3])), kind)
 
 
 def version(program: Path) -> str:

@@ -15,6 +15,8 @@ from culvert.vpns.base import Variant, Vpn
 
 GROUP = "culvert.vpns"
 _WORD = re.compile(r"[a-z0-9][a-z0-9-]*")
+_OPTION = re.compile(r"[a-z0-9][a-z0-9-]*(-N)?")
+"""``tun-mtu-N`` is an option with a number: a study writes ``tun-mtu-6000``."""
 
 
 @dataclass(frozen=True, order=True)
@@ -62,7 +64,7 @@ class Registry:
         if variant not in variants:
             raise _unknown(f"variant of {name}", variant, variants)
         for option in options:
-            if option not in driver.options:
+            if _declared(option) not in driver.options and option not in driver.options:
                 raise _unknown(f"option of {name}", option, driver.options)
         return VpnId(name, variant, frozenset(options))
 
@@ -135,8 +137,13 @@ def contract_faults(driver: object, name: str) -> list[str]:
     ]
     faults += [
         f"{word!r} is not made of a-z, 0-9 and -"
-        for word in (driver.name, *variants, *driver.options)
+        for word in (driver.name, *variants)
         if not _WORD.fullmatch(word)
+    ]
+    faults += [
+        f"{option!r} is not made of a-z, 0-9 and -, with -N for a number at its end"
+        for option in driver.options
+        if not _OPTION.fullmatch(option)
     ]
     if driver.up_deadline_s <= 0:
         faults.append("up_deadline_s is not positive")
@@ -162,6 +169,11 @@ def create(vpn_id: VpnId) -> Vpn:
 def all_variants() -> list[VpnId]:
     """``Registry.all_variants`` of the installed drivers."""
     return installed().all_variants()
+
+
+def _declared(option: str) -> str:
+    """An option with a number, as a driver declares it."""
+    return re.sub(r"-(0|[1-9]\d*)$", "-N", option)
 
 
 def _variant(driver: type[Vpn], name: str) -> Variant:

@@ -1,0 +1,107 @@
+"""OpenVPN's settings of speed, as options of a variant: openvpn(8), and its gigabit guide.
+
+The guide (https://community.openvpn.net/openvpn/wiki/Gigabit_Networks_Linux) raises the tunnel's
+MTU, so that each system call carries more, and leaves the cutting to the kernel. It tries 6000 to
+60,000 bytes; the first of its steps is taken. Its "fragment 0" is the default, and OpenVPN 2.6
+refuses to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+GIGABIT = "gigabit"
+GIGABIT_TUN_MTU = 6000
+FAST_IO = "fast-io"
+
+OPTIONS: Mapping[str, str] = {
+    GIGABIT: f"OpenVPN's gigabit guide: tun-mtu {GIGABIT_TUN_MTU}, no fragment, mssfix 0",
+    "tun-mtu-N": "an MTU of N bytes inside the tunnel",
+    "mssfix-N": "TCP inside makes outer packets of at most N bytes; 0 leaves TCP alone",
+    "buffers-N": "socket buffers of N bytes (sndbuf and rcvbuf)",
+    "txqueuelen-N": "room for N packets in the tunnel device's queue",
+    FAST_IO: "write to UDP sockets without asking first whether they are ready",
+}
+_LIMITS: Mapping[str, tuple[int, int]] = {
+    "tun-mtu": (576, 65535),
+    "mssfix": (0, 65535),
+    "buffers": (4096, 1 << 30),
+    "txqueuelen": (1, 1_000_000),
+}
+_NUMBERED = re.compile(r"([a-z-]+)-(0|[1-9]\d*)")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is set; None is OpenVPN's default. Bytes, but for ``txqueuelen``, which is packets."""
+
+    tun_mtu: int | None = None
+    mssfix: int | None = None
+    buffers: int | None = None
+    txqueuelen: int | None = None
+    fast_io: bool = False
+
+    @classmethod
+    def of(cls, options: Iterable[str]) -> Settings:
+        """From the options of a variant; one that is given goes before the guide's."""
+        chosen = frozenset(options)
+        found = cls(fast_io=FAST_IO in chosen)
+        if GIGABIT in chosen:
+            found = replace(found, tun_mtu=GIGABIT_TUN_MTU, mssfix=0)
+        for name, value in _numbered(chosen):
+            found = replace(found, **{name.replace("-", "_"): value})  # type: ignore[arg-type]
+        return found
+
+    def lines(self) -> list[str]:
+        """For the configuration file."""
+        asked = {
+            "tun-mtu": self.tun_mtu,
+            "mssfix": self.mssfix,
+            "sndbuf": self.buffers,
+            "rcvbuf": self.buffers,
+            "txqueuelen": self.txqueuelen,
+        }
+        lines = [f"{name} {value}" for name, value in asked.items() if value is not None]
+        return [*lines, *(["fast-io"] if self.fast_io else [])]
+
+    def facts(self) -> dict[str, str]:
+        """What differs from the default, for a reader."""
+        found: dict[str, str] = {}
+        if self.tun_mtu is not None:
+            found["tunnel MTU"] = str(self.tun_mtu)
+        if self.mssfix is not None:
+            found["mssfix"] = "off" if self.mssfix == 0 else str(self.mssfix)
+        if self.buffers is not None:
+            found["socket buffers"] = f"{self.buffers} bytes asked (the system's limit holds)"
+        if self.txqueuelen is not None:
+            found["txqueuelen"] = f"{self.txqueuelen} packets"
+        if self.fast_io:
+            found["fast-io"] = "on"
+        return found
+
+
+DEFAULTS = Settings()
+
+
+def refused(options: Iterable[str], *, udp: bool, offloaded: bool) -> list[tuple[str, str]]:
+    """What cannot be had of the settings asked for, and the option that asks for it."""
+    chosen = sorted(options)
+    found = []
+    values = [name for name, _ in _numbered(chosen)]
+    for name, value in _numbered(chosen):
+        low, high = _LIMITS[name]
+        if not low <= value <= high:
+            found.append((f"{name} between {low} and {high}", f"{name}-{value}"))
+        elif values.count(name) > 1:
+            found.append((f"one value of {name}", f"{name}-{value}"))
+    if FAST_IO in chosen and (offloaded or not udp):
+        where = "in the kernel" if offloaded else "over TCP"
+        found.append((f"{FAST_IO}, which means nothing {where}", FAST_IO))
+    return found
+
+
+def _numbered(options: Iterable[str]) -> list[tuple[str, int]]:
+    matches = (_NUMBERED.fullmatch(option) for option in options)
+    return [(match[1], int(match[2])) for match in matches if match and match[1] in _LIMITS]

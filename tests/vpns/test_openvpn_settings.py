@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import UsageError
+from culvert.vpns import registry
+from culvert.vpns.openvpn import OpenVpn
+from culvert.vpns.openvpn_settings import Settings, refused
+
+
+@given(st.integers(576, 65535), st.integers(0, 65535), st.integers(4096, 1 << 30))
+def test_numbers_are_what_is_written(mtu: int, mssfix: int, buffers: int) -> None:
+    options = [f"tun-mtu-{mtu}", f"mssfix-{mssfix}", f"buffers-{buffers}"]
+    assert Settings.of(options).lines() == [
+        f"tun-mtu {mtu}",
+        f"mssfix {mssfix}",
+        f"sndbuf {buffers}",
+        f"rcvbuf {buffers}",
+    ]
+    assert refused(options, udp=True, offloaded=False) == []
+
+
+def test_nothing_is_set_unless_asked() -> None:
+    assert Settings.of(["tcp", "psk"]).lines() == []
+    assert Settings.of(["tcp", "psk"]).facts() == {}
+
+
+def test_the_guide_and_what_goes_before_it() -> None:
+    assert Settings.of(["gigabit"]).lines() == ["tun-mtu 6000", "mssfix 0"]
+    assert Settings.of(["gigabit", "tun-mtu-9000"]).lines() == ["tun-mtu 9000", "mssfix 0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "udp", "offloaded"),
+    [
+        (["tun-mtu-100"], True, False),
+        (["tun-mtu-70000"], True, False),
+        (["buffers-10"], True, False),
+        (["mssfix-1400", "mssfix-1300"], True, False),
+        (["fast-io"], False, False),
+        (["fast-io"], True, True),
+    ],
+)
+def test_what_cannot_be_is_refused(options: list[str], udp: bool, offloaded: bool) -> None:
+    assert refused(options, udp=udp, offloaded=offloaded)
+
+
+def test_a_study_can_ask_for_them() -> None:
+    vpn = registry.create(registry.parse("openvpn/aes-128-gcm+tun-mtu-9000"))
+    assert isinstance(vpn, OpenVpn)
+    assert vpn.settings.tun_mtu == 9000
+    assert vpn.variant.facts["tunnel MTU"] == "9000"
+
+
+@pytest.mark.parametrize("option", ["tun-mtu", "tun-mtu-", "tun-mtu-09", "gigabit-3", "mtu-9000"])
+def test_an_option_without_its_number_is_unknown(option: str) -> None:
+    with pytest.raises(UsageError, match="unknown"):
+        registry.parse(f"openvpn/aes-128-gcm+{option}")
