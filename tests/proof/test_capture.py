@@ -1,7 +1,7 @@
 import pytest
 
 from culvert.probe.results import Captured
-from culvert.proof.capture import ENTROPY_BITS, judge_capture
+from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 
@@ -74,3 +74,14 @@ def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:
 def test_the_baseline_must_show_its_canary(baseline: Vpn) -> None:
     assert failures(baseline, canary_hits=40) == []
     assert failures(baseline) == ["clear text is seen without a VPN (canary)"]
+
+
+def test_clear_text_is_expected_of_what_protects_integrity_only() -> None:
+    ah = registry.create(registry.parse("strongswan/ah-sha256+kernel"))
+    structure = {"bytes": 100_000, "bits_per_byte": 5.0}
+    assert failures(ah, canary_hits=50, randomness=structure) == []
+    other = {"packets": 1, "bytes": 84, "examples": ["198.18.0.1 > 198.18.0.2 icmp"]}
+    assert failures(ah, other=other) == ["nothing beside the tunnel (canary)"]
+    assert failures(ah, matching={}) == ["the tunnel's packets are on the underlay (canary)"]
+    assert readable_inside(captured(canary_hits=50)).passed
+    assert not readable_inside(captured()).passed

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from culvert.vpns import esp
 from culvert.vpns.base import OuterPacket
 
-SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305]
+SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305, esp.NULL_SHA256]
 
 
 @pytest.mark.parametrize(
@@ -21,20 +21,27 @@ SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305]
         (esp.GCM, False, 64, 120),
         (esp.GCM, False, 1446, 1500),
         (esp.CBC_SHA256, False, 1438, 1500),
+        (esp.NULL_SHA256, False, 64, 112),
     ],
 )
 def test_lengths(shape: esp.Shape, in_udp: bool, inner: int, outer: int) -> None:
-    assert esp.outer_length(shape, inner, in_udp=in_udp) == outer
+    assert esp.esp_length(shape, inner, in_udp=in_udp, transport=False) == outer
 
 
-@given(st.sampled_from(SHAPES), st.integers(28, 65000), st.booleans())
+@pytest.mark.parametrize(("transport", "outer"), [(False, 112), (True, 92)])
+def test_ah_adds_its_header(transport: bool, outer: int) -> None:
+    assert esp.ah_length(16, 64, transport=transport) == outer
+
+
+@given(st.sampled_from(SHAPES), st.integers(28, 65000), st.booleans(), st.booleans())
 def test_what_is_encrypted_is_aligned_and_holds_the_trailer(
-    shape: esp.Shape, inner: int, in_udp: bool
+    shape: esp.Shape, inner: int, in_udp: bool, transport: bool
 ) -> None:
     around = 20 + (8 if in_udp else 0) + 8 + shape.iv + shape.icv
-    encrypted = esp.outer_length(shape, inner, in_udp=in_udp) - around
+    encrypted = esp.esp_length(shape, inner, in_udp=in_udp, transport=transport) - around
+    behind_headers = inner - 20 if transport else inner
     assert encrypted % shape.alignment == 0
-    assert 2 <= encrypted - inner < 2 + shape.alignment
+    assert 2 <= encrypted - behind_headers < 2 + shape.alignment
 
 
 @given(st.binary(min_size=4, max_size=64))

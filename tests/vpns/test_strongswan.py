@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import ClassVar
 from unittest.mock import Mock
@@ -9,15 +10,16 @@ from unittest.mock import Mock
 import pytest
 
 from culvert import tools
-from culvert.doctor import features
+from culvert.doctor import features, ipsec
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Completed, LinkState, Node
 from culvert.vpns import strongswan_config
 from culvert.vpns.base import DataPath, OuterFlow, Vpn
 from culvert.vpns.contract.observe import node_state
+from culvert.vpns.ipsec import TRANSFORMS, Carriage, Transform
 from culvert.vpns.pki import Authority, KeyKind, Usage
 from culvert.vpns.strongswan import StrongSwan
-from culvert.vpns.strongswan_config import VICI, End, Suite, Upkeep
+from culvert.vpns.strongswan_config import VICI, End, Upkeep
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -30,11 +32,13 @@ needs_strongswan = [
 ]
 VARIANTS = [
     ("esp-aes128cbc-sha256", "ESP:AES_CBC-128/HMAC_SHA2_256_128"),
+    ("esp-aes256cbc-sha256", "ESP:AES_CBC-256/HMAC_SHA2_256_128"),
     ("esp-aes128gcm", "ESP:AES_GCM_16-128"),
     ("esp-aes256gcm", "ESP:AES_GCM_16-256"),
     ("esp-chacha20poly1305", "ESP:CHACHA20_POLY1305"),
     ("esp-aes128gcm+cert", "ESP:AES_GCM_16-128"),
 ]
+GCM = Carriage(TRANSFORMS["esp-aes128gcm"])
 
 
 class Impatient(StrongSwan):
@@ -174,6 +178,7 @@ class TestMissing:
     ) -> None:
         for has_esp in (True, False):
             monkeypatch.setattr(features, "has", lambda _, has_esp=has_esp: has_esp)
+            monkeypatch.setattr(ipsec, "carries", lambda _: True)
             lacks = {lack.what for lack in driver("strongswan/esp-aes256gcm+kernel").missing()}
             assert ("ESP in the kernel" not in lacks) == has_esp
             assert driver("strongswan/esp-aes256gcm").data_path is DataPath.USER
@@ -183,8 +188,22 @@ class TestEspInTheKernel:
     def test_the_outer_packets_are_esp(self) -> None:
         vpn = driver("strongswan/esp-aes256gcm+kernel")
         assert vpn.data_path is DataPath.KERNEL
-        assert vpn.outer_flow == OuterFlow(50)
+        flow = vpn.outer_flow
+        assert flow is not None
+        assert (flow.protocol, flow.ports) == (50, frozenset())
+        assert flow.also == (OuterFlow(17, frozenset({500, 4500})),)
+        assert flow.decrypts_there
         assert vpn.outer_length(64) == 120
+
+    def test_what_cannot_be_is_said(self) -> None:
+        def lacks(word: str) -> list[str]:
+            return [lack.what for lack in driver(f"strongswan/{word}").missing()]
+
+        assert "AH inside of UDP, which does not exist" in lacks("ah-sha256+kernel+encap")
+        together = lacks("esp-aes256gcm+kernel+route+transport")
+        assert "an xfrm interface in transport mode" in together
+        assert "+transport in user space" in lacks("esp-aes256gcm+transport")
+        assert "esp-null-sha256 in user space" in lacks("esp-null-sha256")
 
     @pytest.mark.parametrize(
         ("count", "kind", "path"),
@@ -218,10 +237,10 @@ class TestConfiguration:
     LOCAL = End("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
     REMOTE = End("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
 
-    @pytest.mark.parametrize("suite", Suite)
-    def test_a_shared_key(self, suite: Suite) -> None:
+    @pytest.mark.parametrize("transform", TRANSFORMS.values())
+    def test_a_shared_key(self, transform: Transform) -> None:
         text = strongswan_config.connection_config(
-            suite,
+            Carriage(transform),
             self.LOCAL,
             self.REMOTE,
             initiates=True,
@@ -230,13 +249,14 @@ class TestConfiguration:
         )
         assert text.count("auth = psk") == 2
         assert "secret = 0x00ff" in text
-        assert f"esp_proposals = {suite.value}\n" in text
+        assert f"_proposals = {transform.proposal}\n" in text
+        assert ("ah_proposals" in text) == (transform.shape is None)
         assert "certs" not in text
         assert text.count("{") == text.count("}")
 
     def test_certificates(self) -> None:
         text = strongswan_config.connection_config(
-            Suite.AES128GCM,
+            GCM,
             self.LOCAL,
             self.REMOTE,
             initiates=True,
@@ -251,7 +271,7 @@ class TestConfiguration:
 
     def connection(self, upkeep: Upkeep, *, initiates: bool) -> str:
         return strongswan_config.connection_config(
-            Suite.AES128GCM,
+            GCM,
             self.LOCAL,
             self.REMOTE,
             initiates=initiates,
@@ -280,6 +300,25 @@ class TestConfiguration:
         daemon = strongswan_config.daemon_config(in_kernel=False, upkeep=upkeep)
         assert "retransmit_tries = 3\n" in daemon
         assert daemon.count("{") == daemon.count("}")
+
+    def test_the_ways_of_the_kernel(self) -> None:
+        def text(carriage: Carriage) -> str:
+            return strongswan_config.connection_config(
+                carriage,
+                self.LOCAL,
+                self.REMOTE,
+                initiates=True,
+                upkeep=Upkeep(),
+                shared_key="00",
+            )
+
+        plain = text(GCM)
+        assert "mode = tunnel\n" in plain
+        assert "encap = no\n" in plain
+        assert "if_id" not in plain
+        assert "mode = transport\n" in text(replace(GCM, transport=True))
+        assert "encap = yes\n" in text(replace(GCM, in_udp=True))
+        assert "if_id_out = 42\n" in text(replace(GCM, route=True))
 
     def test_mobike_lets_the_address_change(self) -> None:
         text = self.connection(Upkeep(mobike=True), initiates=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from functools import cache
 
-from culvert.doctor.check import Finding, degraded, missing, present
+from culvert.doctor.check import Finding, Status, degraded, missing, present
+from culvert.doctor.verdict import find
 from culvert.doctor.xfrm_state import (
     XFRMA_ALG_AEAD,
     XFRMA_ALG_AUTH_TRUNC,
@@ -19,6 +21,8 @@ GCM_128 = Algorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 16 + 4, 128)
 GCM_256 = Algorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 32 + 4, 128)
 CHACHA20 = Algorithm(XFRMA_ALG_AEAD, "rfc7539esp(chacha20,poly1305)", 32 + 4, 128)
 CBC_128 = Algorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 16, None)
+CBC_256 = Algorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 32, None)
+NULL = Algorithm(XFRMA_ALG_CRYPT, "ecb(cipher_null)", 0, None)
 SHA256 = Algorithm(XFRMA_ALG_AUTH_TRUNC, "hmac(sha256)", 32, 128)
 
 ESP_SUITES = {
@@ -26,6 +30,8 @@ ESP_SUITES = {
     "AES-256-GCM": (GCM_256,),
     "ChaCha20-Poly1305": (CHACHA20,),
     "AES-128-CBC with SHA-256": (CBC_128, SHA256),
+    "AES-256-CBC with SHA-256": (CBC_256, SHA256),
+    "no cipher with SHA-256": (NULL, SHA256),
 }
 
 
@@ -48,6 +54,17 @@ def esp() -> Finding:
     if len(refusals) == len(ESP_SUITES):
         raise next(iter(refusals.values()))
     return degraded(f"without {', '.join(refusals)}")
+
+
+@cache
+def carries(suite: str) -> bool:
+    """Whether the kernel's ESP takes this one suite; tried once a process."""
+
+    def trial() -> Finding:
+        add(socket.IPPROTO_ESP, ESP_SUITES[suite])
+        return present("a security association was added")
+
+    return find(trial, scratch=True).status is Status.PRESENT
 
 
 def ah() -> Finding:

@@ -1,8 +1,11 @@
-"""What ESP packets look like on the wire (RFC 4303, and RFC 3948 for those inside of UDP).
+"""What IPsec's packets look like on the wire (RFC 4303 and 4302, RFC 3948 for ESP inside of UDP).
 
 ::
 
-    IP 20 | UDP 8, if encapsulated | SPI, sequence 8 | IV | inner packet, padding, 2 | ICV
+    ESP  IP 20 | UDP 8, if encapsulated | SPI, sequence 8 | IV | inner packet, padding, 2 | ICV
+    AH   IP 20 | next, length, reserved, SPI, sequence 12 | ICV | inner packet
+
+In transport mode the inner packet's IP header is the outer one.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from culvert.vpns.base import OuterPacket
 
 ESP = 50
+AH = 51
 UDP = 17
 IKE_PORT = 500
 NAT_PORT = 4500
@@ -20,6 +24,7 @@ _IP = 20
 _UDP_HEADER = 8
 _SPI_SEQUENCE = 8
 _PAD_LENGTH_NEXT_HEADER = 2
+_AH_HEADER = 12
 _NON_ESP_MARKER = bytes(4)
 
 
@@ -38,14 +43,21 @@ GCM = Shape(iv=8, alignment=4, icv=16)
 """AES-GCM with an ICV of 16 bytes (RFC 4106)."""
 CHACHA20_POLY1305 = Shape(iv=8, alignment=4, icv=16)
 """RFC 7634."""
+NULL_SHA256 = Shape(iv=0, alignment=4, icv=16)
+"""No encryption (RFC 2410) with HMAC-SHA-256-128."""
 
 
-def outer_length(shape: Shape, inner_length: int, *, in_udp: bool) -> int:
-    """Length in bytes of the outer IP packet for an inner one, in tunnel mode."""
-    filled = inner_length + _PAD_LENGTH_NEXT_HEADER
+def esp_length(shape: Shape, inner_length: int, *, in_udp: bool, transport: bool) -> int:
+    """Length in bytes of the outer IP packet for an inner one, by ESP."""
+    filled = inner_length - (_IP if transport else 0) + _PAD_LENGTH_NEXT_HEADER
     filled += -filled % shape.alignment
     header = _IP + (_UDP_HEADER if in_udp else 0) + _SPI_SEQUENCE
     return header + shape.iv + filled + shape.icv
+
+
+def ah_length(icv: int, inner_length: int, *, transport: bool) -> int:
+    """Length in bytes of the outer IP packet for an inner one, by AH."""
+    return (0 if transport else _IP) + _AH_HEADER + icv + inner_length
 
 
 def is_ike(packet: OuterPacket) -> bool:

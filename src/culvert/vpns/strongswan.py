@@ -1,8 +1,8 @@
 """IPsec with strongSwan: IKEv2 by charon, ESP in the kernel or, where that has none, in charon.
 
 In charon (kernel-libipsec) inner packets go through the tun device ipsec0, and ESP is always
-inside of UDP. In the kernel there is no device: policies pick packets by their inner addresses,
-which a dummy interface holds, and ESP is an IP protocol of its own.
+inside of UDP. In the kernel ESP and AH are IP protocols of their own, and there is no device unless
+one is asked for: policies pick packets by their inner addresses.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import re
 import secrets
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import ClassVar
 
 from culvert import tools
-from culvert.doctor import features
 from culvert.errors import DeadlineExceeded, NotPossible, VpnError
 from culvert.labs.base import Completed, Lab, Node, Process
-from culvert.vpns import esp, strongswan_config
+from culvert.vpns import esp, ipsec, ipsec_inner, strongswan_config
 from culvert.vpns.base import (
     DataPath,
     Missing,
@@ -33,14 +32,13 @@ from culvert.vpns.base import (
     underlay_address,
 )
 from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.ipsec import TRANSFORMS, Carriage, Transform
 from culvert.vpns.packages import package_version
 from culvert.vpns.pki import Authority, KeyKind, Usage
-from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, VICI, End, Suite, Upkeep
+from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, VICI, End, Upkeep
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
-_HOLDER = "inner0"
-"""The dummy interface that holds the inner address where there is no device of the tunnel."""
 _ROUTING_RULE = 220
 """The table, and the priority of its rule, that charon puts its routes into."""
 _PLUGIN = "libstrongswan-kernel-libipsec.so"
@@ -56,12 +54,11 @@ _KERNEL = "kernel"
 _DPD = "dpd"
 _MOBIKE = "mobike"
 
-_SHAPES = {
-    Suite.AES128CBC_SHA256: esp.CBC_SHA256,
-    Suite.AES128GCM: esp.GCM,
-    Suite.AES256GCM: esp.GCM,
-    Suite.CHACHA20POLY1305: esp.CHACHA20_POLY1305,
-}
+_ROUTE = "route"
+_TRANSPORT = "transport"
+_ENCAP = "encap"
+_OF_THE_KERNEL = (_ROUTE, _TRANSPORT, _ENCAP)
+
 _FACTS = {
     "key exchange": f"IKEv2, {IKE_PROPOSAL}",
     "perfect forward secrecy": "none for the first child SA, whose keys come from the IKE SA",
@@ -75,17 +72,8 @@ _FACTS = {
 }
 
 
-def _variant(name: str, suite: Suite, cipher: str) -> Variant:
-    facts = {"cipher": cipher, "ESP proposal": suite.value, **_FACTS}
-    return Variant(name, f"ESP with {cipher}", facts)
-
-
-_SUITES = {
-    "esp-aes128cbc-sha256": (Suite.AES128CBC_SHA256, "AES-128-CBC with HMAC-SHA256-128"),
-    "esp-aes128gcm": (Suite.AES128GCM, "AES-128-GCM"),
-    "esp-aes256gcm": (Suite.AES256GCM, "AES-256-GCM"),
-    "esp-chacha20poly1305": (Suite.CHACHA20POLY1305, "ChaCha20-Poly1305"),
-}
+def _variant(name: str, transform: Transform) -> Variant:
+    return ipsec.variant(name, {"proposal": transform.proposal, **_FACTS})
 
 
 class StrongSwan(Vpn):
@@ -93,10 +81,13 @@ class StrongSwan(Vpn):
 
     name = "strongswan"
     summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
-    variants = tuple(_variant(name, *suite) for name, suite in _SUITES.items())
+    variants = tuple(_variant(name, transform) for name, transform in TRANSFORMS.items())
     options: ClassVar[Mapping[str, str]] = {
         _CERT: "Ed25519 certificates instead of a pre-shared key",
-        _KERNEL: "ESP by the kernel instead of kernel-libipsec",
+        _KERNEL: "ESP or AH by the kernel instead of kernel-libipsec",
+        _ROUTE: "an xfrm interface and a route instead of policies that pick packets (+kernel)",
+        _TRANSPORT: "transport mode instead of tunnel mode (+kernel)",
+        _ENCAP: "ESP inside of UDP though there is no NAT (+kernel; in user space always)",
         _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
         _MOBIKE: "MOBIKE: the initiator's address may change",
     }
@@ -104,9 +95,14 @@ class StrongSwan(Vpn):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self.suite = _SUITES[variant.name][0]
         self.certificates = _CERT in options
         self.in_kernel = _KERNEL in options
+        self.carriage = Carriage(
+            TRANSFORMS[variant.name],
+            transport=_TRANSPORT in options,
+            route=_ROUTE in options,
+            in_udp=_ENCAP in options or not self.in_kernel,
+        )
         self.upkeep = Upkeep(dead_peer_detection=_DPD in options, mobike=_MOBIKE in options)
         self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
 
@@ -114,6 +110,12 @@ class StrongSwan(Vpn):
         facts = {
             "authentication": "Ed25519 certificates" if self.certificates else "pre-shared key"
         }
+        if self.in_kernel:
+            facts["mode"] = "transport" if self.carriage.transport else "tunnel"
+            facts["interface"] = (
+                "an xfrm interface" if self.carriage.route else "none: policies pick packets"
+            )
+            facts["CPU accounting"] = "the kernel encrypts in softirq and in the sender's own time"
         if self.upkeep.dead_peer_detection:
             each, times = strongswan_config.DPD_RETRANSMIT_S, strongswan_config.DPD_RETRANSMISSIONS
             facts["dead peer detection"] = (
@@ -134,8 +136,11 @@ class StrongSwan(Vpn):
             for program in ("charon-systemd", "swanctl", "ip")
             if tools.find(program) is None
         ]
-        if self.in_kernel and not features.has("esp"):
-            missing.append(Missing("ESP in the kernel", f"leave +{_KERNEL} out, or see doctor"))
+        if self.in_kernel:
+            missing += self.carriage.contradictions()
+            missing += self.carriage.kernel_lacks()
+        else:
+            missing += self._only_in_the_kernel()
         if self.data_path is DataPath.USER:
             if not any((Path(place) / _PLUGIN).exists() for place in _PLUGIN_DIRECTORIES):
                 missing.append(Missing("strongSwan's plugin kernel-libipsec", remedy))
@@ -143,16 +148,25 @@ class StrongSwan(Vpn):
                 missing.append(Missing("/dev/net/tun", "modprobe tun"))
         return missing
 
+    def _only_in_the_kernel(self) -> Iterator[Missing]:
+        for option in _OF_THE_KERNEL:
+            if option in self.chosen:
+                yield Missing(f"+{option} in user space", f"add +{_KERNEL}, or leave it out")
+        if not self.carriage.transform.encrypts:
+            yield Missing(f"{self.variant.name} in user space", f"add +{_KERNEL}")
+
     def version(self) -> str:
-        """strongSwan's, and the package's if it is one."""
+        """strongSwan's, the package's if it is one, and the kernel's where it encrypts."""
         # From swanctl: charon-systemd does not tell, but starts whatever it is called with.
-        told = subprocess.run(
+        asked = subprocess.run(
             [self._program("swanctl"), "--help"], capture_output=True, text=True, check=False
         )
-        found = re.search(r"strongSwan (\S+) swanctl", told.stdout + told.stderr)
+        found = re.search(r"strongSwan (\S+) swanctl", asked.stdout + asked.stderr)
         package = package_version("charon-systemd")
         own = found[1] if found else "unknown"
-        return f"{own}, package {package}" if package else own
+        told = [own, f"package {package}" if package else ""]
+        told.append(self.carriage.kernel_version() if self.in_kernel else "")
+        return ", ".join(filter(None, told))
 
     def _program(self, name: str) -> str:
         return str(tools.require(name, f"culvert install {self.name}"))
@@ -163,14 +177,15 @@ class StrongSwan(Vpn):
         """The daemon's configuration, the connection, and keys for each node."""
         for lack in self.missing():
             raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
-        in_kernel = self.data_path is DataPath.KERNEL
-        daemon = strongswan_config.daemon_config(in_kernel=in_kernel, upkeep=self.upkeep)
+        if self.carriage.transport:
+            ipsec_inner.require_pair(self.id, lab)
+        daemon = strongswan_config.daemon_config(in_kernel=self.in_kernel, upkeep=self.upkeep)
         authority = Authority(KeyKind.ED25519) if self.certificates else None
         shared_key = None if authority else secrets.token_hex(_KEY_BYTES)
         for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
             node.write("strongswan/strongswan.conf", daemon)
             connection = strongswan_config.connection_config(
-                self.suite,
+                self.carriage,
                 self._end_of(node),
                 self._end_of(peer),
                 initiates=node is lab.a,
@@ -186,7 +201,9 @@ class StrongSwan(Vpn):
                 node.write("strongswan/private/own.pem", own.key, secret=True)
 
     def _end_of(self, node: Node) -> End:
-        return End(node.name, underlay_address(node), self.inner(node).ip)
+        inner = self.inner(node).ip
+        outer = inner if self.carriage.transport else underlay_address(node)
+        return End(node.name, outer, inner)
 
     def listen(self, b: Node) -> None:
         """Start the responder; ready when it has loaded the connection."""
@@ -219,7 +236,8 @@ class StrongSwan(Vpn):
         """End both; devices, associations, policies and routes go with them."""
         super().stop(lab)
         for node in (lab.a, lab.b):
-            node.del_link(_HOLDER)
+            if self.in_kernel:
+                ipsec_inner.release(self.carriage, node, self.inner(node))
 
     def _stop_processes(self, node: Node) -> None:
         daemons = list(self.processes[node.name])
@@ -233,14 +251,13 @@ class StrongSwan(Vpn):
             ("rule", "del", "pref", str(_ROUTING_RULE)),
             ("-6", "rule", "del", "pref", str(_ROUTING_RULE)),
             ("route", "flush", "table", str(_ROUTING_RULE)),
-            ("xfrm", "state", "flush"),
-            ("xfrm", "policy", "flush"),
         ):
             node.run([self._program("ip"), *words], check=False)
+        ipsec_inner.forget(node)
 
     def _start(self, node: Node) -> Process:
-        if self.data_path is DataPath.KERNEL:
-            self._hold_inner_address(node)
+        if self.in_kernel:
+            ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
         control = node.file(VICI)
         control.unlink(missing_ok=True)  # of one that was killed
         charon = node.spawn(
@@ -262,19 +279,10 @@ class StrongSwan(Vpn):
                 what=f"charon on node {node.name} made {DEVICE}",
                 deadline_s=self.up_deadline_s,
             )
-            node.add_address(DEVICE, self._inner_alone(node))
+            # /32, so that no route leads to the peer but the one that charon makes.
+            node.add_address(DEVICE, IPv4Interface(f"{self.inner(node).ip}/32"))
         self._swanctl(node, charon, ["--load-all", "--noprompt"], "load its configuration")
         return charon
-
-    def _hold_inner_address(self, node: Node) -> None:
-        if node.link(_HOLDER) is None:
-            node.add_link(_HOLDER, "dummy")
-            node.add_address(_HOLDER, self._inner_alone(node))
-            node.set_link(_HOLDER, up=True)
-
-    def _inner_alone(self, node: Node) -> IPv4Interface:
-        """/32, so that no route leads to the peer but the one that charon makes."""
-        return IPv4Interface(f"{self.inner(node).ip}/32")
 
     def _swanctl(self, node: Node, charon: Process, words: list[str], what: str) -> Completed:
         try:
@@ -305,8 +313,8 @@ class StrongSwan(Vpn):
     # -- what the proof asks ---------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
-        """The tun device, or the underlay's where the kernel encrypts on the way out."""
-        return DEVICE if self.data_path is DataPath.USER else node.underlay.device
+        """The tun device; in the kernel the xfrm interface, or the underlay's device."""
+        return ipsec_inner.interface(self.carriage, node) if self.in_kernel else DEVICE
 
     @property
     def data_path(self) -> DataPath:
@@ -331,15 +339,12 @@ class StrongSwan(Vpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """ESP inside of UDP with IKE beside it, or ESP alone."""
-        if self.data_path is DataPath.USER:
-            return OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
-        return OuterFlow(esp.ESP)
+        """ESP inside of UDP, or ESP or AH alone, with IKE beside it."""
+        return self.carriage.outer_flow(ipsec.IKE) if self.in_kernel else ipsec.IKE
 
     def outer_length(self, inner_length: int) -> int | None:
-        """By the cipher."""
-        in_udp = self.data_path is DataPath.USER
-        return esp.outer_length(_SHAPES[self.suite], inner_length, in_udp=in_udp)
+        """By the transform."""
+        return self.carriage.outer_length(inner_length)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """IKE's packets."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from ipaddress import IPv4Address
+
+from culvert.vpns.ipsec import Carriage
+from culvert.vpns.ipsec_inner import INTERFACE_ID
 
 CONNECTION = "culvert"
 """The name of the connection and of its one child."""
@@ -36,15 +38,6 @@ _PLUGINS = (
     "curve25519",
     "kdf",
 )
-
-
-class Suite(Enum):
-    """ESP's ciphers, by the names of proposals (https://docs.strongswan.org, IKEv2 ciphers)."""
-
-    AES128CBC_SHA256 = "aes128-sha256"
-    AES128GCM = "aes128gcm16"
-    AES256GCM = "aes256gcm16"
-    CHACHA20POLY1305 = "chacha20poly1305"
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ swanctl {{
 
 
 def connection_config(
-    suite: Suite,
+    carriage: Carriage,
     local: End,
     remote: End,
     *,
@@ -144,6 +137,7 @@ connections {{
     remote_addrs = {remote.address if initiates else "%any"}
     proposals = {IKE_PROPOSAL}
     mobike = {_yes(upkeep.mobike)}
+    encap = {_yes(carriage.in_udp)}
     rekey_time = 0
     reauth_time = 0
     dpd_delay = {DPD_S if upkeep.dead_peer_detection else 0}
@@ -160,8 +154,8 @@ connections {{
       {CONNECTION} {{
         local_ts = {local.inner}/32
         remote_ts = {remote.inner}/32
-        esp_proposals = {suite.value}
-        mode = tunnel
+        {"esp" if carriage.transform.shape else "ah"}_proposals = {carriage.transform.proposal}
+        mode = {"transport" if carriage.transport else "tunnel"}{_interface(carriage)}
         dpd_action = {"restart" if calls_again else "clear"}
         close_action = {"start" if calls_again else "none"}
         rekey_time = 0
@@ -172,6 +166,12 @@ connections {{
   }}
 }}
 {_secrets(local, remote, shared_key)}"""
+
+
+def _interface(carriage: Carriage) -> str:
+    if not carriage.route:
+        return ""
+    return f"\n        if_id_in = {INTERFACE_ID}\n        if_id_out = {INTERFACE_ID}"
 
 
 def _yes(wanted: bool) -> str:

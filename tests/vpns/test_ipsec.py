@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from culvert.doctor import ipsec as trials
+from culvert.vpns import ipsec
+from culvert.vpns.base import OuterFlow, OuterPacket
+from culvert.vpns.ipsec import TRANSFORMS, Carriage
+
+CRYPTO = """\
+name         : gcm(aes)
+driver       : generic-gcm
+priority     : 100
+
+name         : gcm(aes)
+driver       : gcm-aesni
+priority     : 400
+
+name         : hmac(sha256)
+driver       : hmac-sha256-ni
+"""
+
+
+def packet(protocol: int, port: int = 0) -> OuterPacket:
+    return OuterPacket(0, True, protocol, port, port, 100, b"")
+
+
+def test_doctor_tries_each_cipher_of_esp() -> None:
+    ciphers = {each.cipher for each in TRANSFORMS.values() if each.shape is not None}
+    assert ciphers == set(trials.ESP_SUITES)
+
+
+@pytest.mark.parametrize(
+    ("name", "inner"),
+    [
+        ("esp-aes128cbc-sha256", 1438),
+        ("esp-aes256gcm", 1446),
+        ("esp-chacha20poly1305", 1446),
+        ("esp-null-sha256", 1454),
+        ("ah-sha256", 1452),
+    ],
+)
+def test_the_largest_inner_packet(name: str, inner: int) -> None:
+    carriage = Carriage(TRANSFORMS[name])
+    assert carriage.largest_inner(1500) == inner
+    assert carriage.outer_length(inner) <= 1500 < carriage.outer_length(inner + 1)
+
+
+def test_which_packets_are_the_tunnels() -> None:
+    gcm, ah = (TRANSFORMS[name] for name in ("esp-aes128gcm", "ah-sha256"))
+    esp = Carriage(gcm).outer_flow(ipsec.IKE)
+    assert esp.has(packet(50))
+    assert esp.has(packet(17, 500))
+    assert not esp.has(packet(17, 53))
+    assert not esp.has(packet(51))
+    assert Carriage(ah).outer_flow().has(packet(51))
+    in_udp = Carriage(gcm, in_udp=True).outer_flow(ipsec.IKE)
+    assert not in_udp.has(packet(50))
+    assert in_udp.has(packet(17, 4500))
+
+
+def test_what_a_device_decrypts_is_not_shown_on_the_underlay() -> None:
+    gcm = TRANSFORMS["esp-aes128gcm"]
+    assert Carriage(gcm).outer_flow().decrypts_there
+    assert not Carriage(gcm, route=True).outer_flow().decrypts_there
+    assert not OuterFlow(17).decrypts_there
+
+
+def test_the_kernels_driver_is_the_one_of_the_highest_priority() -> None:
+    assert ipsec._drivers(CRYPTO) == {"gcm(aes)": "gcm-aesni"}
+
+
+def test_the_version_names_the_kernel() -> None:
+    version = Carriage(TRANSFORMS["esp-aes128gcm"]).kernel_version()
+    assert Path("/proc/sys/kernel/osrelease").read_text().strip() in version
