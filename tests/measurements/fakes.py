@@ -7,14 +7,9 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import Any, cast
 
-from culvert.labs.base import Attachment, Lab, LabSpec, LinkSpec, LinkState, Node
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.base import Measurement
+from culvert.labs.base import Attachment, Lab, LinkSpec, LinkState, Node
 from culvert.measurements.session import Session
 from culvert.probe.client import Probe
-from culvert.run.execution import Execution, Finding
-from culvert.runid import new_run_id
-from culvert.vpns import registry
 from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
 from culvert.vpns.none import NoVpn
 
@@ -138,20 +133,6 @@ def session(
         cast("Probe", FakeProbe(b or {})),
         LinkSpec(),
     )
-
-
-def execute(
-    measurement: Measurement[Any], parameters: dict[str, Any], word: str = "none"
-) -> Finding:
-    """One trial on a real pair of namespaces."""
-    return Execution(
-        registry.create(registry.parse(word)),
-        LabSpec(),
-        measurement,
-        measurement.Parameters.model_validate(parameters),
-        lambda asked: NetnsLab(new_run_id(), asked),
-        {},
-    ).execute()
 
 
 def fake(probe: Probe) -> FakeProbe:

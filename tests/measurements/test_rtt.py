@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
 from culvert.measurements.rtt import PERCENTILES, Rtt, RttParameters
-from tests.measurements.fakes import asked, execute, fake, session
-from tests.run.cells import value
+from tests.measurements.fakes import asked, fake, session
+from tests.run import cells
+from tests.run.cells import value, vpn
 
 TIMES = {
     f"{name}_ns": 1000 * (n + 1) for n, name in enumerate(("min", "mean", *PERCENTILES, "max"))
@@ -111,7 +112,7 @@ def test_over_tcp_the_kernel_says_what_went_through_the_tunnel() -> None:
 @pytest.mark.lab
 @pytest.mark.parametrize("protocol", ["udp", "icmp", "tcp"])
 def test_every_probe_is_answered_on_a_bare_link(protocol: str) -> None:
-    finding = execute(Rtt(), {"protocol": protocol, "probes": 200})
+    finding = cells.measure(vpn("none"), Rtt(), {"protocol": protocol, "probes": 200})
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "probes_lost") == 0
     assert 0 < value(finding, "noise_floor_p50_us") <= value(finding, "noise_floor_max_us")

@@ -12,8 +12,9 @@ from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
 from culvert.measurements.tcp import Tcp, TcpParameters, fairness, goodput_bps
 from culvert.probe.results import TcpSunk
-from tests.measurements.fakes import asked, execute, fake, session
-from tests.run.cells import value
+from tests.measurements.fakes import asked, fake, session
+from tests.run import cells
+from tests.run.cells import value, vpn
 
 MS = 10**6
 WARMUP_S = 0.5
@@ -199,7 +200,7 @@ def test_fairness_is_between_one_share_and_all(shares: list[int]) -> None:
 @pytest.mark.parametrize("direction", ["down", "both"])
 def test_many_connections_in_each_direction_are_proved(direction: str) -> None:
     wanted = {"direction": direction, "streams": 3, "duration": "300ms", "warmup": "100ms"}
-    finding = execute(Tcp(), wanted)
+    finding = cells.measure(vpn("none"), Tcp(), wanted)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "goodput_bps") > 0
 
@@ -208,6 +209,6 @@ def test_many_connections_in_each_direction_are_proved(direction: str) -> None:
 @pytest.mark.vpn
 def test_both_directions_through_a_tunnel_are_proved() -> None:
     wanted = {"direction": "both", "streams": 3, "duration": "300ms", "warmup": "100ms"}
-    finding = execute(Tcp(), wanted, "wireguard/go")
+    finding = cells.measure(vpn("wireguard/go"), Tcp(), wanted)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "goodput_down_bps") > 0

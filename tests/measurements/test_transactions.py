@@ -9,8 +9,9 @@ import pytest
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
 from culvert.measurements.transactions import TcpCrr, TcpRr, TransactionParameters
-from tests.measurements.fakes import asked, execute, session
-from tests.run.cells import value
+from tests.measurements.fakes import asked, session
+from tests.run import cells
+from tests.run.cells import value, vpn
 
 TIMES = {"min_ns": 1000, "p50_ns": 2000, "p99_ns": 3000, "max_ns": 4000, "histogram": "HIST"}
 TRANSACTED: dict[str, Any] = {
@@ -75,7 +76,7 @@ def test_each_transaction_is_proved_on_a_bare_link(
     kind: type[TcpRr | TcpCrr], request_size: int, response_size: int
 ) -> None:
     sizes = {"request_size": request_size, "response_size": response_size}
-    finding = execute(kind(), {"duration": "200ms", **sizes})
+    finding = cells.measure(vpn("none"), kind(), {"duration": "200ms", **sizes})
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "transactions") > 0
     assert value(finding, "transactions_per_s") > 0

@@ -37,10 +37,20 @@ def vpn(word: str) -> Vpn:
 def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
     """One trial, short."""
     measurement, parameters = SHORT[kind]
+    return measure(contestant, measurement(), parameters, spec)
+
+
+def measure(
+    contestant: Vpn,
+    measurement: Measurement[Any],
+    parameters: dict[str, Any],
+    spec: LabSpec | None = None,
+) -> Finding:
+    """One trial on a lab of its own; its metrics are those that the measurement declares."""
     finding = Execution(
         contestant,
         spec or LabSpec(link=LinkSpec()),
-        measurement(),
+        measurement,
         measurement.Parameters.model_validate(parameters),
         lambda asked: NetnsLab(new_run_id(), asked),
         {},
