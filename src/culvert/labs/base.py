@@ -22,6 +22,7 @@ from typing import IO, Any, ClassVar, Literal
 
 from culvert.labs.impairment import CLEAN, Impairment
 from culvert.labs.nat import Nat
+from culvert.labs.processors import AS_THEY_ARE, Processors
 
 Topology = Literal["pair", "routed"]
 LinkKind = Literal["veth", "wire", "netem"]
@@ -44,6 +45,8 @@ class LinkSpec:
     offloads: bool = False
     impairment: Impairment = CLEAN
     seed: int = 1
+    queues: int = 1
+    """Of each end of a veth, in each direction: several, so that packets can be steered."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class LabSpec:
     firewall: tuple[Allowed, ...] | None = None
     nat: Mapping[str, Nat] = field(default_factory=dict)
     block_udp: bool = False
+    processors: Processors = AS_THEY_ARE
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,11 @@ class Node(ABC):
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
         """What the node's end of the underlay is, read back from the kernel, as JSON's types."""
+
+    def device_facts(self, device: str) -> Mapping[str, Any]:
+        """The same of any interface; empty where there is none, or the lab cannot tell."""
+        del device
+        return {}
 
     @abstractmethod
     def add_route(

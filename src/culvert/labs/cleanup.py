@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs import owner, syscalls
+from culvert.labs import cgroup, owner, syscalls
 from culvert.labs.places import NAMESPACES, RUN_VARIABLE, RUNS, owner_link, run_directory
 from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
@@ -31,6 +31,7 @@ class LeftoverKind(StrEnum):
     """What can be left of a run, in the order in which it is removed."""
 
     PROCESS = "process"
+    CGROUP = "control group"
     NAMESPACE = "namespace"
     MOUNT = "mount"
     DIRECTORY = "directory"
@@ -101,6 +102,8 @@ def _remove(leftover: Leftover) -> None:
     match leftover.kind:
         case LeftoverKind.PROCESS:
             _kill(leftover)
+        case LeftoverKind.CGROUP:
+            cgroup.remove(path)
         case LeftoverKind.NAMESPACE:
             while path.exists():
                 _unmount(path)  # a run that was killed in between has not mounted it yet
@@ -158,14 +161,14 @@ def _goes_on(run_id: str) -> bool:
 
 
 def _named_runs() -> set[str]:
-    """Runs that have a directory, an owner or a namespace."""
+    """Runs that have a directory, an owner, a namespace or a control group."""
     runs = set()
     with suppress(OSError):
         for entry in RUNS.iterdir():
             name = entry.name.removesuffix(".owner")
             if re.fullmatch(RUN_ID, name):
                 runs.add(name)
-    return runs | set(_namespace_runs().values())
+    return runs | set(_namespace_runs().values()) | set(cgroup.runs().values())
 
 
 def _namespace_runs() -> dict[Path, str]:
@@ -181,6 +184,9 @@ def _namespace_runs() -> dict[Path, str]:
 
 def _things(run_id: str) -> Iterator[Leftover]:
     """All of a run but its processes, in the order of removal."""
+    for path, run in sorted(cgroup.runs().items()):
+        if run == run_id:
+            yield Leftover(LeftoverKind.CGROUP, str(path), run_id)
     for path, run in sorted(_namespace_runs().items()):
         if run == run_id:
             yield Leftover(LeftoverKind.NAMESPACE, str(path), run_id)

@@ -18,6 +18,7 @@ from culvert.errors import LabError, NotPossible
 
 START_DEADLINE_S = 5.0
 _FAILED = b"culvert-probe exec: "
+_JOIN = ("/bin/sh", "-c", 'echo 0 > "$0" && exec "$@"')
 _STAMP = struct.Struct("<Q")
 
 Stream = int | IO[bytes]
@@ -32,6 +33,8 @@ class Launcher:
     binds: tuple[tuple[Path, Path], ...] = ()
     cpus: tuple[int, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    group: Path | None = None
+    """The file of a control group that takes its processes in."""
 
     def command(self, argv: Sequence[str], *, stamp_fd: int) -> list[str]:
         """The whole command line."""
@@ -39,7 +42,9 @@ class Launcher:
         words += [f"--bind={source}:{target}" for source, target in self.binds]
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
-        return [*words, f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
+        words += [f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
+        # The group is joined before the program is executed: it never runs without its limit.
+        return [*_JOIN, str(self.group), *words] if self.group else words
 
     def start(
         self,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs import cleanup, firewall, links, netem, owner, syscalls, sysctls, veth
+from culvert.labs import aes, cleanup, firewall, links, netem, owner, syscalls, sysctls, veth
 from culvert.labs.base import Lab, LabSpec, LinkSpec
 from culvert.labs.impairment import CLEAN
 from culvert.labs.interrupts import deferred
@@ -43,7 +44,14 @@ class NetnsLab(Lab):
         _check(spec, self._plan.nodes)
         cpus = spec.cpus or {}
         self.nodes: Mapping[str, NetnsNode] = {
-            name: NetnsNode(run_id, name, self._plan.attachments(name)[0], cpus=cpus.get(name))
+            name: NetnsNode(
+                run_id,
+                name,
+                self._plan.attachments(name)[0],
+                cpus=cpus.get(name),
+                quota=spec.processors.quota.get(name),
+                variables=aes.OFF if spec.processors.aes is False else None,
+            )
             for name in self._plan.nodes
         }
         self.a, self.b = self.nodes["a"], self.nodes["b"]
@@ -113,6 +121,10 @@ class NetnsLab(Lab):
             # What is asked for happens once on the way from a to b, not at every hop.
             spec = self.spec.link if number == 0 else replace(self.spec.link, impairment=CLEAN)
             self._connect(self._end(left), self._end(right), spec)
+        if self.spec.processors.steering:
+            for name, devices in self.underlay_devices.items():
+                for device in devices:
+                    self.nodes[name].steer(device, self.spec.processors.steering)
         for route in self._plan.routes:
             namespace = self.nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
@@ -205,6 +217,7 @@ def _check(spec: LabSpec, nodes: tuple[str, ...]) -> None:
         raise UsageError(
             f"MTU {link.mtu}", f"a wire carries up to {WIRE_LONGEST_MTU}", "use less, or veth"
         )
+    _check_processors(spec, nodes)
     available = os.sched_getaffinity(0)
     for name, cpus in (spec.cpus or {}).items():
         if name not in nodes:
@@ -215,3 +228,21 @@ def _check(spec: LabSpec, nodes: tuple[str, ...]) -> None:
                 f"this machine offers {sorted(available)}",
                 "choose among those",
             )
+
+
+def _check_processors(spec: LabSpec, nodes: tuple[str, ...]) -> None:
+    for name, quota in spec.processors.quota.items():
+        if name not in nodes or not 0 < quota <= 1:
+            raise UsageError(
+                f"a CPU quota of {quota:.0%} for node '{name}'",
+                "no such node, or no share above 0 and up to 100 %",
+                f"use {', '.join(nodes)}",
+            )
+    if spec.processors.aes and aes.has_instructions() is False:
+        raise NotPossible(
+            "aes = true", "this processor has no AES instructions", "measure without, aes = false"
+        )
+    if spec.processors.aes is False and platform.machine() != "x86_64":
+        raise NotPossible(
+            "aes = false", f"it is not known how on {platform.machine()}", "leave it out here"
+        )

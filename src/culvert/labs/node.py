@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from culvert import tools
 from culvert.errors import LabError, UsageError
-from culvert.labs import facts, links, offloads, sysctls
+from culvert.labs import cgroup, facts, links, offloads, steering, sysctls
 from culvert.labs.base import Attachment, Completed, LinkState, Node, Process
 from culvert.labs.inside import NamespaceThread
 from culvert.labs.launch import Launcher
-from culvert.labs.places import RUN_VARIABLE, namespace_path, run_directory
+from culvert.labs.places import RUN_VARIABLE, namespace_name, namespace_path, run_directory
 from culvert.labs.process import LocalProcess
+from culvert.labs.processors import Steering
 from culvert.labs.view import NodeView
 
 T = TypeVar("T")
@@ -29,8 +30,17 @@ class NetnsNode(Node):
     """A namespace, the thread that lives in it, and what runs there."""
 
     def __init__(
-        self, run_id: str, name: str, underlay: Attachment, *, cpus: tuple[int, ...] | None
+        self,
+        run_id: str,
+        name: str,
+        underlay: Attachment,
+        *,
+        cpus: tuple[int, ...] | None,
+        quota: float | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
+        """``quota`` is the share of each of its CPUs that its programs get; ``variables`` go into
+        the environment of each."""
         self.name = name
         self.directory = run_directory(run_id) / name
         self.underlay = underlay
@@ -41,8 +51,12 @@ class NetnsNode(Node):
         """The default for TCP connections of the node, known once it is open."""
         self._view = NodeView(self.directory)
         self._run_id = run_id
+        self._quota = quota
+        self._variables = dict(variables or {})
+        self._group: cgroup.Group | None = None
         self._launcher: Launcher | None = None
         self._processes: list[LocalProcess] = []
+        self._steered: list[str] = []
 
     # -- its life ----------------------------------------------------------------------------------
 
@@ -53,12 +67,16 @@ class NetnsNode(Node):
         self.namespace.call(lambda: sysctls.apply(settings))
         self.congestion_control = self.namespace.call(sysctls.prefer_congestion_control)
         links.change(self.namespace, "lo", up=True, mtu=None)
+        if self._quota is not None:
+            self._group = cgroup.make(namespace_name(self._run_id, self.name))
+            self._group.limit(self._quota * len(self.usable_cpus))
         self._launcher = Launcher(
             probe=tools.require("culvert-probe", "run `make setup`"),
             netns=self.netns_path,
             binds=self._view.binds(),
             cpus=self.cpus,
             environment=self._environment(),
+            group=None if self._group is None else self._group.members,
         )
 
     def close(self) -> None:
@@ -198,14 +216,30 @@ class NetnsNode(Node):
         """Offloads and other features of an interface, by the kernel's names."""
         return self.inside(lambda: offloads.read(device))
 
+    @property
+    def usable_cpus(self) -> tuple[int, ...]:
+        """The CPUs that its programs may use."""
+        return self.cpus or tuple(sorted(os.sched_getaffinity(0)))
+
+    def steer(self, device: str, asked: Steering) -> None:
+        """Have the node's CPUs take the packets of a device as asked; see steering.apply."""
+        steering.apply(self, device, asked, self.usable_cpus)
+        self._steered.append(device)
+
+    def device_facts(self, device: str) -> Mapping[str, Any]:
+        """MTU, queueing and offloads of an interface; empty if there is none of that name."""
+        if self.link(device) is None:
+            return {}
+        return self.namespace.netlink(
+            lambda netlink: facts.of_device(netlink, device), f"facts of {device}"
+        )
+
     def facts(self) -> Mapping[str, Any]:
         """CPUs, the underlay's device, and the settings of the network stack."""
-        device = self.underlay.device
         return {
+            **self._processor_facts(),
             "cpus": list(self.cpus) if self.cpus else None,
-            "underlay": self.namespace.netlink(
-                lambda netlink: facts.of_device(netlink, device), f"facts of {device}"
-            ),
+            "underlay": self.device_facts(self.underlay.device),
             "sysctls": self.inside(facts.sysctls),
         }
 
@@ -237,6 +271,20 @@ class NetnsNode(Node):
         # In the node's thread: it lives as long as the lab, and programs die with their thread.
         return self.namespace.call(start)
 
+    def _processor_facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self._group is not None:
+            quota_us, period_us = self._group.read()
+            found["cpu_quota"] = (
+                f"emulated: {quota_us} us in each {period_us} us, for its programs "
+                f"(cgroup version {self._group.version})"
+            )
+        if self._variables:
+            found["variables"] = dict(self._variables)
+        if self._steered:
+            found["steering"] = {each: dict(steering.read(self, each)) for each in self._steered}
+        return found
+
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEEP_ENVIRONMENT if name in os.environ}
         return {
@@ -246,4 +294,5 @@ class NetnsNode(Node):
             "LC_ALL": "C.UTF-8",
             RUN_VARIABLE: self._run_id,
             "CULVERT_NODE": self.name,
+            **self._variables,
         }

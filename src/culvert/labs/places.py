@@ -6,6 +6,7 @@
     /run/culvert/RUN/           a tmpfs of the run's own: secrets never reach a disk
     /run/culvert/RUN/NODE/      a node's directory
     /run/netns/culvert-RUN-NODE a node's network namespace
+    culvert-RUN-NODE            a node's control group, where it has a CPU quota
 
 and every process of a run has CULVERT_RUN=RUN in its environment.
 """

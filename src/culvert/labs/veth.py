@@ -27,6 +27,7 @@ class End:
 
 def connect(left: End, right: End, spec: LinkSpec) -> None:
     """Make the cable; afterwards both ends pass packets, and know each other's address."""
+    queues = {"num_tx_queues": spec.queues, "num_rx_queues": spec.queues} if spec.queues > 1 else {}
     what = f"veth {left.device} - {right.device}"
     descriptor = os.open(right.namespace.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -37,7 +38,9 @@ def connect(left: End, right: End, spec: LinkSpec) -> None:
                 ifname=left.device,
                 address=left.mac,
                 mtu=spec.mtu,
+                **queues,
                 peer={
+                    **queues,
                     "ifname": right.device,
                     "address": right.mac,
                     "mtu": spec.mtu,

@@ -26,6 +26,7 @@ from culvert.proof.canary import send_canary
 from culvert.proof.check import Check, Evidence
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
+from culvert.run.traps import refuse_without_effect, traps
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import log_tail
 
@@ -116,12 +117,14 @@ class Execution:
         vpn, lab = self._vpn, session.lab
         finding.evidence.underlay = {node.name: dict(node.facts()) for node in (lab.a, lab.b)}
         finding.evidence.vpn = dict(vpn.variant.facts)
+        refuse_without_effect(vpn, lab)
         begun = time.monotonic()
         vpn.prepare(lab)
         vpn.listen(lab.b)
         if not self._measurement.drives_tunnel:
             vpn.connect(lab.a)
             finding.up_s = time.monotonic() - begun
+            finding.evidence.vpn |= traps(vpn, lab)
             if not self._proved(finding, before(session)):
                 return
         measuring = time.monotonic()
@@ -131,8 +134,10 @@ class Execution:
             return
         if not self._proved(finding, judge_outcome(vpn, lab, self._spec.link, finding.outcome)):
             return
-        if self._measurement.drives_tunnel and not self._proved(finding, before(session)):
-            return
+        if self._measurement.drives_tunnel:
+            finding.evidence.vpn |= traps(vpn, lab)
+            if not self._proved(finding, before(session)):
+                return
         finding.status = Status.OK
         finding.outcome.metrics += self._common_metrics(lab, finding)
 

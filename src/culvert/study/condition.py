@@ -15,6 +15,7 @@ from culvert.study.direction import DirectionTable
 from culvert.study.lab import LinkTable
 from culvert.study.names import Mtu, Name
 from culvert.study.nat import ROUTER_KEYS, NatValue
+from culvert.study.processors import PROCESSOR_KEYS, ProcessorKeys
 from culvert.study.table import known_keys, near, problem
 
 
@@ -24,7 +25,7 @@ def _preset(value: str) -> str:
     return value
 
 
-class ConditionTable(DirectionTable):
+class ConditionTable(DirectionTable, ProcessorKeys):
     """``[[condition]]``: what differs from ``[lab]``.
 
     The keys of a direction act in each; what ``up`` (a to b) and ``down`` (b to a) say goes before
@@ -44,7 +45,8 @@ class ConditionTable(DirectionTable):
     @property
     def impairments(self) -> list[str]:
         """The keys that a plain cable cannot fulfil, as they stand in the file."""
-        plain = ("name", "rate", "mtu", "offloads", "congestion", *ROUTER_KEYS)
+        of_nodes = (*ROUTER_KEYS, *PROCESSOR_KEYS)
+        plain = ("name", "rate", "mtu", "offloads", "congestion", *of_nodes)
         given = {
             field.alias or name
             for name, field in type(self).model_fields.items()
@@ -82,6 +84,12 @@ class ConditionTable(DirectionTable):
                 f'"{key}" is more than a veth link can do',
                 'write kind = "wire" in [lab] link',
                 [*here, key],
+            )
+        if self.xps and link.kind == "wire":
+            raise problem(
+                "a wire's devices have a single queue: there is nothing to steer",
+                'leave xps out, or write kind = "veth" in [lab] link',
+                [*here, "xps"],
             )
         rate_bps = link.rate_bps if self.rate_bps is None else self.rate_bps
         for one_way in (self.impairment.a_to_b, self.impairment.b_to_a):

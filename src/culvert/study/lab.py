@@ -53,14 +53,17 @@ class NodeCpus(Table):
         return given
 
 
+CpusValue = Annotated[
+    Annotated[Literal["shared", "split"], Tag("word")] | Annotated[NodeCpus, Tag("table")],
+    Discriminator(shape),
+]
+
+
 class LabTable(Table):
     """``[lab]``: nodes and links."""
 
     topology: Topology = "pair"
     link: LinkTable = LinkTable.model_construct()
-    cpus: Annotated[
-        Annotated[Literal["shared", "split"], Tag("word")] | Annotated[NodeCpus, Tag("table")],
-        Discriminator(shape),
-    ] = "shared"
+    cpus: CpusValue = "shared"
     nat: NatValue | None = None
     block_udp: bool = False

@@ -248,8 +248,15 @@ def _congestion_problems(file: StudyFile, catalogue: Catalogue, lacking: Lacking
 
 
 def _cpu_problems(file: StudyFile) -> list[Problem]:
-    cpus = file.lab.cpus
-    if isinstance(cpus, NodeCpus) and cpus.router is not None and file.lab.topology == "pair":
-        why = 'the topology "pair" has no router'
-        return [Problem(("lab", "cpus", "router"), why, 'leave it out, or write "routed"')]
-    return []
+    found = []
+    places: list[tuple[Path, object]] = [(("lab", "cpus", "router"), file.lab.cpus)]
+    for index, condition in enumerate(file.condition):
+        places.append((("condition", index, "cpus", "router"), condition.cpus))
+        if condition.cores is not None and condition.cpus is not None:
+            why = "cores and cpus both say which CPUs a node gets"
+            found.append(Problem(("condition", index, "cores"), why, "leave one of them out"))
+    for path, cpus in places:
+        if isinstance(cpus, NodeCpus) and cpus.router is not None and file.lab.topology == "pair":
+            why = 'the topology "pair" has no router'
+            found.append(Problem(path, why, 'leave it out, or write "routed"'))
+    return found

@@ -18,9 +18,7 @@ from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
 from culvert.study.claim_test import ClaimTest
 from culvert.study.condition import ConditionTable
-from culvert.study.cpus import nodes_of, split
 from culvert.study.impairments import DIRECTORY
-from culvert.study.lab import NodeCpus
 from culvert.study.lacking import NOTHING, Lacking, without_lacking_lab
 from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
@@ -29,6 +27,7 @@ from culvert.study.names import BASELINE
 from culvert.study.nat import by_node
 from culvert.study.parameters import Requested, canonical_json
 from culvert.study.problems import problems_of, study_error
+from culvert.study.processors import node_cpus, queues
 from culvert.study.published import PublishedValue
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
@@ -190,18 +189,15 @@ class Study:
             offloads=lab.link.offloads if wanted.offloads is None else wanted.offloads,
             impairment=wanted.impairment,
             seed=self.seed,
+            queues=queues(wanted, cores),
         )
-        cpus: Mapping[str, tuple[int, ...]] | None = None
-        if lab.cpus == "split":
-            cpus = split(cores, nodes_of(lab.topology))
-        elif isinstance(lab.cpus, NodeCpus):
-            cpus = lab.cpus.checked(cores)
         return LabSpec(
             topology=lab.topology,
             link=link,
-            cpus=cpus,
+            cpus=node_cpus(lab, wanted, cores),
             nat=by_node(lab.nat if wanted.nat is None else wanted.nat),
             block_udp=lab.block_udp if wanted.block_udp is None else wanted.block_udp,
+            processors=wanted.processors,
         )
 
 

@@ -1,0 +1,30 @@
+"""AES instructions, kept from programs: crypto libraries read what to leave out from variables.
+
+The kernel's own code reads none of them: it is the driver of a kernel VPN that must be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+OPENSSL = "OPENSSL_ia32cap"
+GO = "GODEBUG"
+
+OFF: Mapping[str, str] = {
+    # OPENSSL_ia32cap(3): AES-NI is bit 57, PCLMULQDQ bit 33; VAES bit 41, VPCLMULQDQ bit 42 of the
+    # second word.
+    OPENSSL: "~0x200000200000000:~0x60000000000",
+    # https://pkg.go.dev/internal/cpu: options of the form cpu.name=off.
+    GO: "cpu.aes=off,cpu.pclmulqdq=off",
+}
+
+
+def has_instructions(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool | None:
+    """Whether the processor has AES instructions; None where the kernel does not tell."""
+    try:
+        lines = cpuinfo.read_text().splitlines()
+    except OSError:
+        return None
+    flags = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Feat"))]
+    return "aes" in flags[0] if flags else None

@@ -1,0 +1,152 @@
+"""A control group of a node's own, which gives its programs a share of the processors.
+
+::
+
+    /sys/fs/cgroup/cpu/culvert-RUN-NODE      version 1 (admin-guide/cgroup-v1, sched-bwc.rst)
+    /sys/fs/cgroup/culvert-RUN-NODE          version 2 (admin-guide/cgroup-v2.rst)
+
+The kernel lets the group run for the quota in each period, then stops it until the next. What the
+kernel does itself (softirq, kernel threads) is in no group of ours and goes on at full speed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import LabError, NotPossible
+from culvert.runid import RUN_ID
+from culvert.waiting import wait_until
+
+PERIOD_US = 10_000
+LONG_PERIOD_US = 100_000
+"""The kernel's default, where the quota of the short period would be under its least."""
+LEAST_QUOTA_US = 1000
+GONE_DEADLINE_S = 5.0
+_NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Where groups of the controller ``cpu`` are made."""
+
+    path: Path
+    version: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group that exists."""
+
+    path: Path
+    version: int
+
+    @property
+    def members(self) -> Path:
+        """The file that takes a process in."""
+        return self.path / "cgroup.procs"
+
+    def limit(self, cpus: float) -> None:
+        """Let the group use so many processors at a time; raises LabError."""
+        period_us = PERIOD_US if cpus * PERIOD_US >= LEAST_QUOTA_US else LONG_PERIOD_US
+        quota_us = round(cpus * period_us)
+        try:
+            if self.version == 2:
+                (self.path / "cpu.max").write_text(f"{quota_us} {period_us}")
+            else:
+                (self.path / "cpu.cfs_period_us").write_text(str(period_us))
+                (self.path / "cpu.cfs_quota_us").write_text(str(quota_us))
+        except OSError as error:
+            raise _refused(self.path, error) from error
+        if self.read() != (quota_us, period_us):
+            raise LabError(str(self.path), f"its limit is {self.read()}", "see `culvert doctor`")
+
+    def read(self) -> tuple[int, int]:
+        """Quota and period in microseconds, as the kernel has them; raises LabError."""
+        names = ("cpu.max",) if self.version == 2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        try:
+            words = " ".join((self.path / name).read_text() for name in names).split()
+            return int(words[0]), int(words[1])
+        except (OSError, ValueError, IndexError) as error:
+            raise LabError(str(self.path), f"its limit: {error}", "open the lab again") from error
+
+
+def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | None:
+    """Version 1's where the controller is there, else version 2's; None if neither has it."""
+    second = None
+    for line in mountinfo.read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        path = Path(before.split()[4])
+        kind, _, options = after.split(" ", 2)
+        if kind == "cgroup" and "cpu" in options.split(","):
+            return Hierarchy(path, 1)
+        if kind == "cgroup2" and "cpu" in _words(path / "cgroup.controllers"):
+            second = Hierarchy(path, 2)
+    return second
+
+
+def make(name: str) -> Group:
+    """Make the group ``culvert-RUN-NODE``. Raises NotPossible where there are no quotas."""
+    where = hierarchy()
+    if where is None:
+        raise NotPossible(
+            "a CPU quota", "no cgroup with the controller cpu is mounted", "mount cgroup2"
+        )
+    group = Group(where.path / name, where.version)
+    try:
+        if where.version == 2 and "cpu" not in _words(where.path / "cgroup.subtree_control"):
+            (where.path / "cgroup.subtree_control").write_text("+cpu")
+        group.path.mkdir()
+    except OSError as error:
+        raise _refused(group.path, error) from error
+    if not (group.path / ("cpu.max" if where.version == 2 else "cpu.cfs_quota_us")).exists():
+        group.path.rmdir()
+        raise NotPossible(
+            "a CPU quota", "this kernel has none", "use a kernel with CONFIG_CFS_BANDWIDTH"
+        )
+    return group
+
+
+def runs() -> dict[Path, str]:
+    """The run of each group that a lab has made."""
+    where = hierarchy()
+    if where is None:
+        return {}
+    found = {path: _NAME.fullmatch(path.name) for path in where.path.glob("culvert-*")}
+    return {path: match[1] for path, match in found.items() if match}
+
+
+def remove(path: Path) -> None:
+    """Remove the group, once the last of its processes is gone. No error if there is none."""
+
+    def removed() -> bool:
+        try:
+            path.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    wait_until(
+        removed,
+        what=f"the end of the last process in {path}",
+        deadline_s=GONE_DEADLINE_S,
+        remedy="see its file cgroup.procs, end them, then run `culvert clean`",
+    )
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _refused(path: Path, error: OSError) -> NotPossible:
+    return NotPossible(
+        "a CPU quota",
+        f"{error.filename or path}: {error.strerror or error}",
+        "let Culvert make control groups: run it as root on the host",
+    )

@@ -1,0 +1,117 @@
+"""Whether a tunnel that is up uses AES instructions: told from its processes and the kernel.
+
+A library that was built without them, a mask that was left in the environment, a module that was
+not loaded: none of it shows but in the figures.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import NotPossible
+from culvert.labs import aes
+from culvert.vpns.base import DataPath, Vpn
+
+GUEST_REMEDY = "measure it in a guest whose kernel has none: culvert run --lab vm"
+_OPENSSL = "OpenSSL"
+_GO = "Go's library"
+_MASKED_BY = {_OPENSSL: aes.OPENSSL, _GO: aes.GO}
+_ACCELERATED = re.compile(r"aesni|vaes|aes-ce|aes.*avx")
+_GO_MARK = b"\xff Go buildinf:"
+_CPUINFO = Path("/proc/cpuinfo")
+_CRYPTO = Path("/proc/crypto")
+
+
+@dataclass(frozen=True)
+class AesUse:
+    """``used`` is None where it cannot be told; ``how`` says it in words."""
+
+    used: bool | None
+    how: str
+    remedy: str = ""
+
+
+def has_aes(vpn: Vpn) -> bool:
+    """Whether the variant's name or facts speak of AES: else its cipher is another."""
+    words = (vpn.variant.name, *vpn.variant.facts.values())
+    return any("aes" in word.lower() for word in words)
+
+
+def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
+    """Of a tunnel that is up."""
+    if not has_aes(vpn):
+        return AesUse(False, "not used: no AES in this variant")
+    if vpn.data_path is DataPath.KERNEL:
+        return kernel_use()
+    if aes.has_instructions() is False:
+        return AesUse(False, "not used: the processor has none")
+    found = [
+        process_use(proc / str(process.pid), process.name)
+        for processes in vpn.processes.values()
+        for process in processes
+    ]
+    if not found:
+        return AesUse(None, "unknown: it has no process")
+    doubtful = [one for one in found if one.used is not False]
+    return (doubtful or found)[0]
+
+
+def refuse_other_than_asked(asked: bool | None, use: AesUse) -> None:
+    """Raise NotPossible where a condition's ``aes`` cannot be had of this VPN here."""
+    if asked is not None and use.used is not asked and not _needs_none(use):
+        wanted = "true" if asked else "false"
+        raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
+
+
+def _needs_none(use: AesUse) -> bool:
+    return use == AesUse(False, "not used: no AES in this variant")
+
+
+def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
+    """Of the kernel's ciphers, by the drivers that are registered."""
+    text = _text(cpuinfo)
+    drivers = re.findall(r"^driver\s*:\s*(\S+)", _text(crypto), re.MULTILINE)
+    fast = [driver for driver in drivers if _ACCELERATED.search(driver)]
+    if fast:
+        return AesUse(True, f"used: the kernel's {fast[0]}", GUEST_REMEDY)
+    if "User Mode Linux" in text or aes.has_instructions(cpuinfo) is False:
+        return AesUse(False, "not used: the kernel's plain code", "modprobe aesni_intel")
+    if "aes-lib" in drivers:
+        return AesUse(None, "unknown: the kernel's aes-lib chooses by itself", GUEST_REMEDY)
+    return AesUse(False, "not used: no module with them is loaded", "modprobe aesni_intel")
+
+
+def process_use(process: Path, name: str) -> AesUse:
+    """Of a process (its directory in /proc), by its libraries and its environment."""
+    maps = _text(process / "maps")
+    if "libstrongswan-aesni" in maps:
+        remedy = "no variable switches it off: leave this VPN out of the condition"
+        return AesUse(True, "used: strongSwan's plugin aesni", remedy)
+    library = _OPENSSL if "libcrypto" in maps else _GO if _is_go(process / "exe") else None
+    if library is None:
+        return AesUse(None, f"unknown: {name} uses no library known here", "leave this VPN out")
+    variable = _MASKED_BY[library]
+    if f"{variable}={aes.OFF[variable]}" in _text(process / "environ").split("\0"):
+        return AesUse(False, f"off: {library} was told by {variable}")
+    return AesUse(True, f"used: {library}", "report this: the variable was not set")
+
+
+def _is_go(program: Path) -> bool:
+    try:
+        with (
+            program.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            return content.find(_GO_MARK) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
