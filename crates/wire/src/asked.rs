@@ -19,6 +19,7 @@ use crate::chance::Probability;
 use crate::failure::{Failure, Kind};
 use crate::schedule::codel::Codel;
 use crate::schedule::conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
+use crate::schedule::gate::SLACK;
 use crate::schedule::jitter::Jitter;
 use crate::schedule::loss::{GilbertElliott, Loss};
 use crate::schedule::trace::Trace;
@@ -207,7 +208,8 @@ impl Asked {
             (None, None) => Ok(Capacity::Unlimited),
             (Some(rate), None) => {
                 let rate = within("rate_bps", rate, RATES_BPS)?;
-                Ok(NonZeroU64::new(rate).map_or(Capacity::Unlimited, Capacity::Rate))
+                let kept = rate - rate / SLACK;
+                Ok(NonZeroU64::new(kept).map_or(Capacity::Unlimited, Capacity::Rate))
             }
             (None, Some(path)) => {
                 let what = || format!("trace {}", path.display());

@@ -25,6 +25,11 @@ use crate::tap::{LINK_HEADER_BYTES, Tap};
 /// Frames that are read before what is due and what waits to be written is looked at again.
 const BATCH: usize = 64;
 
+/// From a queue of so many packets, those that are due within so long leave together: waking up for
+/// each would take more time than a fast link takes for one. They have waited longer than that.
+const BACKLOG_PACKETS: usize = 32;
+const TOGETHER_NS: u64 = 200_000;
+
 /// Tells threads to stop, whether they are busy or waiting.
 pub struct Stop {
     asked: AtomicBool,
@@ -225,21 +230,11 @@ impl Direction {
                 Ok(())
             };
             written.map_err(|errno| vanished(self.egress.tap(), errno))?;
-            if self.schedule.is_paced() && self.is_due() {
-                break;
-            }
         }
         self.egress
             .flush(&mut self.arena)
             .map_err(|errno| vanished(self.egress.tap(), errno))?;
         Ok(reading)
-    }
-
-    fn is_due(&self) -> bool {
-        let now_ns = self.now_ns();
-        self.schedule
-            .next_event_ns()
-            .is_some_and(|due_ns| due_ns <= now_ns)
     }
 
     /// What was read into the arena's room: look at it, and let the schedule decide.
@@ -352,8 +347,16 @@ impl Direction {
 
     /// Wait for a frame, for the next departure, for new conditions, or to be told to stop.
     fn wait(&self) -> Result<(), Failure> {
+        let queued = self.schedule.is_paced() && self.schedule.waiting() >= BACKLOG_PACKETS;
+        let least_ns = match (queued, self.schedule.is_behind(self.now_ns())) {
+            (false, _) => 0,
+            (true, false) => TOGETHER_NS,
+            // what waits longer now is late for good
+            (true, true) => TOGETHER_NS / 4,
+        };
         let timeout = self.schedule.next_event_ns().map(|due_ns| {
-            TimeSpec::from(Duration::from_nanos(due_ns.saturating_sub(self.now_ns())))
+            let left_ns = due_ns.saturating_sub(self.now_ns()).max(least_ns);
+            TimeSpec::from(Duration::from_nanos(left_ns))
         });
         let mut watched = [
             PollFd::new(self.from.as_fd(), PollFlags::POLLIN),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::{LENGTH, connect, sleep_until};
 
 /// CPU seconds of a process.
-fn cpu_s(pid: u32) -> f64 {
+pub fn cpu_s(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let fields: Vec<&str> = stat
         .rsplit(')')

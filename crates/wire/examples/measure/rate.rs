@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pcap_file::pcapng::{Block, PcapNgReader};
 
+use crate::floods::cpu_s;
 use crate::{connect, sleep_until};
 
 const FRAME_BITS: f64 = 1514.0 * 8.0;
@@ -48,9 +49,10 @@ pub fn rate(name: &str, option: &str, bps: f64, length: Duration) {
         }
         most = most.max(last - first + 1);
     }
+    let cpu = cpu_s(wire.child.id());
     let (end, _) = wire.end();
     println!(
-        "{{\"case\":\"{name}\",\"asked_bps\":{bps},\"offered_bps\":{offered:.0},\"delivered_bps\":{mean:.0},\"error_percent\":{:.4},\"fullest_10ms_packets\":{most},\"allowed\":{:.1},\"ring_full\":{},\"late\":{},\"latest_ns\":{},\"queue_full\":{}}}",
+        "{{\"case\":\"{name}\",\"asked_bps\":{bps},\"offered_bps\":{offered:.0},\"delivered_bps\":{mean:.0},\"error_percent\":{:.4},\"fullest_10ms_packets\":{most},\"allowed\":{:.1},\"ring_full\":{},\"late\":{},\"latest_ns\":{},\"queue_full\":{},\"wire_cpu_s\":{cpu:.2}}}",
         (mean / bps - 1.0) * 100.0,
         bps * WINDOW.as_secs_f64() / FRAME_BITS + 1.0,
         end["a_to_b"]["ring_full_packets"],

@@ -15,7 +15,7 @@
 pub mod codel;
 pub mod conditions;
 mod dice;
-mod gate;
+pub mod gate;
 pub mod jitter;
 mod lanes;
 pub mod loss;
@@ -252,7 +252,15 @@ impl<T: Copy> Schedule<T> {
         self.in_flight() == 0
     }
 
-    fn waiting(&self) -> usize {
+    /// Whether a packet is kept back, by the rate, that was due before.
+    pub fn is_behind(&self, now_ns: u64) -> bool {
+        self.lanes
+            .next()
+            .is_some_and(|entry| entry.due_ns <= now_ns)
+    }
+
+    /// Packets in front of the link.
+    pub fn waiting(&self) -> usize {
         self.queue.len() + usize::from(self.partly.is_some())
     }
 
@@ -322,8 +330,9 @@ impl<T: Copy> Schedule<T> {
         let due_ns = self.due_ns(done_ns, &waiting.verdict);
         let corrupt = waiting.verdict.corrupt;
         // behind jitter packets come as they like, and no rate holds
+        let asked_ns = link_ns - link_ns / gate::SLACK;
         let link_ns = if self.conditions.is_delay_fixed() {
-            link_ns
+            asked_ns
         } else {
             0
         };
