@@ -10,6 +10,7 @@ from culvert.analysis.observations import BASELINE, pick
 from culvert.report.delivered import decided_per_super_packet
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
+from culvert.report.underlay import slowed_down
 
 MANY_LEFT_OUT = 0.1
 """From this share of trials that do not count, the badge warns."""
@@ -74,6 +75,7 @@ def limits(data: Data) -> tuple[str, ...]:
         _frequency(data),
         _blocks(data),
         _super_packets(data),
+        _slowed_down(data),
     )
     return tuple(limit for limit in found if limit)
 
@@ -106,6 +108,13 @@ def _super_packets(data: Data) -> str:
     if not names:
         return ""
     return f"decided per super-packet, as no wire does: {', '.join(names)}"
+
+
+def _slowed_down(data: Data) -> str:
+    names = slowed_down(data)
+    if not names:
+        return ""
+    return f"a slow router emulated by a CPU quota, not measured on one: {', '.join(names)}"
 
 
 def _few_cpus(data: Data) -> str:

@@ -72,6 +72,17 @@ def underlay_views(data: Data) -> list[UnderlayView]:
     ]
 
 
+def slowed_down(data: Data) -> tuple[str, ...]:
+    """Conditions in which a node's programs had a share of the processors only."""
+    found: dict[str, None] = {}
+    for condition, text in data.trials.select("condition", "evidence").iter_rows():
+        underlay = evidence(text).get("underlay")
+        nodes = underlay.values() if isinstance(underlay, Mapping) else ()
+        if any(isinstance(told, Mapping) and "cpu_quota" in told for told in nodes):
+            found[str(condition)] = None
+    return tuple(found)
+
+
 def vpn_views(data: Data) -> list[VpnView]:
     """Version and facts of every VPN but the baseline; several values where trials differ."""
     facts: dict[str, dict[str, dict[str, None]]] = {}
@@ -103,6 +114,11 @@ def _facts(underlay: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         if "cpus" in told:
             cpus = told["cpus"]
             yield "CPUs of its processes", node, "any" if cpus is None else leaf(cpus)
+        if "cpu_quota" in told:
+            yield "CPU quota", node, leaf(told["cpu_quota"])
+        for key, name in (("variables", "told to all programs"), ("steering", "packet steering")):
+            if isinstance(told.get(key), Mapping):
+                yield name, node, _settings(told[key])
         for key, name in _DEVICE.items():
             value = find(told, "underlay", key)
             if value is not None:
@@ -110,6 +126,14 @@ def _facts(underlay: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         sysctls = told.get("sysctls")
         for name, value in sysctls.items() if isinstance(sysctls, Mapping) else ():
             yield str(name), node, leaf(value)
+
+
+def _settings(told: Mapping[str, Any]) -> str:
+    """Names and values on one line, those of a device's queues beside each other."""
+    return ", ".join(
+        f"{name}: {_settings(value)}" if isinstance(value, Mapping) else f"{name} = {leaf(value)}"
+        for name, value in told.items()
+    )
 
 
 def _device(key: str, value: object) -> str:
