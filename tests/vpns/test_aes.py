@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import NotPossible
+from culvert.labs import aes
+from culvert.labs.base import LabSpec
+from culvert.labs.processors import Processors
+from culvert.run.traps import refuse_without_effect, traps
+from culvert.vpns.aes import AesUse, has_aes, kernel_use, process_use, refuse_other_than_asked
+from culvert.vpns.base import DataPath
+
+from ..conftest import LabFactory
+from .tunnels import bring_up, driver, skip_reason
+
+X86 = "processor : 0\nvendor_id : GenuineIntel\nflags : fpu aes avx\n"
+UML = "processor : 0\nvendor_id : User Mode Linux\nflags : fpu aes\n"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "crypto", "used"),
+    [
+        (X86, "driver       : rfc4106-gcm-aesni\n", True),
+        (X86, "driver       : gcm-vaes-avx10\n", True),
+        (X86, "driver       : aes-generic\n", False),
+        (X86, "driver       : cbc(ecb(aes-fixed-time))\n", False),
+        (X86, "driver       : aes-lib\n", None),
+        (UML, "driver       : aes-lib\n", False),
+        ("flags : fpu\n", "driver       : aes-lib\n", False),
+    ],
+)
+def test_the_kernel(tmp_path: Path, cpuinfo: str, crypto: str, used: bool | None) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    (tmp_path / "crypto").write_text(crypto)
+    assert kernel_use(tmp_path / "cpuinfo", tmp_path / "crypto").used is used
+
+
+@pytest.mark.parametrize(
+    ("maps", "environ", "used"),
+    [
+        ("7f /usr/lib/libcrypto.so.3", "A=1\0", True),
+        ("7f /usr/lib/libcrypto.so.3", f"A=1\0{aes.OPENSSL}={aes.OFF[aes.OPENSSL]}\0", False),
+        ("7f /usr/lib/libcrypto.so.3", f"{aes.OPENSSL}=:~0x20\0", True),
+        ("7f libcrypto.so\n7f libstrongswan-aesni.so", f"{aes.OPENSSL}=x\0", True),
+        ("7f /usr/lib/libc.so.6", "A=1\0", None),
+    ],
+)
+def test_a_process(tmp_path: Path, maps: str, environ: str, used: bool | None) -> None:
+    (tmp_path / "maps").write_text(maps)
+    (tmp_path / "environ").write_text(environ)
+    (tmp_path / "exe").write_bytes(b"\x7fELF")
+    assert process_use(tmp_path, "daemon").used is used
+
+
+def test_a_go_program(tmp_path: Path) -> None:
+    (tmp_path / "exe").write_bytes(b"\x7fELF" + bytes(100) + b"\xff Go buildinf:" + bytes(9))
+    (tmp_path / "environ").write_text(f"{aes.GO}={aes.OFF[aes.GO]}\0")
+    assert process_use(tmp_path, "daemon").used is False
+    (tmp_path / "environ").write_text("")
+    assert process_use(tmp_path, "daemon").used is True
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_other_than_asked_is_no_result(asked: bool) -> None:
+    refuse_other_than_asked(None, AesUse(None, "unknown"))
+    refuse_other_than_asked(asked, AesUse(asked, "as asked"))
+    for used in (None, not asked):
+        with pytest.raises(NotPossible, match="aes = "):
+            refuse_other_than_asked(asked, AesUse(used, "how"))
+
+
+def test_which_variants_have_it() -> None:
+    assert has_aes(driver("openvpn/aes-128-cbc"))
+    assert not has_aes(driver("openvpn/chacha20-poly1305"))
+    assert not has_aes(driver("wireguard/go"))
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("asked", [None, False])
+def test_openvpn_is_masked_where_asked(lab: LabFactory, asked: bool | None) -> None:
+    if lacks := skip_reason("openvpn/aes-128-gcm"):
+        pytest.skip(lacks)
+    if not aes.has_instructions():
+        pytest.skip("the processor has no AES instructions")
+    vpn, pair = driver("openvpn/aes-128-gcm"), lab(LabSpec(processors=Processors(aes=asked)))
+    bring_up(vpn, pair)
+    told = traps(vpn, pair)
+    wanted = "used: OpenSSL" if asked is None else "off: OpenSSL was told by OPENSSL_ia32cap"
+    assert told["AES instructions"] == wanted
+    assert told["threads"] == "openvpn on a: 1, openvpn on b: 1"
+    assert told["tunnel device"].startswith("tun, MTU 1500, queueing ")
+    vpn.stop(pair)
+
+
+def test_a_quota_is_refused_where_the_kernel_does_the_work() -> None:
+    class InKernel:
+        id = "x/kernel"
+        data_path = DataPath.KERNEL
+
+    class Slow:
+        spec = LabSpec(processors=Processors(quota={"b": 0.2}))
+
+    with pytest.raises(NotPossible, match="works in the kernel"):
+        refuse_without_effect(InKernel(), Slow())  # type: ignore[arg-type]
+    InKernel.data_path = DataPath.USER
+    refuse_without_effect(InKernel(), Slow())  # type: ignore[arg-type]
