@@ -18,7 +18,7 @@ use crate::failure::{Failure, Kind};
 use crate::packet::cut::Cut;
 use crate::packet::layout::{is_udp, link_header_bytes};
 use crate::packet::vnet::{self, Vnet};
-use crate::priority::come_first;
+use crate::priority::{Urgency, run_as};
 use crate::schedule::{Conditions, Facts, Fate, Outcome, Schedule, Unit};
 use crate::tap::{LINK_HEADER_BYTES, Tap};
 
@@ -148,11 +148,12 @@ impl Direction {
     pub fn run(mut self) -> Result<(), Failure> {
         // The default slack of 50 us would be added to every delay.
         let _ = nix::sys::prctl::set_timerslack(1);
-        come_first();
+        run_as(self.urgency());
         while !self.stop.asked() {
             if let Some(conditions) = self.mailbox.take() {
                 self.arena.limit(conditions.in_flight_limit_bytes);
                 self.schedule.change(self.now_ns(), conditions);
+                run_as(self.urgency());
             }
             let written = self.send_due();
             let reading = match written {
@@ -167,6 +168,14 @@ impl Direction {
             }
         }
         Ok(())
+    }
+
+    fn urgency(&self) -> Urgency {
+        if self.schedule.conditions().holds_packets() {
+            Urgency::OnTime
+        } else {
+            Urgency::First
+        }
     }
 
     fn now_ns(&self) -> u64 {

@@ -2,17 +2,30 @@
 
 const HIGHEST_NICE: i32 = -20;
 
-/// Let the calling thread run as soon as it wakes up: round robin at the lowest real-time priority,
-/// else the best nice value. Without the right to either (no CAP_SYS_NICE) delays are less exact on a
-/// busy machine. The kernel keeps a share for others (sched_rt_runtime_us, 5 %).
-pub fn come_first() {
+/// How soon a thread is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Before others, near whoever woke it up: what passes at once has no moment of its own.
+    First,
+    /// At once when its time has come: round robin at the lowest real-time priority. The kernel keeps
+    /// a share for others (sched_rt_runtime_us, 5 %).
+    OnTime,
+}
+
+/// Let the calling thread run so. Without the right to (no CAP_SYS_NICE) delays are less exact on a
+/// busy machine.
+pub fn run_as(urgency: Urgency) {
     // SAFETY: the structure is plain and is only read; Linux takes 0 for the calling thread.
     unsafe {
         let mut parameters: libc::sched_param = std::mem::zeroed();
-        parameters.sched_priority = 1;
-        let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
-        if libc::sched_setscheduler(0, policy, &raw const parameters) != 0 {
-            libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST_NICE);
-        }
+        let policy = match urgency {
+            Urgency::First => libc::SCHED_OTHER,
+            Urgency::OnTime => {
+                parameters.sched_priority = 1;
+                libc::SCHED_RR | libc::SCHED_RESET_ON_FORK
+            }
+        };
+        libc::sched_setscheduler(0, policy, &raw const parameters);
+        libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST_NICE);
     }
 }

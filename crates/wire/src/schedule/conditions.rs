@@ -109,6 +109,11 @@ impl Conditions {
         self.jitter.is_none() && self.reorder == Probability::NEVER
     }
 
+    /// Whether packets have a time at which they leave.
+    pub fn holds_packets(&self) -> bool {
+        self.capacity != Capacity::Unlimited || self.delay_ns > 0 || self.jitter.is_some()
+    }
+
     /// Whether every packet departs at once and unharmed.
     pub fn is_plain_cable(&self) -> bool {
         self.capacity == Capacity::Unlimited
