@@ -457,6 +457,10 @@ def import_(
     condition: Annotated[
         str, typer.Option(metavar="NAME", help="The condition, where the data does not say.")
     ] = "",
+    study: Annotated[
+        str,
+        typer.Option(metavar="STUDY", help="Judge its claims: a TOML file or a shipped study."),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Read what other tools measured into a journal: knb, iperf3, hey, ping, flent."""
@@ -469,6 +473,7 @@ def import_(
         directory,
         Naming.parse(vpn or [], baseline),
         command.checked_condition(condition) if condition else "",
+        study,
     )
     done = command.import_files(request)
     command.show(done, as_json=as_json)

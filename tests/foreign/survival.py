@@ -43,4 +43,4 @@ def import_any(form: ForeignFormat, path: Path) -> None:
             return
         with Journal.open(out) as journal:
             assert journal.trials().height == len(done.trials)
-            foreign_tables(journal.trials(), journal.rows(), journal.series())
+            foreign_tables(journal.trials(), journal.rows())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import io
 import random
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
+from culvert.analysis.claims.verdict import Verdict
 from culvert.foreign.command import ImportRequest, import_files
 from culvert.foreign.formats import ForeignFormat
 from culvert.foreign.kjorveziroski2024.order import (
@@ -24,6 +28,11 @@ from culvert.foreign.knb import read
 from culvert.foreign.naming import Naming
 from culvert.foreign.tables import foreign_tables
 from culvert.journal.journal import Journal
+from culvert.report.model import Data, gather
+from culvert.report.page import render
+from culvert.report.paper_view import paper_tables, paper_tests
+from culvert.report.run_info import RunInfo
+from culvert.report.terminal import summary_of
 
 from .published import DATA, needs_data, printed_rows
 
@@ -40,7 +49,18 @@ def knb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tables_of(directory: Path) -> dict[str, pl.DataFrame]:
     with Journal.open(directory) as journal:
-        return foreign_tables(journal.trials(), journal.rows(), journal.series())
+        return foreign_tables(journal.trials(), journal.rows())
+
+
+def data_of(directory: Path) -> Data:
+    with Journal.open(directory) as journal:
+        return gather(
+            RunInfo.from_journal(journal.run()),
+            journal.rows(),
+            journal.trials(),
+            journal.histograms(),
+            journal.series(),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +122,63 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
         ("01-native-mtu1230/k8s-api-benchmark-run8.csv", 4701),
         ("02-native-mtu1450/k8s-api-benchmark-run3.csv", 4928),
     ]
-    (row,) = tables_of(tmp_path / "run")["requests-pooled"].iter_rows(named=True)
-    assert f"{row['p_pooled']:.2f}" == "0.22"
-    assert (row["requests_a"], row["requests_b"]) == (49699, 49926)
-    assert (row["runs_a"], row["runs_b"]) == (10, 10)
-    assert row["worth_a"] < row["requests_a"] / 10
-    assert row["p_runs"] != row["p_pooled"]
+    data = data_of(tmp_path / "run")
+    (row,) = data.pooled.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True)
+    assert (row["vpn"], f"{row['pooled_p']:.2f}") == ("none/mtu-1450", "0.22")
+    assert (row["trials"], row["pooled_n"]) == (10, 49926)
+    assert row["worth"] < row["pooled_n"] / 10
+    (told,) = paper_tests(data)
+    assert "p = 0.22 over 99 625 requests" in told
+    assert f"p = {row['p']:.2g}" in told
+    verdicts = {one.id: one.verdict for one in data.claims.judged}
+    assert verdicts["api-baselines-alike"] is Verdict.SUPPORTED
+    assert verdicts["native-tcp-mtu1450-first"] is Verdict.NOT_TESTABLE
+
+
+def test_the_paper_s_claims_are_judged_by_its_own_data(knb: Path) -> None:
+    data = data_of(knb)
+    found = {one.id: one for one in data.claims.judged}
+    untestable = {name for name, one in found.items() if one.verdict is Verdict.NOT_TESTABLE}
+    assert untestable == {name for name in found if name.startswith("api-")} | {
+        "zerotier-slow-to-relay"
+    }
+    assert {name for name, one in found.items() if one.verdict is Verdict.CONTRADICTED} >= {
+        "tcp-loss-1-tcp-relays-lead",
+        "tcp-loss-1-tcp-relays-double",
+        "tcp-delay-50ms-zerotier-least-cpu",
+    }
+    assert found["native-tcp-netbird-as-baseline"].verdict is Verdict.SUPPORTED
+    assert not any(part.paired for one in found.values() for part in one.parts)
+    # Both are of the same runs, so that mean and median differ little; the API is not in the table.
+    measured = [one for one in data.claims.beside if one.measured is not None]
+    assert len(measured) >= 84
+    steady = [one for one in measured if one.n >= 90 and one.ratio is not None]
+    assert all(abs((one.ratio or 0) - 1) < 0.1 for one in steady)
+
+
+def test_the_page_and_the_terminal_show_the_tables_and_the_tests(knb: Path) -> None:
+    data = data_of(knb)
+    assert [len(one.table.rows) for one in paper_tables(data)] == [42, 42]
+    first = paper_tables(data)[0].table.rows[0]
+    assert first[:9] == (
+        *("Headscale direct", "Native", "100", "", "217.92", "2.49", "0.01", "3.53", "3.26"),
+    )
+    (told,) = paper_tests(data)
+    assert "netbird-direct and native-mtu1230: Mann-Whitney p = 0.39" in told
+    page = render(data, [])
+    assert told in html.unescape(page)
+    console = Console(file=io.StringIO(), width=1000)
+    console.print(summary_of(data))
+    assert told in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_names_of_the_user_come_first(tmp_path: Path) -> None:
+    naming = Naming.parse([], "12-native-mtu1450")
+    out = tmp_path / "run"
+    import_files(ImportRequest(ForeignFormat.KNB, [DATA / "all-merged.csv"], out, naming, ""))
+    with Journal.open(out) as journal:
+        vpns = set(journal.trials()["vpn"])
+    assert {"none", "none/native-mtu1230", "netbird-direct"} < vpns
 
 
 def test_drift_shows_only_in_the_order_of_time(tables: dict[str, pl.DataFrame]) -> None:

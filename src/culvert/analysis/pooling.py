@@ -55,9 +55,9 @@ def single_values(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame
         parts.append(
             lists.join(counted.select("trial", "block", *CELL), on="trial", how="inner")
             .rename({"name": "metric"})
+            .select(_SINGLE)  # any other list would be repeated for each value
             .explode("value")
             .filter(pl.col("value").is_finite().fill_null(value=False))
-            .select(_SINGLE)
             .filter(pl.len().over(*_KEYS, "trial") > 1)
         )
     return pl.concat(parts)

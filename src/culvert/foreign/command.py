@@ -17,6 +17,7 @@ from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.foreign.formats import ForeignFormat, reader
 from culvert.foreign.kjorveziroski2024.order import number_in_time, recognised
+from culvert.foreign.kjorveziroski2024.study import STUDY, as_studied, ids_of
 from culvert.foreign.naming import Naming, cleaned, plain
 from culvert.foreign.reading import natural
 from culvert.foreign.records import Number, as_found, in_order, trial_records
@@ -26,7 +27,9 @@ from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead, Status, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
+from culvert.study.installed import installed_catalogue
 from culvert.study.parameters import canonical_json
+from culvert.study.study import Study
 
 MOST_TOLD = 12
 """Losses that are printed; the journal has more."""
@@ -44,6 +47,8 @@ class ImportRequest:
     directory: Path | None
     naming: Naming
     condition: str
+    study: str = ""
+    """Whose claims are judged: a shipped study or a file."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +79,29 @@ def import_files(request: ImportRequest) -> Imported:
             f"no run was found in {_files(len(request.paths))}" + (f"; {lost[0]}" if lost else ""),
             "check that the format is the right one: culvert import --help",
         )
-    ids = request.naming.resolve(run.name for run in runs)
+    known = ids_of(runs)
+    study = _study(request, known=bool(known))
+    ids = request.naming.knowing(known).resolve(run.name for run in runs)
     runs, notes, number = _ordered(runs)
+    runs = as_studied(runs)
     notes += _names(ids)
     trials = trial_records(runs, ids, request.condition, number)
     directory = request.directory or Path("results") / (
         f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
     )
-    with Journal.create(directory, _head(request, trials, lost, notes)) as journal:
+    with Journal.create(directory, _head(request, study, trials, lost, notes)) as journal:
         journal.record_all(trials)
         journal.finish("all files are read")
         found = published_tables(journal.trials(), journal.rows())
     for name, table in found.items():
         _write(directory / "tables" / f"{name}.csv", harmless(table).write_csv())
     return Imported(directory, trials, lost, notes, list(found))
+
+
+def _study(request: ImportRequest, *, known: bool) -> Study | None:
+    """The study that the journal gets: the user's, or that of a paper whose data this is."""
+    name = request.study or (STUDY if known else "")
+    return Study.load(name, installed_catalogue()) if name else None
 
 
 def _read(request: ImportRequest) -> tuple[list[ForeignRun], list[Lost]]:
@@ -156,7 +170,11 @@ def _names(ids: dict[str, str]) -> list[str]:
 
 
 def _head(
-    request: ImportRequest, trials: Sequence[TrialRecord], lost: Sequence[Lost], notes: list[str]
+    request: ImportRequest,
+    study: Study | None,
+    trials: Sequence[TrialRecord],
+    lost: Sequence[Lost],
+    notes: list[str],
 ) -> RunHead:
     name = _NAME.format(form=request.form)
     vpns = sorted({trial.vpn for trial in trials})
@@ -172,8 +190,8 @@ def _head(
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
     return RunHead(
         study=name,
-        title=f"Imported from {request.form}: {_files(len(files))}",
-        toml="",
+        title=f"Imported from {request.form}: {study.title if study else _files(len(files))}",
+        toml=study.text if study else "",
         canonical=canonical,
         digest=_sha256(canonical),
         seed=1,

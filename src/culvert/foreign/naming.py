@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from culvert.analysis.observations import BASELINE
 from culvert.errors import UsageError
@@ -19,11 +19,13 @@ _BARE = re.compile(r"(native|none|bare|baseline|no-?vpn)(?![a-z0-9])", re.IGNORE
 @dataclass(frozen=True)
 class Naming:
     """What the user said of names. ``ids``: the data's name (or ours) to an id; ``every``: the id
-    of all runs; ``baseline``: the name of the runs without a VPN."""
+    of all runs; ``baseline``: the name of the runs without a VPN. ``known``: ids of a known data
+    set, all of its names."""
 
     ids: Mapping[str, str] = field(default_factory=dict)
     every: str = ""
     baseline: str = ""
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, words: Sequence[str], baseline: str) -> Naming:
@@ -50,12 +52,18 @@ class Naming:
             )
         return cls(ids, every, baseline)
 
+    def knowing(self, ids: Mapping[str, str]) -> Naming:
+        """With the ids of a known data set, where the user names nothing."""
+        return self if self.every or self.ids or self.baseline else replace(self, known=ids)
+
     def resolve(self, names: Iterable[str]) -> dict[str, str]:
         """Ids by name, for all names of an import in the order of the data. Raises UsageError."""
         found = list(dict.fromkeys(names))
         self._refuse_unknown(found)
         if self.every:
             return dict.fromkeys(found, self.every)
+        if self.known:
+            return {name: self.known.get(name) or self.known[plain(name)] for name in found}
         named = {name: self._given(name) or cleaned(plain(name)) for name in found}
         given = set(self.ids.values())
         bare = [name for name in found if _BARE.match(plain(name)) and named[name] not in given]

@@ -6,12 +6,9 @@ import polars as pl
 
 from culvert.foreign.kjorveziroski2024 import honest, published
 from culvert.foreign.kjorveziroski2024.runs import cells
-from culvert.foreign.pooled import pooled_tests
 
 PAPER = "kjorveziroski2024"
 PROTOCOLS = {"tcp": "a1-tcp", "udp": "a2-udp"}
-REQUESTS = "response_s"
-"""The series of hey's requests."""
 
 
 def published_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -20,13 +17,9 @@ def published_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.D
     return _filled({f"{PAPER}-{name}": published.table(runs, p) for p, name in PROTOCOLS.items()})
 
 
-def foreign_tables(
-    trials: pl.DataFrame, rows: pl.DataFrame, series: pl.DataFrame
-) -> dict[str, pl.DataFrame]:
+def foreign_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The same, and beside them what they leave out."""
     found = published_tables(trials, rows)
-    if "name" in series.columns and REQUESTS in set(series["name"]):
-        found["requests-pooled"] = pooled_tests(trials, series, REQUESTS)
     if found and (runs := cells(trials, rows)):
         for protocol, name in PROTOCOLS.items():
             found[f"{PAPER}-{name}-honest"] = honest.table(runs, protocol)

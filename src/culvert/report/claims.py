@@ -43,9 +43,15 @@ def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims
         study = Study.recalled(run.toml, run.canonical or "{}", installed_catalogue())
     except CulvertError as error:
         return Claims(trouble=f"this Culvert cannot read the run's study any more: {error}")
-    found = judge(study, rows, not_comparable=at(run.environment, "not_comparable"))
+    found = judge(
+        study,
+        rows,
+        not_comparable=at(run.environment, "not_comparable"),
+        imported=run.imported,
+    )
     printed = ((claim.id, _printed(claim)) for claim in study.file.claim if claim.published)
-    return Claims(tuple(found), tuple(beside(study, rows, summary)), tuple(printed))
+    told = beside(study, rows, summary, imported=run.imported)
+    return Claims(tuple(found), tuple(told), tuple(printed))
 
 
 def as_json(claims: Claims) -> dict[str, Any]:

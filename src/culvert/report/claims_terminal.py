@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +13,9 @@ from culvert.analysis.claims.verdict import Verdict
 from culvert.report.claims import Claims
 from culvert.report.claims_view import counts, evidence
 from culvert.report.labels import Labels
+
+MOST_NOT_TESTABLE = 6
+"""More claims without a verdict are summed up."""
 
 _STYLES = {
     Verdict.SUPPORTED: "green",
@@ -27,7 +32,20 @@ def claims_text(claims: Claims, labels: Labels) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("verdict", no_wrap=True)
     table.add_column(f"claim ({counts(claims)})")
+    hidden = [one for one in claims.judged if one.verdict is Verdict.NOT_TESTABLE]
+    if len(hidden) <= MOST_NOT_TESTABLE:
+        hidden = []
     for one in claims.judged:
+        if one in hidden:
+            continue
         claim = Text.assemble(one.text, (f"\n{evidence(one, labels)}", "dim"))
         table.add_row(Text(str(one.verdict), style=_STYLES[one.verdict]), claim)
+    if hidden:
+        reason, count = Counter(one.why for one in hidden).most_common(1)[0]
+        all_ = count == len(hidden)
+        told = Text.assemble(
+            f"{len(hidden)} claims; all are in the report",
+            (f"\n{'all' if all_ else f'{count} of them'}: {reason}", "dim"),
+        )
+        table.add_row(Text(str(Verdict.NOT_TESTABLE), style=_STYLES[Verdict.NOT_TESTABLE]), told)
     return Group(table, Text(""))

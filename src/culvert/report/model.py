@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
+from culvert.foreign.tables import foreign_tables
 from culvert.journal.columns import ROWS_SCHEMA
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
@@ -68,6 +70,8 @@ class Data:
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
+    foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Of an import: the tables of a paper whose data it is, by file name."""
 
 
 TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -133,6 +137,7 @@ def gather(
         colours=colours(ordered),
         shapes=shapes(ordered),
         claims=claims_of(run, rows, summary),
+        foreign=foreign_tables(trials, rows) if run.imported else {},
     )
 
 

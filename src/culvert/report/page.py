@@ -25,6 +25,7 @@ from culvert.report.delivered import delivered_views
 from culvert.report.headline_view import headline_views
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
+from culvert.report.paper_view import paper_tables, paper_tests
 from culvert.report.trial_views import trial_list
 from culvert.report.trust import limits, trust
 from culvert.report.underlay import underlay_views, vpn_views
@@ -61,6 +62,8 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         reproduce=reproduce(data),
         headlines=headline_views(data),
         claims=claims_view(data),
+        paper_tables=paper_tables(data),
+        paper_tests=paper_tests(data),
         sections=sections,
         charts={
             "config": PAGE,

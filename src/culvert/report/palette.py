@@ -30,9 +30,9 @@ SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross"
 
 LOSS = {
     "received": "#a9b4c2",
-    "lost_in_socket": "#d08770",
+    "lost_in_socket": "#b8432f",
     "lost_in_qdisc": "#c9a227",
-    "lost_in_interface": "#4f9d69",
+    "lost_in_interface": "#3f8f5f",
     "lost_in_tunnel": "#8e4585",
     "lost_on_link": "#2fa4c7",
     "lost_unattributed": "#6b6b6b",

@@ -10,7 +10,6 @@ from culvert.analysis.latency import percentile_table
 from culvert.analysis.losses import loss_shares
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.status import reasons
-from culvert.foreign.tables import foreign_tables
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
 
@@ -48,4 +47,4 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "not-ok": reasons(data.trials),
         "claims": claims_table(data.claims),
         "published": published_table(data.claims),
-    } | (foreign_tables(data.trials, data.rows, data.series) if data.run.imported else {})
+    } | dict(data.foreign)

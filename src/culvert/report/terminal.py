@@ -23,6 +23,7 @@ from culvert.report.headline_view import (
     headline_views,
 )
 from culvert.report.model import Data, gather
+from culvert.report.paper_view import paper_tests
 from culvert.report.run_info import RunInfo
 from culvert.report.trust import Trust, limits, trust
 
@@ -52,6 +53,8 @@ def summary_of(data: Data) -> RenderableType:
     ]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
+    if told := paper_tests(data):
+        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in told), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     sentences = behaviour_sentences(data)

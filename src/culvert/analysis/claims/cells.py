@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -34,12 +34,19 @@ class Context:
 
 
 class Cells:
-    """What was planned and what was seen. ``rows`` are the journal's; only ``metrics`` are kept."""
+    """What was planned and what was seen. ``rows`` are the journal's; only ``metrics`` are kept.
 
-    def __init__(self, study: Study, rows: pl.DataFrame, metrics: Collection[str]) -> None:
+    ``imported``: what is not there will not come.
+    """
+
+    def __init__(
+        self, study: Study, rows: pl.DataFrame, metrics: Collection[str], *, imported: bool = False
+    ) -> None:
         self._study = study
+        self._imported = imported
         self._series = _series(rows.filter(pl.col("metric").is_in(list(metrics))))
         self._counted, self._reasons = _outcomes(rows)
+        self._unplanned = _unplanned(study, {*self._counted, *self._reasons})
 
     def contexts(self, side: VpnSide, measurement: str) -> list[Context]:
         """Where the study plans the measurement for this side."""
@@ -67,30 +74,46 @@ class Cells:
 
         Labels that are not named may be anything, if there is one series only.
         """
-        cell = (side.vpn, context.condition, measurement, context.parameters)
-        found = self._series.get((*cell, metric), {})
+        found = self._series.get((*self.cell(side.vpn, context, measurement), metric), {})
         wanted = set(side.where.labels)
         exact = [series for labels, series in found.items() if labels == wanted]
         wider = [series for labels, series in found.items() if wanted and labels >= wanted]
         return next(iter(exact or (wider if len(wider) == 1 else ())), {})
 
+    def cell(self, vpn: str, context: Context, measurement: str) -> Cell:
+        """The cell as the rows have it: the study's, or the only one of an import that it fits.
+
+        Other tools' results seldom tell all parameters of a study: what both tell must be equal.
+        """
+        planned = (vpn, context.condition, measurement, context.parameters)
+        others = self._unplanned.get(planned[:3], ())
+        if planned in self._counted or planned in self._reasons or not others:
+            return planned
+        fitting = [one for one in others if _fits(one, context.parameters)]
+        return (*planned[:3], fitting[0]) if len(fitting) == 1 else planned
+
     def lacking(self, side: VpnSide, context: Context, measurement: str, metric: str) -> str:
         """Why a cell has no figure; empty if it may still get one."""
         vpn = side.vpn
-        cell = (vpn, context.condition, measurement, context.parameters)
+        cell = self.cell(vpn, context, measurement)
         if vpn not in (*self._study.vpns, BASELINE):
             return f"{vpn} is not in this scale of the study"
-        reason = self._study.lacking.reason(vpn, context.condition, measurement)
-        if reason:
-            return reason
         if cell in self._counted:
             labels = ", ".join(f"{key}={value}" for key, value in side.where.labels)
             return f"{vpn}: its trials have no single {metric}{f' with {labels}' if labels else ''}"
         told = self._reasons.get(cell)
+        if self._imported and not told:
+            return f"the imported files have no {measurement} of {vpn}, {context.condition}"
+        reason = self._study.lacking.reason(vpn, context.condition, measurement)
+        if reason:
+            return reason
         return f"{vpn}: {told}" if told else ""
 
 
 Labels = frozenset[tuple[str, str]]
+
+Cell = tuple[str, str, str, str]
+"""VPN, condition, measurement, parameters."""
 
 
 def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
@@ -111,7 +134,27 @@ def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
     return found
 
 
-def _outcomes(rows: pl.DataFrame) -> tuple[set[tuple[str, ...]], dict[tuple[str, ...], str]]:
+def _unplanned(study: Study, cells: Iterable[Cell]) -> dict[tuple[str, str, str], list[str]]:
+    """Parameters of cells that the study does not plan, by VPN, condition and measurement."""
+    planned = {
+        (condition, one.kind, one.parameters)
+        for condition, requested in study.requested.items()
+        for one in requested
+    }
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for *where, parameters in sorted(cells):
+        vpn, condition, measurement = where
+        if (condition, measurement, parameters) not in planned:
+            found.setdefault((vpn, condition, measurement), []).append(parameters)
+    return found
+
+
+def _fits(parameters: str, planned: str) -> bool:
+    found, wanted = json.loads(parameters), json.loads(planned)
+    return all(value == wanted[key] for key, value in found.items() if key in wanted)
+
+
+def _outcomes(rows: pl.DataFrame) -> tuple[set[Cell], dict[Cell, str]]:
     """Cells with a trial that is ok; of the others the status and reason of the first."""
     keys = ["vpn", "condition", "measurement", "parameters"]
     told = rows.group_by(keys, maintain_order=True).agg(
@@ -119,13 +162,14 @@ def _outcomes(rows: pl.DataFrame) -> tuple[set[tuple[str, ...]], dict[tuple[str,
         status=pl.col("status").first(),
         reason=pl.col("reason").first(),
     )
-    counted: set[tuple[str, ...]] = set()
-    reasons: dict[tuple[str, ...], str] = {}
-    for *key, good, status, reason in told.iter_rows():
+    counted: set[Cell] = set()
+    reasons: dict[Cell, str] = {}
+    for vpn, condition, measurement, parameters, good, status, reason in told.iter_rows():
+        cell = (vpn, condition, measurement, parameters)
         if good:
-            counted.add(tuple(key))
+            counted.add(cell)
         else:
-            reasons[tuple(key)] = f"{status}, {reason}" if reason else str(status)
+            reasons[cell] = f"{status}, {reason}" if reason else str(status)
     return counted, reasons
 
 

@@ -32,21 +32,30 @@ INTERIM_ALPHA = 0.001
 
 
 def judge(
-    study: Study, rows: pl.DataFrame, *, alpha: float = ALPHA, not_comparable: str = ""
+    study: Study,
+    rows: pl.DataFrame,
+    *,
+    alpha: float = ALPHA,
+    not_comparable: str = "",
+    imported: bool = False,
 ) -> list[Judged]:
     """The verdict on every claim, in the study's order. ``rows`` are the journal's.
+
+    ``imported``: another tool made the trials, not block by block: they are compared unpaired.
 
     ``not_comparable`` says why figures of this run stand for nothing (an emulated kernel): no claim
     then gets a verdict.
     """
-    cells = Cells(study, rows, {test.metric for test in study.tests.values()})
+    metrics = {test.metric for test in study.tests.values()}
+    cells = Cells(study, rows, metrics, imported=imported)
     margins = {claim.id: claim.margin for claim in study.file.claim}
     shared = alpha / max(1, len(study.tests))  # what Holm leaves to each, for what it would take
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
         if test is not None and not not_comparable:
-            parts[claim.id] = tuple(_parts(test, cells, margins[claim.id], shared))
+            terms = _Terms(margins[claim.id], shared, blocked=not imported)
+            parts[claim.id] = tuple(_parts(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
     family = {name: min(both) for name, both in sums.items() if both is not None}
     adjusted = dict(zip(family, holm(list(family.values())), strict=True))
@@ -64,14 +73,24 @@ def judge(
     ]
 
 
-def _parts(test: ClaimTest, cells: Cells, margin: float, alpha: float) -> Iterator[Part]:
+@dataclass(frozen=True)
+class _Terms:
+    """``margin`` is that of "no different from", ``alpha`` what is left to each claim; ``blocked``:
+    trials of a block were made together."""
+
+    margin: float
+    alpha: float
+    blocked: bool
+
+
+def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
     for comparison in test.comparisons:
         contexts = list(_contexts(comparison, cells, test.measurement))
         if not contexts:
             why = f"the study plans no cell of {test.measurement} for both sides"
             yield Part(str(comparison), "", "{}", why=why)
         for left, right in contexts:
-            yield _part(comparison, left, right, test, cells, margin, alpha)
+            yield _part(comparison, left, right, test, cells, terms)
 
 
 def _contexts(
@@ -103,8 +122,7 @@ def _part(
     right: Context,
     test: ClaimTest,
     cells: Cells,
-    margin: float,
-    alpha: float,
+    terms: _Terms,
 ) -> Part:
     part = Part(str(comparison), left.condition, left.parameters)
     values: list[Series | float] = []
@@ -125,10 +143,13 @@ def _part(
                 return replace(part, why=why or yet, waiting=not why)
             found.append(series)
         values.append(_best(found, test.metric))
-    sides = Sides.of(values[0], values[1], absolute=comparison.by is not None)
-    if left != right:
-        sides = sides.unpaired()
-    outcome = tested(comparison, sides, margin, alpha)
+    sides = Sides.of(
+        values[0],
+        values[1],
+        absolute=comparison.by is not None,
+        blocked=terms.blocked and left == right,
+    )
+    outcome = tested(comparison, sides, terms.margin, terms.alpha)
     if outcome is None:
         short = FEWEST - sides.n
         why = f"{sides.n} of at least {FEWEST} repetitions"

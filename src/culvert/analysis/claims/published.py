@@ -33,14 +33,16 @@ class Beside:
     why: str = ""
 
 
-def beside(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> list[Beside]:
+def beside(
+    study: Study, rows: pl.DataFrame, summary: pl.DataFrame, *, imported: bool = False
+) -> list[Beside]:
     """Every published value of the study with what was measured, in the study's order.
 
-    ``rows`` are the journal's, ``summary`` as ``summarise`` gives it.
+    ``rows`` are the journal's, ``summary`` as ``summarise`` gives it, ``imported`` as in ``judge``.
     """
     if not study.published:
         return []
-    cells = Cells(study, rows, ())
+    cells = Cells(study, rows, (), imported=imported)
     figures = {
         row[:5]: row[5:]
         for row in summary.filter(pl.col("labels") == "{}")
@@ -55,7 +57,7 @@ def beside(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> list[Besi
             why = "this study plans no such cell"
             found.append(Beside(value, value.where.condition or "", "{}", why=why))
         for context in contexts:
-            key = (value.vpn, context.condition, value.measurement, context.parameters)
+            key = cells.cell(value.vpn, context, value.measurement)
             figure = figures.get((*key, value.metric))
             if figure is None:
                 why = cells.lacking(side, context, value.measurement, value.metric)

@@ -37,8 +37,13 @@ class Sides:
     logarithmic: bool
 
     @classmethod
-    def of(cls, left: Series | float, right: Series | float, *, absolute: bool) -> Sides:
-        """A float is a quantity. ``absolute`` asks for differences even where ratios exist."""
+    def of(
+        cls, left: Series | float, right: Series | float, *, absolute: bool, blocked: bool = True
+    ) -> Sides:
+        """A float is a quantity. ``absolute`` asks for differences even where ratios exist.
+
+        ``blocked``: what shares a block's number was made together.
+        """
         if isinstance(left, float) or isinstance(right, float):
             n = max(1 if isinstance(side, float) else len(side) for side in (left, right))
             both = [
@@ -48,17 +53,14 @@ class Sides:
             paired, constant = True, True
         else:
             common = [block for block in left if block in right]
-            paired, constant = len(common) * 2 >= max(len(left), len(right)), False
+            paired = blocked and len(common) * 2 >= max(len(left), len(right))
+            constant = False
             both = [
                 tuple(side[b] for b in common) if paired else tuple(side.values())
                 for side in (left, right)
             ]
         above = all(value > 0 for side in both for value in side)
         return cls(both[0], both[1], paired, constant, above and not absolute)
-
-    def unpaired(self) -> Sides:
-        """The same values, each side on its own."""
-        return Sides(self.left, self.right, False, self.constant, self.logarithmic)
 
     @property
     def n(self) -> int:
