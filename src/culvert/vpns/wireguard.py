@@ -141,7 +141,7 @@ class WireGuard(Vpn):
             what = "segmentation offload to switch off, which this version has not"
             missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
         if tools.find("ethtool") is None:
-            missing.append(Missing("ethtool", "sudo apt-get install ethtool"))
+            missing.append(Missing("ethtool", f"culvert install {self.id}"))
         return missing
 
     def version(self) -> str:
