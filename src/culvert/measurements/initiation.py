@@ -21,6 +21,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from culvert.errors import NotPossible
 from culvert.journal.record import Metric, Series
 from culvert.labs.base import Process
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
@@ -69,6 +70,8 @@ class Initiation(Measurement[InitiationParameters]):
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
         """Bring the tunnel up ``cycles`` times."""
+        if session.vpn.no_initiation:
+            raise NotPossible(session.vpn.id, session.vpn.no_initiation, "leave initiation out")
         start = starting(parameters.start)
         cold = isinstance(start, Cold)
         if not cold:

@@ -112,6 +112,8 @@ class Vpn(ABC):
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     up_deadline_s: ClassVar[float] = 10.0
+    no_initiation: ClassVar[str] = ""
+    """Why there is no initiation that could be measured; empty where there is one."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """The longest that rekey() takes: some wait until the VPN renews its keys by itself."""
 

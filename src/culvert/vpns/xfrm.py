@@ -28,7 +28,7 @@ _UP, _DOWN = "xfrm/up", "xfrm/down"
 _FACTS = {
     "key exchange": "none",
     "anti-replay": "off, for keys that are set by hand (RFC 4303, section 3.3.3)",
-    "initiation": "ip -batch with two associations and their policies",
+    "initiation": "none",
     "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
 }
 
@@ -41,6 +41,7 @@ class Xfrm(Vpn):
     variants: ClassVar[tuple[Variant, ...]] = tuple(
         ipsec.variant(name, _FACTS) for name in TRANSFORMS
     )
+    no_initiation = "nothing is initiated: its keys are set by hand, and no packet is sent for it"
     options: ClassVar[Mapping[str, str]] = {
         _ROUTE: "an xfrm interface and a route instead of policies that pick packets",
         _TRANSPORT: "transport mode instead of tunnel mode",

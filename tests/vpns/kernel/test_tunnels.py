@@ -1,0 +1,161 @@
+"""Every VPN of the kernel: up, proved, measured and gone; on this kernel, or in a guest."""
+
+from __future__ import annotations
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.runid import new_run_id
+from culvert.vpns.base import DataPath, Vpn
+from culvert.vpns.contract import check
+from culvert.vpns.contract.observe import node_state
+from culvert.vpns.ipsec import TRANSFORMS
+from tests.run.cells import execute, value
+
+from ...conftest import LabFactory
+from ..tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets
+from .needs import require
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn]
+PLAIN = [
+    "wireguard/kernel",
+    *(f"strongswan/{name}+kernel" for name in TRANSFORMS),
+    *(f"xfrm/{name}" for name in TRANSFORMS),
+]
+WAYS = [
+    "wireguard/kernel+psk",
+    *(f"strongswan/{name}+kernel+transport" for name in TRANSFORMS),
+    *(f"xfrm/{name}+transport" for name in TRANSFORMS),
+    "strongswan/esp-aes128cbc-sha256+kernel+route",
+    "strongswan/ah-sha256+kernel+route",
+    "strongswan/esp-aes256gcm+encap+kernel",
+    "strongswan/esp-aes256gcm+encap+kernel+transport",
+    "strongswan/esp-aes256gcm+cert+kernel",
+    "xfrm/esp-chacha20poly1305+route",
+]
+ONE_OF_EACH = [
+    "wireguard/kernel+psk",
+    "strongswan/esp-aes128gcm+cert+kernel",
+    "strongswan/ah-sha256+kernel+transport",
+    "strongswan/esp-aes128cbc-sha256+kernel+route",
+    "strongswan/esp-chacha20poly1305+encap+kernel",
+    "xfrm/esp-null-sha256",
+]
+KINDS = ("tcp", "udp", "rtt", "initiation")
+CONTRACT = ["wireguard/kernel", *ONE_OF_EACH]
+
+
+@pytest.mark.parametrize("word", [*PLAIN, *WAYS])
+def test_up_with_exact_lengths_on_the_wire(lab: LabFactory, word: str) -> None:
+    require(word)
+    vpn, pair = driver(word), lab()
+    before = [node_state(node) for node in (pair.a, pair.b)]
+    bring_up(vpn, pair)
+    assert answered(vpn, pair) == (PINGS, PINGS)
+    assert [vpn.determine_data_path(node) for node in (pair.a, pair.b)] == [DataPath.KERNEL] * 2
+    for inner in (64, 512, 1024, largest_inner(vpn, pair)):
+        assert {each.length for each in outer_packets(vpn, pair, inner)} == {
+            vpn.outer_length(inner)
+        }
+    vpn.stop(pair)
+    for node, state in zip((pair.a, pair.b), before, strict=True):
+        assert node_state(node).left_since(state) == []
+        assert_no_ipsec(node.name, pair)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("word", PLAIN)
+def test_it_is_proved_and_counts(word: str, kind: str) -> None:
+    require(word)
+    vpn = driver(word)
+    finding = execute(vpn, kind)
+    if kind == "initiation" and vpn.no_initiation:
+        assert finding.status is Status.UNSUPPORTED
+        assert "by hand" in finding.reason
+        return
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert finding.evidence.proved
+    assert "Linux" in finding.version
+
+
+@pytest.mark.parametrize("kind", ["tcp", "rtt"])
+@pytest.mark.parametrize("word", ONE_OF_EACH)
+def test_each_way_is_proved_and_counts(word: str, kind: str) -> None:
+    require(word)
+    finding = execute(driver(word), kind)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.parametrize("word", CONTRACT)
+def test_the_contract(word: str) -> None:
+    require(word)
+
+    def make_lab() -> Lab:
+        return NetnsLab(new_run_id(), LabSpec())
+
+    assert check(lambda: driver(word), make_lab) == []
+
+
+@pytest.mark.parametrize("word", ONE_OF_EACH)
+def test_ten_times(lab: LabFactory, word: str) -> None:
+    require(word)
+    pair = lab()
+    before = [node_state(node).objects for node in (pair.a, pair.b)]
+    for _ in range(10):
+        vpn = driver(word)
+        bring_up(vpn, pair)
+        assert answered(vpn, pair) == (PINGS, PINGS)
+        vpn.stop(pair)
+        assert [node_state(node).objects for node in (pair.a, pair.b)] == before
+
+
+@pytest.mark.parametrize(
+    ("word", "payload"),
+    [
+        ("wireguard/kernel", 1392),
+        ("strongswan/esp-aes128cbc-sha256+kernel", 1410),
+        ("strongswan/esp-aes256gcm+kernel", 1418),
+    ],
+)
+def test_the_maximum_is_that_of_dekker2020s_table_3(word: str, payload: int) -> None:
+    require(word)
+    assert value(execute(driver(word), "udp"), "packet_size_bytes") - 28 == payload
+
+
+@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "xfrm/esp-aes256gcm"])
+def test_through_a_router(word: str) -> None:
+    require(word)
+    spec = LabSpec(topology="routed", link=LinkSpec())
+    finding = execute(driver(word), "rtt", spec)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.parametrize(
+    "word", ["strongswan/esp-aes256gcm+kernel+transport", "xfrm/ah-sha256", "xfrm/ah-sha256+route"]
+)
+def test_nothing_leaves_in_the_clear_while_it_is_down(lab: LabFactory, word: str) -> None:
+    require(word)
+    vpn, pair = driver(word), lab()
+    bring_up(vpn, pair)
+    vpn.disconnect(pair.a)
+    sent = pair.a.run(["ping", "-c1", "-W1", str(vpn.inner(pair.b).ip)], check=False)
+    assert sent.returncode != 0
+    assert clear_packets(vpn, pair) == 0
+    vpn.stop(pair)
+
+
+def clear_packets(vpn: Vpn, pair: Lab) -> int:
+    """ICMP that arrived at node b, as its kernel counts."""
+    del vpn
+    counted = pair.b.run(["nstat", "-asz", "IcmpInEchos"], check=False).stdout.split()
+    return int(counted[counted.index("IcmpInEchos") + 1])
+
+
+def assert_no_ipsec(name: str, pair: Lab) -> None:
+    """No association and no policy; a kernel without IPsec has none."""
+    node = {"a": pair.a, "b": pair.b}[name]
+    for what in ("state", "policy"):
+        listed = node.run(["ip", "xfrm", what, "list"], check=False)
+        assert listed.stdout == ""

@@ -1,0 +1,35 @@
+"""The tests of kernel VPNs in a guest kernel, where this machine's own kernel lacks something."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from culvert.vm.build import built
+from culvert.vm.inside import guest
+
+from .kernel.test_tunnels import PLAIN
+from .tunnels import skip_reason
+
+ROOT = Path(__file__).parents[2]
+LASTS_S = 280
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(LASTS_S + 20)
+@pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
+@pytest.mark.skipif(guest() is not None, reason="this is the guest")
+def test_kernel_vpns_in_a_guest() -> None:
+    if not any(skip_reason(word) for word in PLAIN):
+        pytest.skip("this machine's kernel has all that they need: they were tested on it")
+    tests = str(ROOT / "tests/vpns/kernel")
+    argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
+    argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
+    done = subprocess.run(
+        [*argv, tests], cwd=ROOT, capture_output=True, text=True, timeout=LASTS_S, check=False
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
+    assert " passed" in done.stdout
