@@ -17,7 +17,7 @@ import polars as pl
 
 from bench.goal import Goal, Samples
 from bench.goals.quick import VPNS
-from culvert.analysis.claims.judge import INTERIM_ALPHA, judge
+from culvert.analysis.claims.judge import judge
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
 from culvert.plan.schedule import Schedule
@@ -85,7 +85,7 @@ def replay(study: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
         return rows.filter(pl.col("trial").is_in(list(measured)), pl.col("block") <= block)
 
     def claims(block: int) -> OpenClaims:
-        judged = judge(study, seen(block), alpha=INTERIM_ALPHA)
+        judged = judge(study, seen(block))
         waiting = [one.id for one in judged if not one.decided and not one.hopeless]
         return {name: cells_of_claim(study, plan, name) for name in waiting}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.claims.judge import INTERIM_ALPHA, judge
+from culvert.analysis.claims.judge import judge
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
@@ -118,7 +118,7 @@ class Runner:
 
     def _open_claims(self, block: int) -> OpenClaims:
         rows = self._journal.rows()
-        judged = judge(self._study, rows.filter(pl.col("block") <= block), alpha=INTERIM_ALPHA)
+        judged = judge(self._study, rows.filter(pl.col("block") <= block))
         alive = replace(
             self._plan, cells=tuple(cell for cell in self._plan.cells if not self._dead(cell))
         )

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.claims.judge import INTERIM_ALPHA, judge
+from culvert.analysis.claims.judge import judge
+from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Verdict
+from culvert.analysis.compare.contrast import paired_contrast
 from culvert.analysis.summary import summarise
 from culvert.study import Study
 from tests.analysis.frames import rows
@@ -287,17 +289,49 @@ def test_equal_vpns_are_seldom_given_a_verdict() -> None:
     assert wrong / TIMES <= 0.05 + LUCK
 
 
+LOOKS = '[plan]\nblocks = { min = 5, max = 20, until = "claims decided" }\n'
+
+
 def test_looking_after_every_block_does_not_decide_more_often() -> None:
-    given = study(f"{ON}: {A} > {B}")
-    noise = correlated(np.random.default_rng(2), 2 * 50, 20, 0.3).reshape(50, 2, 20)
+    """Correlated by 0.6, the most that is allowed for: any verdict would be a false one."""
+    looks = Looks.of(study(f"{ON}: {A} > {B}", body=UDP + LOOKS), 0.05)
+    assert (looks.first, looks.last) == (5, 20)
     wrong = 0
-    for one in 100 * np.exp(0.02 * noise):
-        frame = cell(given, {A: list(one[0]), B: list(one[1])})
-        wrong += any(
-            judge(given, frame.filter(pl.col("block") <= block), alpha=INTERIM_ALPHA)[0].decided
-            for block in range(5, 21)
-        )
-    assert wrong <= 50 * 0.05
+    for differences in correlated(np.random.default_rng(2), TIMES, 20, 0.6).reshape(TIMES, 20):
+        seen = ((n, paired_contrast(differences[:n])) for n in range(5, 21))
+        wrong += any(told and told.p_two_sided() <= looks.level(n) for n, told in seen)
+    assert wrong / TIMES <= 0.05 + LUCK
+
+
+def test_a_plan_that_looks_asks_for_more_at_each_look() -> None:
+    values = {A: series(101, sd=0.008), B: series(100, sd=0.008)}
+    once, often = (
+        judge(given, cell(given, values))[0].p_value
+        for given in (study(f"{ON}: {A} > {B}", body=UDP + plan) for plan in ("", LOOKS))
+    )
+    assert once is not None
+    assert often is not None
+    assert 0 < once < often < 1
+
+
+def test_clear_effects_are_decided_at_the_first_look() -> None:
+    given = study(f"{ON}: {A} > {B}", body=UDP + LOOKS)
+    (found,) = judge(given, cell(given, {A: series(200, 5, 0.03), B: series(100, 5, 0.03)}))
+    assert found.verdict is Verdict.SUPPORTED
+
+
+def test_what_never_varies_says_truly_how_many_more_it_takes() -> None:
+    tests = [f"{ON}: {A} > {B}"] * 4
+    given = study(*tests)
+
+    def of(n: int) -> Judged:
+        return judge(given, cell(given, {A: [110.0] * n, B: [100.0] * n}))[0]
+
+    found = of(5)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.more is not None
+    assert of(5 + found.more).verdict is Verdict.SUPPORTED
+    assert of(5 + found.more - 2).verdict is Verdict.UNDECIDED
 
 
 def test_published_values_stand_beside_what_was_measured() -> None:

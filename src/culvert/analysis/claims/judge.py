@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
+from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.relation import Sides, tested
 from culvert.analysis.claims.verdict import Judged, Part, Verdict
 from culvert.analysis.compare.directions import Direction, direction_of
@@ -24,18 +25,13 @@ from culvert.study.claim_test import BestOf, ClaimTest, Comparison, Quantity, Si
 from culvert.study.study import Study
 
 ALPHA = 0.05
-"""At most this often is a claim of the study decided wrongly."""
-
-INTERIM_ALPHA = 0.001
-"""What a look before the end takes, so that looking after every block leaves ALPHA as it is
-(Haybittle 1971; Peto et al., "Design and analysis of randomized clinical trials", 1976)."""
+"""At most this often is a claim of the study decided wrongly, however often the plan looks."""
 
 
 def judge(
     study: Study,
     rows: pl.DataFrame,
     *,
-    alpha: float = ALPHA,
     not_comparable: str = "",
     imported: bool = False,
 ) -> list[Judged]:
@@ -49,12 +45,12 @@ def judge(
     metrics = {test.metric for test in study.tests.values()}
     cells = Cells(study, rows, metrics, imported=imported)
     margins = {claim.id: claim.margin for claim in study.file.claim}
-    shared = alpha / max(1, len(study.tests))  # what Holm leaves to each, for what it would take
+    looks = Looks.of(study, ALPHA / max(1, len(study.tests)))  # what Holm leaves to each at first
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
         if test is not None and not not_comparable:
-            terms = _Terms(margins[claim.id], shared, blocked=not imported)
+            terms = _Terms(margins[claim.id], looks, blocked=not imported)
             parts[claim.id] = tuple(_parts(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
     family = {name: min(both) for name, both in sums.items() if both is not None}
@@ -66,7 +62,6 @@ def judge(
             parts.get(claim.id, ()),
             sums.get(claim.id),
             adjusted.get(claim.id),
-            alpha,
             not_comparable,
         )
         for claim in study.file.claim
@@ -75,11 +70,11 @@ def judge(
 
 @dataclass(frozen=True)
 class _Terms:
-    """``margin`` is that of "no different from", ``alpha`` what is left to each claim; ``blocked``:
-    trials of a block were made together."""
+    """``margin`` is that of "no different from"; ``blocked``: trials of a block were made
+    together."""
 
     margin: float
-    alpha: float
+    looks: Looks
     blocked: bool
 
 
@@ -149,7 +144,7 @@ def _part(
         absolute=comparison.by is not None,
         blocked=terms.blocked and left == right,
     )
-    outcome = tested(comparison, sides, terms.margin, terms.alpha)
+    outcome = tested(comparison, sides, terms.margin, terms.looks.level(sides.n))
     if outcome is None:
         short = FEWEST - sides.n
         why = f"{sides.n} of at least {FEWEST} repetitions"
@@ -159,8 +154,8 @@ def _part(
     return replace(
         part,
         effect=sides.effect(),
-        p_supports=min(1.0, picked * outcome.p_supports),
-        p_contradicts=min(1.0, picked * outcome.p_contradicts),
+        p_supports=terms.looks.adjusted(picked * outcome.p_supports, sides.n),
+        p_contradicts=terms.looks.adjusted(picked * outcome.p_contradicts, sides.n),
         n=sides.n,
         paired=sides.paired and not sides.constant,
         more=None if drifts else outcome.more,
@@ -189,12 +184,11 @@ def _judged(
     parts: tuple[Part, ...],
     both: tuple[float, float] | None,
     adjusted: float | None,
-    alpha: float,
     not_comparable: str,
 ) -> Judged:
     told = _Told(Verdict.NOT_TESTABLE, why=not_comparable or "the study gives no test for it")
     if test is not None and not not_comparable:
-        told = _verdict(parts, both, adjusted, alpha) or _open(parts, alpha)
+        told = _verdict(parts, both, adjusted) or _open(parts)
     return Judged(
         id=claim.id,
         text=claim.text,
@@ -221,10 +215,10 @@ class _Told:
 
 
 def _verdict(
-    parts: Sequence[Part], both: tuple[float, float] | None, adjusted: float | None, alpha: float
+    parts: Sequence[Part], both: tuple[float, float] | None, adjusted: float | None
 ) -> _Told | None:
     """For or against; None where the data do not say."""
-    if both is None or adjusted is None or adjusted > alpha:
+    if both is None or adjusted is None or adjusted > ALPHA:
         return None
     supports, contradicts = both
     measured = [part for part in parts if part.p_contradicts is not None]
@@ -234,7 +228,7 @@ def _verdict(
     return _Told(Verdict.SUPPORTED, _weakest(measured))
 
 
-def _open(parts: Sequence[Part], alpha: float) -> _Told:
+def _open(parts: Sequence[Part]) -> _Told:
     """Why there is no verdict, and what it would take."""
     untested = [part for part in parts if part.p_supports is None]
     impossible = dict.fromkeys(part.why for part in untested if not part.waiting)
@@ -243,7 +237,7 @@ def _open(parts: Sequence[Part], alpha: float) -> _Told:
     if untested:
         more = max((part.more for part in untested if part.more), default=FEWEST)
         return _Told(Verdict.UNDECIDED, more=more, why=untested[0].why)
-    still = [part for part in parts if (part.p_supports or 0.0) > alpha] or parts
+    still = [part for part in parts if (part.p_supports or 0.0) > ALPHA] or parts
     telling = _weakest(still)
     if any(part.drifts for part in still):
         why = "no number of repetitions decides: it drifts"

@@ -20,12 +20,16 @@ def more_repetitions(
 
     ``distance`` is from the estimate to the bound that it must be told from. The standard error
     falls with the root of the repetitions: n' = n ((z(1 - alpha) + z(power)) se / distance)^2,
-    at least one. None where that is more than MOST.
+    at least one. Where every value is the same, as many as make that unlikely by luck
+    (``Contrast``). None where that is more than MOST.
     """
     from scipy.special import ndtri  # noqa: PLC0415 - most commands never get here
 
     if distance <= 0 or not math.isfinite(distance):
         return None
+    if not contrast.se:
+        needed = math.ceil(math.log2(1 / alpha) / (1 if contrast.paired else 2))
+        return max(1, needed - contrast.n)
     sure = float(ndtri(1 - alpha)) + float(ndtri(power))
     wanted = contrast.n * (sure * contrast.se / distance) ** 2
     if wanted > MOST:
