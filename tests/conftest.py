@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -17,6 +18,9 @@ from culvert.runid import new_run_id
 # A loaded machine is slow: that is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
+
+# A shell's background job ignores SIGINT, and so would what the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LabFactory = Callable[..., NetnsLab]
 
