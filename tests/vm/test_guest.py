@@ -44,6 +44,11 @@ def test_the_guest_is_root_on_another_kernel_and_has_no_way_out() -> None:
     assert network == ["unknown"]  # lo alone, and no route
 
 
+def test_a_command_in_the_guest_knows_that_it_is_in_one() -> None:
+    told = "from culvert.vm.inside import guest; print(guest().vehicle, guest().not_comparable)"
+    assert _run(sys.executable, "-c", told).stdout.startswith("uml functional")
+
+
 def test_what_the_guest_writes_stays_in_it_but_for_shares(tmp_path: Path) -> None:
     private, shared = tmp_path / "private", tmp_path / "shared"
     private.mkdir()

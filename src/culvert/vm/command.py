@@ -10,6 +10,7 @@ from culvert.console import err, out
 from culvert.errors import UsageError
 from culvert.vm import build, cloud, guest
 from culvert.vm.choose import VEHICLES, choose
+from culvert.vm.inside import Guest
 from culvert.vm.job import Job
 
 
@@ -35,7 +36,8 @@ def run_command(
     """The command's exit code."""
     if not argv:
         raise UsageError("culvert vm run", "no command is given", "culvert vm run -- uname -a")
-    return guest.run(choose(vehicle, kernel), Job(argv, Path.cwd(), shares))
+    chosen = choose(vehicle, kernel)
+    return guest.run(chosen, Job(argv, Path.cwd(), shares, Guest.of(chosen).environment))
 
 
 def shell(*, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
@@ -43,4 +45,5 @@ def shell(*, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]) -
     chosen = choose(vehicle, kernel)
     out.print(f"{chosen.name}, {chosen.kernel}; exit ends it", style="dim", markup=False)
     program = os.environ.get("SHELL", "/bin/sh")
-    return guest.run(chosen, Job([program], Path.cwd(), shares, terminal=True))
+    told = Guest.of(chosen).environment
+    return guest.run(chosen, Job([program], Path.cwd(), shares, told, terminal=True))

@@ -36,7 +36,7 @@ class _Qemu(Vehicle):
         if _file_server() is None:
             return f"virtiofsd is not installed: {NEEDS}"
         if self._kernel is None:
-            return "no kernel was fetched yet: culvert vm build --vehicle qemu"
+            return f"no kernel was fetched yet: culvert vm build --vehicle {self.name}"
         return None
 
     @property

@@ -109,6 +109,8 @@ class Vpn(ABC):
     variants: ClassVar[tuple[Variant, ...]]
     options: ClassVar[Mapping[str, str]] = {}
     """Options that a study can add to a variant, as in ``openvpn/aes-256-gcm+tcp``."""
+    listed_with: ClassVar[tuple[str, ...]] = ()
+    """Options that make another VPN of a variant: ``culvert vpns`` lists it with each as well."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     up_deadline_s: ClassVar[float] = 10.0

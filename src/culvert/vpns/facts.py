@@ -88,11 +88,9 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
 
 def kernel_lacks(feature: str, what: str) -> list[Missing]:
     """Empty if this kernel has the feature, by doctor's word for it; else that, with the remedy."""
-    if features.has(feature):
-        return []
-    return [Missing(what, in_a_guest(features.check(feature).remedy or "see culvert doctor"))]
+    return [] if features.has(feature) else [lacks_in_kernel(what)]
 
 
-def in_a_guest(remedy: str) -> str:
-    """The remedy for what a kernel lacks, and the other one: a guest kernel that has it."""
-    return remedy if guest() else f"culvert run --lab vm, or {remedy}"
+def lacks_in_kernel(what: str) -> Missing:
+    """Something of the kernel's: another kernel has it, such as that of a guest."""
+    return Missing(what, "see culvert doctor" if guest() else "--lab vm, or see culvert doctor")

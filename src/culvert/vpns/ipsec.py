@@ -13,7 +13,7 @@ from pathlib import Path
 from culvert.doctor import features, ipsec
 from culvert.vpns import esp
 from culvert.vpns.base import Missing, OuterFlow, Variant
-from culvert.vpns.facts import in_a_guest, kernel_lacks
+from culvert.vpns.facts import kernel_lacks, lacks_in_kernel
 
 IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
 
@@ -143,8 +143,7 @@ class Carriage:
         elif not features.has("esp"):
             yield from kernel_lacks("esp", "ESP in the kernel")
         elif not ipsec.carries(self.transform.cipher):
-            what = f"{self.transform.cipher} in the kernel's ESP"
-            yield Missing(what, in_a_guest("use a kernel with this cipher"))
+            yield lacks_in_kernel(f"{self.transform.cipher} in the kernel's ESP")
         if self.route:
             yield from kernel_lacks("xfrm-interface", "xfrm interfaces in the kernel")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.table import Table
@@ -36,11 +37,21 @@ class Row:
 
 
 def list_vpns() -> list[Row]:
-    """Every variant of every driver; a driver that is broken has one row that says why."""
-    rows = [_row_whatever_happens(vpn_id) for vpn_id in registry.all_variants()]
+    """Every variant of every driver, also with options that make another VPN of it; a driver that
+    is broken has one row that says why."""
+    rows = [
+        _row_whatever_happens(listed)
+        for vpn_id in registry.all_variants()
+        for listed in (vpn_id, *_with_options(vpn_id))
+    ]
     for name, error in registry.installed().broken.items():
         rows.append(_broken(name, error))
     return rows
+
+
+def _with_options(vpn_id: registry.VpnId) -> Iterator[registry.VpnId]:
+    driver = registry.installed().drivers[vpn_id.name]
+    return (replace(vpn_id, options=frozenset({each})) for each in driver.listed_with)
 
 
 def _row_whatever_happens(vpn_id: registry.VpnId) -> Row:
@@ -71,7 +82,7 @@ def _row(vpn_id: registry.VpnId) -> Row:
         str(vpn_id),
         vpn.variant.summary,
         str(vpn.data_path),
-        dict(vpn.options),
+        {name: text for name, text in vpn.options.items() if name not in vpn.chosen},
         dict(vpn.variant.facts),
         version,
         missing,

@@ -92,6 +92,7 @@ class StrongSwan(Vpn):
         _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
         _MOBIKE: "MOBIKE: the initiator's address may change",
     }
+    listed_with = (_KERNEL,)
     role = "strongswan"
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:

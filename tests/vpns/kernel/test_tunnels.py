@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab, LabSpec, LinkSpec, Node
 from culvert.labs.netns import NetnsLab
 from culvert.runid import new_run_id
-from culvert.vpns.base import DataPath, Vpn
+from culvert.vpns.base import DataPath, OuterPacket, Vpn
 from culvert.vpns.contract import check
-from culvert.vpns.contract.observe import node_state
+from culvert.vpns.contract.observe import PINGS, Agent, Capture
 from culvert.vpns.ipsec import TRANSFORMS
 from tests.run.cells import execute, value
 
 from ...conftest import LabFactory
-from ..tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets
+from ..tunnels import bring_up, driver, largest_inner
 from .needs import require
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn]
@@ -51,18 +51,32 @@ CONTRACT = ["wireguard/kernel", *ONE_OF_EACH]
 def test_up_with_exact_lengths_on_the_wire(lab: LabFactory, word: str) -> None:
     require(word)
     vpn, pair = driver(word), lab()
-    before = [node_state(node) for node in (pair.a, pair.b)]
-    bring_up(vpn, pair)
-    assert answered(vpn, pair) == (PINGS, PINGS)
-    assert [vpn.determine_data_path(node) for node in (pair.a, pair.b)] == [DataPath.KERNEL] * 2
-    for inner in (64, 512, 1024, largest_inner(vpn, pair)):
-        assert {each.length for each in outer_packets(vpn, pair, inner)} == {
-            vpn.outer_length(inner)
-        }
-    vpn.stop(pair)
-    for node, state in zip((pair.a, pair.b), before, strict=True):
-        assert node_state(node).left_since(state) == []
-        assert_no_ipsec(node.name, pair)
+    with Agent(pair.a) as a, Agent(pair.b) as b:
+        before = [agent.state().objects for agent in (a, b)]
+        bring_up(vpn, pair)
+        found = {vpn.determine_data_path(node) for node in (pair.a, pair.b)}
+        assert found == {DataPath.KERNEL}
+        assert b.pings_answered(vpn.inner(pair.a).ip) == 1
+        with Capture(pair.a) as capture:
+            for inner in (64, 512, 1024, largest_inner(vpn, pair)):
+                capture.packets()
+                assert a.pings_answered(vpn.inner(pair.b).ip, length=inner, count=PINGS) == PINGS
+                sent = [
+                    each.length
+                    for each in tunnelled(vpn, capture.packets())
+                    if each.outgoing and not vpn.is_handshake(each)
+                ]
+                assert set(sent) == {vpn.outer_length(inner)}
+        vpn.stop(pair)
+        assert [agent.state().objects for agent in (a, b)] == before
+    for node in (pair.a, pair.b):
+        assert_no_ipsec(node)
+
+
+def tunnelled(vpn: Vpn, packets: list[OuterPacket]) -> list[OuterPacket]:
+    flow = vpn.outer_flow
+    assert flow is not None
+    return [packet for packet in packets if flow.has(packet)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,13 +116,14 @@ def test_the_contract(word: str) -> None:
 def test_ten_times(lab: LabFactory, word: str) -> None:
     require(word)
     pair = lab()
-    before = [node_state(node).objects for node in (pair.a, pair.b)]
-    for _ in range(10):
-        vpn = driver(word)
-        bring_up(vpn, pair)
-        assert answered(vpn, pair) == (PINGS, PINGS)
-        vpn.stop(pair)
-        assert [node_state(node).objects for node in (pair.a, pair.b)] == before
+    with Agent(pair.a) as a, Agent(pair.b) as b:
+        before = [agent.state().objects for agent in (a, b)]
+        for _ in range(10):
+            vpn = driver(word)
+            bring_up(vpn, pair)
+            assert a.pings_answered(vpn.inner(pair.b).ip) == 1
+            vpn.stop(pair)
+            assert [agent.state().objects for agent in (a, b)] == before
 
 
 @pytest.mark.parametrize(
@@ -140,22 +155,13 @@ def test_nothing_leaves_in_the_clear_while_it_is_down(lab: LabFactory, word: str
     vpn, pair = driver(word), lab()
     bring_up(vpn, pair)
     vpn.disconnect(pair.a)
-    sent = pair.a.run(["ping", "-c1", "-W1", str(vpn.inner(pair.b).ip)], check=False)
-    assert sent.returncode != 0
-    assert clear_packets(vpn, pair) == 0
+    with Capture(pair.a) as capture, Agent(pair.a) as a:
+        assert a.pings_answered(vpn.inner(pair.b).ip) == 0
+        assert [packet for packet in capture.packets() if packet.outgoing] == []
     vpn.stop(pair)
 
 
-def clear_packets(vpn: Vpn, pair: Lab) -> int:
-    """ICMP that arrived at node b, as its kernel counts."""
-    del vpn
-    counted = pair.b.run(["nstat", "-asz", "IcmpInEchos"], check=False).stdout.split()
-    return int(counted[counted.index("IcmpInEchos") + 1])
-
-
-def assert_no_ipsec(name: str, pair: Lab) -> None:
+def assert_no_ipsec(node: Node) -> None:
     """No association and no policy; a kernel without IPsec has none."""
-    node = {"a": pair.a, "b": pair.b}[name]
     for what in ("state", "policy"):
-        listed = node.run(["ip", "xfrm", what, "list"], check=False)
-        assert listed.stdout == ""
+        assert node.run(["ip", "xfrm", what, "list"], check=False).stdout == ""
