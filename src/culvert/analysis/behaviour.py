@@ -13,7 +13,7 @@ import polars as pl
 from culvert.analysis.statistics.change_points import change_points
 from culvert.analysis.statistics.outliers import flagged
 from culvert.analysis.statistics.serial import effective_sample_size, lag1, lag1_p_value
-from culvert.analysis.statistics.trend import drift
+from culvert.analysis.statistics.trend import mann_kendall
 
 ALPHA = 0.01
 """How often each of correlation, drift and jump is told of a cell that has none."""
@@ -43,14 +43,14 @@ def behaviour(series: Sequence[Sequence[float]]) -> pl.DataFrame:
 
 def _one(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[object, ...]:
     p_value = lag1_p_value(values)
-    tau, drift_p = drift(values)
+    trend = mann_kendall(values)
     return (
         effective_sample_size(values),
         lag1(values),
         p_value is not None and p_value < ALPHA,
-        tau,
-        drift_p,
-        drift_p < ALPHA,
+        trend.tau,
+        trend.p_value,
+        trend.p_value < ALPHA,
         " ".join(str(place + 1) for place in change_points(values)),
         sum(flagged(values)),
     )

@@ -16,21 +16,13 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Trend:
-    """``tau`` from -1 (always down) to 1; ``slope`` in units of the values per trial."""
+    """``tau`` is from -1 (always down) to 1."""
 
     tau: float
     p_value: float
-    slope: float
 
 
 def mann_kendall(values: Values) -> Trend:
-    """The test of ``drift`` with the Theil-Sen slope; without enough values, slope 0."""
-    sample = array(values)
-    tau, p_value = drift(sample)
-    return Trend(tau, p_value, theil_sen(sample) if sample.size >= FEWEST else 0.0)
-
-
-def drift(values: Values) -> tuple[float, float]:
     """Kendall's tau with the order of measuring, and the p value of the Mann-Kendall test.
 
     Mann (Econometrica 13, 1945); the variance is corrected for correlation as by Yue and Wang
@@ -43,13 +35,13 @@ def drift(values: Values) -> tuple[float, float]:
     sample = array(values)
     n = sample.size
     if n < FEWEST or np.ptp(sample) == 0:
-        return 0.0, 1.0
+        return Trend(0.0, 1.0)
     found = stats.kendalltau(np.arange(n), sample)
     factor = inflation(_without_trend(ranks(sample)), 2)
     p_value = float(found.pvalue)
     if factor > 1:
         p_value = float(2 * ndtr(ndtri(p_value / 2) / math.sqrt(factor)))
-    return float(found.statistic), min(1.0, p_value)
+    return Trend(float(found.statistic), min(1.0, p_value))
 
 
 def _without_trend(sample: Array) -> Array:
@@ -57,10 +49,3 @@ def _without_trend(sample: Array) -> Array:
     places = np.arange(sample.size) - (sample.size - 1) / 2
     about = sample - sample.mean()
     return np.asarray(about - places * (places @ about) / (places @ places))
-
-
-def theil_sen(sample: Array) -> float:
-    """The median of the slopes between all pairs (Sen, JASA 63, 1968)."""
-    n = sample.size
-    slopes = [(sample[lag:] - sample[:-lag]) / lag for lag in range(1, n)]
-    return float(np.median(np.concatenate(slopes)))
