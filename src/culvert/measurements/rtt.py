@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from culvert.instruments.base import Instrument, refuse
+from culvert.instruments.run import measure_ping
 from culvert.journal.record import Histogram, Metric
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.integrity import intact
@@ -58,12 +60,15 @@ class RttParameters(BaseParameters):
     """84 bytes, as ping sends by default; over TCP ``SMALLEST_TCP``."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
     """The sender looks at the clock without sleeping for so long before each probe is due."""
+    instrument: Instrument = Instrument.PROBE
 
     @model_validator(mode="before")
     @classmethod
     def _room_for_tcp(cls, given: Any) -> Any:
         if isinstance(given, dict) and given.get("protocol") == Protocol.TCP:
             return {"packet_size": SMALLEST_TCP, **given}
+        if isinstance(given, dict) and given.get("instrument") == Instrument.PING:
+            return {"protocol": Protocol.ICMP, **given}
         return given
 
     @model_validator(mode="after")
@@ -72,6 +77,11 @@ class RttParameters(BaseParameters):
             why = f"a packet of {self.packet_size} bytes cannot hold a request over TCP"
             remedy = f"write packet_size = {SMALLEST_TCP} or more"
             raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": remedy})
+        refuse(
+            self.instrument,
+            (Instrument.PROBE, Instrument.PING),
+            {f"echo over {self.protocol}": self.protocol is not Protocol.ICMP},
+        )
         return self
 
 
@@ -106,6 +116,8 @@ class Rtt(Measurement[RttParameters]):
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:
         """The instrument's own noise, then the schedule; wait for the last answers."""
+        if parameters.instrument is Instrument.PING:
+            return _by_ping(session, parameters)
         floor = noise_floor(
             session,
             size=parameters.packet_size,
@@ -125,6 +137,19 @@ class Rtt(Measurement[RttParameters]):
             ],
             doubts=[_answered(found), intact(found.corrupt)],
         )
+
+
+def _by_ping(session: Session, parameters: RttParameters) -> Outcome:
+    told, outcome = measure_ping(
+        session,
+        probes=parameters.probes,
+        rate_pps=parameters.rate_pps,
+        packet_size=parameters.packet_size,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+    )
+    sent, lost = told.sent_packets or 0, told.lost_packets or 0
+    outcome.doubts.append(_enough(sent - lost, sent))
+    return outcome
 
 
 def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerTraffic]:
@@ -189,10 +214,13 @@ def _metrics(found: RttResult) -> list[Metric]:
 
 
 def _answered(found: RttResult) -> Check:
-    loss = found.lost / max(found.sent, 1)
+    return _enough(found.received, found.sent)
+
+
+def _enough(received: int, sent: int) -> Check:
     return Check(
         "most probes are answered",
-        found.received > 0 and loss <= MAX_LOSS,
-        f"{found.received} of {found.sent} probes were answered",
+        received > 0 and received >= (1 - MAX_LOSS) * sent,
+        f"{received} of {sent} probes were answered",
         "percentiles of the few that came back would flatter: lower the rate",
     )

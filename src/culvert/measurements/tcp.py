@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
+from culvert.instruments.base import THROUGHPUT, Instrument, Load, refuse
+from culvert.instruments.run import measure_throughput
 from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
@@ -47,6 +50,34 @@ class TcpParameters(BaseParameters):
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
     write_size: WriteSize = WRITE_BYTES
     nodelay: bool = False
+    instrument: Instrument = Instrument.PROBE
+    """Others than the probe count their whole time: ``warmup`` is the probe's."""
+
+    @model_validator(mode="after")
+    def _instrument_can(self) -> Self:
+        refuse(
+            self.instrument,
+            THROUGHPUT,
+            {
+                "way of sending both ways at once": self.direction is Direction.BOTH,
+                "duration in parts of a second": self.duration_s != round(self.duration_s),
+                "nodelay": self.nodelay and self.instrument is Instrument.NUTTCP,
+            },
+        )
+        return self
+
+    @property
+    def load(self) -> Load:
+        """What another instrument is asked; where to is filled in by the measurement."""
+        return Load(
+            to="",
+            udp=False,
+            duration_s=round(self.duration_s),
+            size=self.write_size,
+            streams=self.streams,
+            congestion_control=self.congestion_control,
+            nodelay=self.nodelay,
+        )
 
     @property
     def tcp_streams(self) -> TcpStreams:
@@ -88,6 +119,8 @@ class Tcp(Measurement[TcpParameters]):
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
         """Fill the tunnel for the time asked."""
+        if parameters.instrument is not Instrument.PROBE:
+            return _by_instrument(session, parameters)
         streams = parameters.tcp_streams
         ceiling_bps = tcp_ceiling_bps(session, streams)
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
@@ -111,6 +144,17 @@ class Tcp(Measurement[TcpParameters]):
                 *connection_is_not_the_limit(total_bps, ceiling_bps),
             ],
         )
+
+
+def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
+    up = parameters.direction is Direction.UP
+    to = session.inner(session.lab.b if up else session.lab.a)
+    load = replace(parameters.load, to=to)
+    told, outcome = measure_throughput(session, parameters.instrument, load, up=up)
+    outcome.metrics.append(Metric("goodput_bps", "bit/s", told.goodput_bps))
+    if told.retransmits is not None:
+        outcome.metrics.append(Metric("retransmitted_segments", "segments", told.retransmits))
+    return outcome
 
 
 def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:

@@ -12,6 +12,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from culvert.instruments.base import THROUGHPUT, Instrument, Load, refuse
+from culvert.instruments.run import loss_metrics, measure_throughput
 from culvert.journal.record import Metric
 from culvert.measurements.arrivals import (
     ARRIVAL_METRICS,
@@ -24,6 +26,7 @@ from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_c
 from culvert.measurements.integrity import intact
 from culvert.measurements.losses import LOSS_METRICS, locate_losses
 from culvert.measurements.max_size import find_max_size
+from culvert.measurements.offered_rate import AskedRate
 from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.session import Session
@@ -34,7 +37,7 @@ from culvert.proof.limits import (
     generator_is_not_the_limit,
     receiver_is_not_the_limit,
 )
-from culvert.units import DurationS, PerSecond
+from culvert.units import DurationS
 
 SAMPLE_ONE_IN = 64
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -43,7 +46,8 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class UdpParameters(BaseParameters):
     """``packet_size`` is the inner IP packet in bytes, or a pattern of sizes; see packet_sizes.py.
 
-    ``rate`` is packets per second of all flows; without it as many as the sender's sockets take.
+    ``rate`` is packets, or bits of payload, per second of all flows; without it as many as the
+    sender's sockets take.
     ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own, the
     first ``source_port`` and the others those behind it; 0 is any free one, also for ``port``,
     that of the receiver. Flows are dealt to ``threads``. Series have a point each ``interval``.
@@ -51,7 +55,7 @@ class UdpParameters(BaseParameters):
 
     packet_size: Sizes = MAX
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
-    rate_pps: Annotated[PerSecond, Field(gt=0)] | None = Field(None, alias="rate")
+    rate: AskedRate | None = None
     arrivals: Arrivals = Arrivals.CONSTANT
     burst: Annotated[int, Field(ge=1, le=10_000)] = 1
     flows: Annotated[int, Field(ge=1, le=256)] = 1
@@ -59,10 +63,11 @@ class UdpParameters(BaseParameters):
     port: Port = 0
     source_port: Port = 0
     interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
+    instrument: Instrument = Instrument.PROBE
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.arrivals is not Arrivals.CONSTANT and self.rate_pps is None:
+        if self.arrivals is not Arrivals.CONSTANT and self.rate is None:
             raise _refused(f"{self.arrivals} arrivals have no rate", "add a rate")
         if self.arrivals is not Arrivals.BURST and self.burst != 1:
             raise _refused(f"arrivals are {self.arrivals}", 'write arrivals = "burst"')
@@ -72,6 +77,19 @@ class UdpParameters(BaseParameters):
         if self.source_port + self.flows > 1 << 16:
             why = f"there are not {self.flows} ports from {self.source_port} on"
             raise _refused(why, "ask for a lower source_port")
+        nuttcp = self.instrument is Instrument.NUTTCP
+        refuse(
+            self.instrument,
+            THROUGHPUT,
+            {
+                f"{self.arrivals} arrivals": self.arrivals is not Arrivals.CONSTANT,
+                "choice of threads": self.threads != 1,
+                "choice of ports here": bool(self.port or self.source_port),
+                "pattern of packet sizes": len(set(parse_sizes(self.packet_size).pattern)) > 1,
+                "duration in parts of a second": self.duration_s != round(self.duration_s),
+                "several flows of UDP": nuttcp and self.flows > 1,
+            },
+        )
         return self
 
 
@@ -109,6 +127,8 @@ class Udp(Measurement[UdpParameters]):
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         """Send for the time asked."""
+        if parameters.instrument is not Instrument.PROBE:
+            return _by_instrument(session, parameters)
         stream = _stream(session, parameters)
         run = UdpRun(session, stream, quiet_ms(session, stream.to))
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
@@ -143,12 +163,13 @@ class Udp(Measurement[UdpParameters]):
 
 
 def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
-    sizes = parse_sizes(parameters.packet_size)
+    asked = parse_sizes(parameters.packet_size)
+    sizes = asked.resolved(find_max_size(session) if asked.asks_max else None)
     return UdpStream(
         to=session.inner(session.lab.b),
-        sizes=sizes.resolved(find_max_size(session) if sizes.asks_max else None),
+        sizes=sizes,
         duration_s=parameters.duration_s,
-        rate_pps=parameters.rate_pps,
+        rate_pps=parameters.rate.packets_per_s(sizes) if parameters.rate else None,
         arrivals=parameters.arrivals,
         burst=parameters.burst,
         flows=parameters.flows,
@@ -157,6 +178,30 @@ def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
         source_port=parameters.source_port,
         interval_ms=round(parameters.interval_s * 1000),
     )
+
+
+def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
+    stream = _stream(session, parameters)
+    (size,) = stream.sizes
+    payload = size - UDP_HEADERS
+    rate_pps = stream.rate_pps
+    load = Load(
+        to=session.inner(session.lab.b),
+        udp=True,
+        duration_s=round(parameters.duration_s),
+        size=payload,
+        streams=parameters.flows,
+        rate_bps=None if rate_pps is None else 8 * payload * rate_pps,
+    )
+    told, outcome = measure_throughput(session, parameters.instrument, load)
+    sent_pps = (told.sent_packets or 0) / parameters.duration_s
+    outcome.metrics += [
+        Metric("goodput_bps", "bit/s", told.goodput_bps),
+        Metric("offered_pps", "packets/s", sent_pps),
+        Metric("received_pps", "packets/s", told.goodput_bps / (8 * payload)),
+        *loss_metrics(told, size),
+    ]
+    return outcome
 
 
 def _metrics(trial: UdpTrial) -> list[Metric]:

@@ -1,0 +1,1 @@
+"""The papers' own instruments, in place of the probe: to repeat an experiment as it was done."""

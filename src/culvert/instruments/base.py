@@ -1,0 +1,100 @@
+"""Which instruments there are, what they are asked, and what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic_core import PydanticCustomError
+
+from culvert import tools
+from culvert.errors import CulvertError
+from culvert.journal.record import Histogram, Metric
+
+
+class Instrument(StrEnum):
+    """What makes and measures the traffic; ``probe`` is Culvert's own."""
+
+    PROBE = "probe"
+    IPERF2 = "iperf2"
+    IPERF3 = "iperf3"
+    NUTTCP = "nuttcp"
+    PING = "ping"
+
+
+THROUGHPUT = (Instrument.PROBE, Instrument.IPERF2, Instrument.IPERF3, Instrument.NUTTCP)
+"""Those that measure goodput."""
+_PROGRAMS: Mapping[Instrument, tuple[str, str]] = {
+    Instrument.IPERF2: ("iperf", "iperf"),
+    Instrument.IPERF3: ("iperf3", "iperf3"),
+    Instrument.NUTTCP: ("nuttcp", "nuttcp"),
+    Instrument.PING: ("ping", "iputils-ping"),
+}
+
+
+class InstrumentError(CulvertError):
+    """An instrument did not measure, or does not tell what it measured."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a throughput instrument is to send to ``to``, for whole seconds.
+
+    ``size`` is the payload of a datagram, or of a write, in bytes. ``rate_bps`` is that of the
+    payload of all streams together; None is as fast as it goes (UDP only).
+    """
+
+    to: str
+    udp: bool
+    duration_s: int
+    size: int
+    streams: int = 1
+    rate_bps: float | None = None
+    congestion_control: str = ""
+    nodelay: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an instrument said. ``received_bytes`` are what its receiver got; packets are of UDP.
+
+    ``congestion_control`` is empty where it does not tell.
+    """
+
+    goodput_bps: float
+    received_bytes: float
+    retransmits: int | None = None
+    sent_packets: int | None = None
+    lost_packets: int | None = None
+    congestion_control: str = ""
+    metrics: tuple[Metric, ...] = ()
+    histograms: tuple[Histogram, ...] = field(default=())
+
+
+def program(instrument: Instrument) -> Path:
+    """Its path; raises NotPossible that names the package."""
+    name, package = _PROGRAMS[instrument]
+    return tools.require(name, f"apt install {package}")
+
+
+def refuse(
+    instrument: Instrument, known: Iterable[Instrument], unknown_to_it: Mapping[str, bool]
+) -> None:
+    """Raise for a measurement's parameters that the instrument cannot do.
+
+    ``unknown_to_it`` maps what is asked, in words, to whether it is.
+    """
+    if instrument not in known:
+        names = " or ".join(f'"{one}"' for one in known)
+        raise _problem(f"{instrument} does not measure this", f"write instrument = {names}")
+    if instrument is Instrument.PROBE:
+        return
+    for what, asked in unknown_to_it.items():
+        if asked:
+            raise _problem(f"{instrument} has no {what}", 'leave it out, or measure with "probe"')
+
+
+def _problem(why: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("instrument", "{why}", {"why": why, "remedy": remedy})
