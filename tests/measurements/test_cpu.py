@@ -57,6 +57,23 @@ def test_seconds_per_gigabyte_for_machine_vpn_and_probe() -> None:
     assert found["cpu_probe_s_per_gb"] == pytest.approx(0.25)
 
 
+def test_the_kernels_threads_are_the_vpns_but_for_softirq() -> None:
+    threads = [
+        {"comm": "kworker/0:1-wg-crypt-wg0", "pid": 30, "run_ns": 400_000_000},
+        {"comm": "ksoftirqd/0", "pid": 9, "run_ns": 900_000_000},
+    ]
+    metrics = cpu_metrics(accounted(kernel_threads=threads), goodput_bytes=None, shared_kernel=True)
+    found = {metric.name: metric.value for metric in metrics if not metric.labels}
+    assert found["cpu_vpn_s"] == pytest.approx(2 * 1.5 + 0.4)
+
+
+def test_what_cannot_be_attributed_is_left_out() -> None:
+    metrics = cpu_metrics(accounted(), goodput_bytes=10**9, shared_kernel=True, attributable=False)
+    names = {metric.name for metric in metrics}
+    assert "cpu_s_per_gb" in names
+    assert not {"cpu_vpn_s", "cpu_vpn_s_per_gb"} & names
+
+
 def test_without_goodput_there_is_no_figure_per_gigabyte() -> None:
     assert "cpu_s_per_gb" not in values(goodput_bytes=None)
     assert "cpu_s_per_gb" not in values(goodput_bytes=0)

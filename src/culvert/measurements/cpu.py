@@ -13,10 +13,15 @@ from culvert.journal.record import Metric
 from culvert.probe.results import Accounted, CpuTimes
 
 GIGABYTE = 1e9
+SOFTIRQ = "ksoftirqd/"
 
 
 def cpu_metrics(
-    accounted: Mapping[str, Accounted], *, goodput_bytes: int | None, shared_kernel: bool
+    accounted: Mapping[str, Accounted],
+    *,
+    goodput_bytes: int | None,
+    shared_kernel: bool,
+    attributable: bool = True,
 ) -> list[Metric]:
     """Metrics of both nodes, a and b.
 
@@ -24,17 +29,20 @@ def cpu_metrics(
 
     CPU seconds per gigabyte (1e9 bytes of goodput) are given for the whole machine, for the VPN's
     processes and kernel threads, and for the probe, so that the generator's share can be told.
+    The VPN's is left out where it is not ``attributable`` (see ``Vpn``): none would be less than
+    it is.
     """
     nodes = [accounted["a"]] if shared_kernel else [accounted["a"], accounted["b"]]
     cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
     busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
-    vpn_s = sum(_vpn_s(node) for node in accounted.values())
+    vpn_s = sum(_processes_s(node) for node in accounted.values())
+    vpn_s += sum(_kernel_threads_s(node) for node in nodes)
     probe_s = sum(_probe_s(node) for node in accounted.values())
     metrics = [
         *_percentages(cpus),
         *_per_core(accounted, shared_kernel=shared_kernel),
         Metric("cpu_busy_s", "s", busy_s),
-        Metric("cpu_vpn_s", "s", vpn_s),
+        *([Metric("cpu_vpn_s", "s", vpn_s)] if attributable else []),
         Metric("cpu_probe_s", "s", probe_s),
         Metric(
             "context_switches_total",
@@ -53,7 +61,7 @@ def cpu_metrics(
         gigabytes = goodput_bytes / GIGABYTE
         metrics += [
             Metric("cpu_s_per_gb", "s/GB", busy_s / gigabytes),
-            Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes),
+            *([Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes)] if attributable else []),
             Metric("cpu_probe_s_per_gb", "s/GB", probe_s / gigabytes),
         ]
     return metrics
@@ -63,8 +71,14 @@ def _busy_s(cpu: CpuTimes) -> float:
     return cpu.user_s + cpu.nice_s + cpu.system_s + cpu.irq_s + cpu.softirq_s
 
 
-def _vpn_s(accounted: Accounted) -> float:
+def _processes_s(accounted: Accounted) -> float:
     return sum(process.run_ns or 0 for process in accounted.processes) / 1e9
+
+
+def _kernel_threads_s(accounted: Accounted) -> float:
+    """Of the VPN: ksoftirqd is everybody's."""
+    threads = (each for each in accounted.kernel_threads if not each.comm.startswith(SOFTIRQ))
+    return sum(thread.run_ns or 0 for thread in threads) / 1e9
 
 
 def _probe_s(accounted: Accounted) -> float:

@@ -89,7 +89,10 @@ class Initiation(Measurement[InitiationParameters]):
             metrics=[
                 *_metrics(cycles),
                 *cpu_metrics(
-                    accounted, goodput_bytes=None, shared_kernel=session.lab.shared_kernel
+                    accounted,
+                    goodput_bytes=None,
+                    shared_kernel=session.lab.shared_kernel,
+                    attributable=session.vpn.cpu_attributable,
                 ),
             ],
             watched=[],

@@ -173,6 +173,7 @@ class Execution:
                 watched.accounted,
                 goodput_bytes=finding.outcome.goodput_bytes,
                 shared_kernel=lab.shared_kernel,
+                attributable=self._vpn.cpu_attributable,
             )
         if finding.up_s is not None:
             metrics.append(Metric("tunnel_up_s", "s", finding.up_s))

@@ -237,6 +237,9 @@ class Vpn(ABC):
         del packet
         return False
 
+    cpu_attributable: bool = True
+    """Whether processes and kernel threads tell what it uses of the processors: not where the
+    kernel encrypts in softirq and in the sender's own time."""
     kernel_threads: tuple[str, ...] = ()
     """Regular expressions for names of kernel threads that carry the data."""
 

@@ -99,6 +99,7 @@ class StrongSwan(Vpn):
         super().__init__(variant, options)
         self.certificates = _CERT in options
         self.in_kernel = _KERNEL in options
+        self.cpu_attributable = not self.in_kernel
         self.carriage = Carriage(
             TRANSFORMS[variant.name],
             transport=_TRANSPORT in options,

@@ -41,6 +41,7 @@ class Xfrm(Vpn):
     variants: ClassVar[tuple[Variant, ...]] = tuple(
         ipsec.variant(name, _FACTS) for name in TRANSFORMS
     )
+    cpu_attributable = False
     no_initiation = "nothing is initiated: its keys are set by hand, and no packet is sent for it"
     options: ClassVar[Mapping[str, str]] = {
         _ROUTE: "an xfrm interface and a route instead of policies that pick packets",
