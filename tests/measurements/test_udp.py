@@ -95,9 +95,29 @@ def test_a_source_that_sent_nothing_gives_figures_all_the_same() -> None:
         {"packet_size": "huge"},
         {"duration": "0s"},
         {"rate": "0/s"},
+        {"rate": "0bit/s"},
+        {"rate": "10mbit/s"},
+        {"rate": 10},
         {"rat": "1/s"},
     ],
 )
 def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         UdpParameters.model_validate(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "packets_per_s"),
+    [
+        ("1000/s", (64, 1500), 1000),
+        ("8Mbit/s", (1028,), 1000),
+        ("8Mbit/s", (528, 1528), 1000),  # of a mean payload of 1000 bytes
+    ],
+)
+def test_a_rate_is_of_packets_or_of_payload(
+    text: str, sizes: tuple[int, ...], packets_per_s: float
+) -> None:
+    parameters = UdpParameters.model_validate({"rate": text})
+    assert parameters.rate is not None
+    assert parameters.rate.packets_per_s(sizes) == pytest.approx(packets_per_s)
+    assert parameters.model_dump(mode="json", by_alias=True)["rate"] == text
