@@ -23,7 +23,8 @@ def test_all_looks_together_take_alpha(first: int, last: int, alpha: float) -> N
 
 
 def test_a_single_look_takes_all() -> None:
-    assert levels(7, 7, 0.05) == (pytest.approx(0.05),)
+    (found,) = levels(7, 7, 0.05)
+    assert found == pytest.approx(0.05)
 
 
 @settings(deadline=None, max_examples=20)

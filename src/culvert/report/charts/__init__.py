@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from altair.utils.schemapi import debug_mode
+
 from culvert.report.charts.cost import cost_figures
 from culvert.report.charts.goodput import goodput_figures
 from culvert.report.charts.initiation import initiation_figures
@@ -35,7 +37,8 @@ def sections(data: Data) -> list[Section]:
     found = []
     taken: set[str] = set()
     for headline in data.headlines:
-        figures = [figure for make in makers for figure in make(data, headline.condition)]
+        with debug_mode(arg=False):  # Altair's checks of each value take longer than the rest
+            figures = [figure for make in makers for figure in make(data, headline.condition)]
         if figures:
             named = tuple(_named_alone(figure, taken) for figure in figures)
             found.append(Section(headline.condition, named))

@@ -174,15 +174,15 @@ def bars_with_trials(
         dot_layer(dots, y, "value"),
         bar_chart.transform_filter("isValid(datum.low)")
         .mark_rule(style="ink", strokeWidth=2)
-        .encode(y=y, x="low:Q", x2="high:Q"),
+        .encode(y=y, x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         *(
             bar_chart.transform_filter("isValid(datum.low)")
             .mark_tick(style="ink", thickness=2, size=11)
-            .encode(y=y, x=f"{end}:Q")
+            .encode(y=y, x=alt.X(f"{end}:Q"))
             for end in ("low", "high")
         ),
         bar_chart.mark_text(style="value", align="left", dx=9, fontWeight=600).encode(
-            y=y, x="end:Q", text="text:N"
+            y=y, x=alt.X("end:Q"), text=alt.Text("text:N")
         ),
         no_number(data, summary["vpn"].to_list(), y),
     ]
@@ -236,7 +236,7 @@ def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
     words: alt.Chart = (
         alt.Chart(source(records))
         .mark_text(style="quiet", align="left", dx=6)
-        .encode(y=y, x=alt.value(0), text="text:N")
+        .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
     )
     return words
 

@@ -107,10 +107,20 @@ def _panel(
             .encode(x=x, y=y, color=vpn_colour(data, legend=present)),
             base.transform_filter("isValid(datum.x_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=vpn_colour(data, legend=present)),
+            .encode(
+                x=alt.X("x_low:Q"),
+                x2=alt.X2("x_high:Q"),
+                y=y,
+                color=vpn_colour(data, legend=present),
+            ),
             base.transform_filter("isValid(datum.y_low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=vpn_colour(data, legend=present)),
+            .encode(
+                x=x,
+                y=alt.Y("y_low:Q"),
+                y2=alt.Y2("y_high:Q"),
+                color=vpn_colour(data, legend=present),
+            ),
             base.mark_point(filled=True, size=110, opacity=1).encode(
                 x=x,
                 y=y,

@@ -106,10 +106,10 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             ),
             alt.Chart(source(middles))
             .mark_tick(style="ink", thickness=2, size=15, yOffset=place)
-            .encode(y=y, x="value:Q"),
+            .encode(y=y, x=alt.X("value:Q")),
             alt.Chart(source(middles))
             .mark_text(style="value", align="left", dx=10, fontWeight=600, yOffset=place)
-            .encode(y=y, x="end:Q", text="text:N"),
+            .encode(y=y, x=alt.X("end:Q"), text=alt.Text("text:N")),
             no_number(data, table["vpn"].to_list(), y),
         ],
         "Connection initiation",

@@ -72,7 +72,7 @@ def stack(
         layers.append(
             alt.Chart(source([dict(found) for found in sums]))
             .mark_text(style="value", align="left", dx=9, fontWeight=600)
-            .encode(y=y, x=alt.X("end:Q"), text="text:N")
+            .encode(y=y, x=alt.X("end:Q"), text=alt.Text("text:N"))
         )
     having = sorted({str(record["vpn"]) for record in records})
     layers.append(no_number(data, having, y))
