@@ -108,7 +108,7 @@ def _few(
     if len(there) < count:
         raise NotPossible(
             f"router.cores = {count}",
-            f"node {node} has {len(there)} CPUs",
+            f"node {node} has {len(there)}",
             "ask for fewer, or give the node more with cpus",
         )
     return {**(found or {}), node: there[:count]}
