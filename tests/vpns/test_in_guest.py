@@ -15,11 +15,12 @@ from .kernel.test_tunnels import PLAIN
 from .tunnels import skip_reason
 
 ROOT = Path(__file__).parents[2]
-LASTS_S = 280
+DEADLINE_S = 900
+"""Under five minutes on two cores that others use as well."""
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(LASTS_S + 20)
+@pytest.mark.timeout(DEADLINE_S + 20)
 @pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
 @pytest.mark.skipif(guest() is not None, reason="this is the guest")
 def test_kernel_vpns_in_a_guest() -> None:
@@ -29,7 +30,7 @@ def test_kernel_vpns_in_a_guest() -> None:
     argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
     argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
     done = subprocess.run(
-        [*argv, tests], cwd=ROOT, capture_output=True, text=True, timeout=LASTS_S, check=False
+        [*argv, tests], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
     assert " passed" in done.stdout

@@ -18,7 +18,7 @@ from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from culvert.labs.base import Node
 
@@ -176,7 +176,7 @@ class Probe:
         self.close()
 
     def _read(self) -> None:
-        for line in iter(self._process.stdout.readline, b""):
+        for line in self._lines():
             event = _event(line)
             number = event.get("id")
             with self._lock:
@@ -190,6 +190,10 @@ class Probe:
             handles = list(self._tasks.values())
         for handle in handles:
             handle.deliver(_GONE)
+
+    def _lines(self) -> Iterator[bytes]:
+        with suppress(ValueError):  # close() has waited long enough
+            yield from iter(self._process.stdout.readline, b"")
 
 
 def _event(line: bytes) -> Event:

@@ -44,7 +44,18 @@ ONE_OF_EACH = [
     "xfrm/esp-null-sha256",
 ]
 KINDS = ("tcp", "udp", "rtt", "initiation")
-CONTRACT = ["wireguard/kernel", *ONE_OF_EACH]
+CONTRACT = [
+    "wireguard/kernel",
+    "strongswan/esp-aes256gcm+kernel",
+    "strongswan/ah-sha256+kernel+transport",
+    "xfrm/esp-aes128gcm",
+]
+WITH_A_HANDSHAKE = [
+    "wireguard/kernel",
+    "strongswan/esp-aes256gcm+kernel",
+    "strongswan/esp-aes256gcm+kernel+transport",
+    "strongswan/ah-sha256+kernel+route",
+]
 
 
 @pytest.mark.parametrize("word", [*PLAIN, *WAYS])
@@ -124,6 +135,30 @@ def test_ten_times(lab: LabFactory, word: str) -> None:
             assert a.pings_answered(vpn.inner(pair.b).ip) == 1
             vpn.stop(pair)
             assert [agent.state().objects for agent in (a, b)] == before
+
+
+@pytest.mark.parametrize("word", WITH_A_HANDSHAKE)
+def test_it_is_dropped_called_again_and_restarted(lab: LabFactory, word: str) -> None:
+    require(word)
+    vpn, pair = driver(word), lab()
+    bring_up(vpn, pair)
+    peer = vpn.inner(pair.b).ip
+    with Agent(pair.a) as a, Capture(pair.a) as capture:
+        vpn.drop(pair.a)
+        assert a.pings_answered(peer) == 0
+        capture.packets()
+        vpn.initiate(pair.a)
+        assert any(vpn.is_handshake(each) for each in capture.packets())
+        assert a.pings_answered(peer) == 1
+        vpn.end_initiator(pair.a)
+        vpn.connect(pair.a)
+        assert a.pings_answered(peer) == 1
+        if vpn.name == "strongswan":
+            capture.packets()
+            vpn.rekey(pair.a)
+            assert any(vpn.is_handshake(each) for each in capture.packets())
+            assert a.pings_answered(peer) == 1
+    vpn.stop(pair)
 
 
 @pytest.mark.parametrize(
