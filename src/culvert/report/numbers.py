@@ -16,6 +16,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "ms": ((1.0, "ms"),),  # initiation: 0.08 beside 27 reads better than two units
     "s": ((1.0, "s"), (1e-3, "ms")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "1/s": ((1.0, "/s"),),
     "1": ((0.01, "%"),),
 }
 
