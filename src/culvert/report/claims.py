@@ -141,8 +141,9 @@ def published_table(claims: Claims) -> pl.DataFrame:
 
 def _printed(claim: ClaimTable) -> str:
     values = claim.published if isinstance(claim.published, tuple) else (claim.published,)
-    return "; ".join(
-        f"{one.value:g} {one.unit}{f' ({one.place})' if one.place else ''}"
-        for one in values
-        if one is not None
-    )
+    told = []
+    for one in values:
+        if one is not None:
+            unit = "" if one.unit == "1" else f" {one.unit}"
+            told.append(f"{one.value:g}{unit}{f' ({one.place})' if one.place else ''}")
+    return "; ".join(told)

@@ -66,7 +66,7 @@ def evidence(one: Judged, labels: Labels) -> str:
         which = _which(one, told, labels)
         parts.append(
             f"{which}{_effect(told.effect, one.unit)} over {told.n} "
-            f"{'blocks' if told.paired else 'trials'}, {_p(one.p_value)}"
+            f"{'blocks' if told.paired else 'trials'}, {_p(one.p_value)}{_of_what(one, told)}"
         )
         if told.drifts and one.verdict is not Verdict.UNDECIDED:
             parts.append("careful: it drifts")
@@ -77,6 +77,12 @@ def evidence(one: Judged, labels: Labels) -> str:
         sure = f"about {one.more} more {noun} would decide"
         parts.append(sure if told is not None else f"it takes {one.more} more {noun} at least")
     return "; ".join(parts)
+
+
+def _of_what(one: Judged, told: Part) -> str:
+    """A small p is mostly of a difference; where likeness is supported, it is the other way."""
+    alike = " within " in told.text or " no different from " in told.text
+    return " of the tests that it is no more" if alike and one.verdict is Verdict.SUPPORTED else ""
 
 
 def _claim(one: Judged, published: str, labels: Labels) -> ClaimView:
