@@ -225,11 +225,19 @@ fn execute(argv: &[String], stamp: Option<RawFd>) -> Result<Infallible, Failure>
     execute(&words[0], &words).map_err(failed)
 }
 
-/// Rust's runtime ignores SIGPIPE and the parent may have blocked signals; both are inherited.
+/// What is ignored or blocked is inherited: SIGPIPE by Rust's runtime, the others by a shell's
+/// background job or nohup.
 fn default_signals() -> Result<(), Failure> {
     let failed = |errno| Failure::new("signals", errno);
-    // SAFETY: the default action is no handler of ours.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) }.map_err(failed)?;
+    for ignored in [
+        Signal::SIGPIPE,
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+        Signal::SIGHUP,
+    ] {
+        // SAFETY: the default action is no handler of ours.
+        unsafe { signal(ignored, SigHandler::SigDfl) }.map_err(failed)?;
+    }
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None).map_err(failed)
 }
 

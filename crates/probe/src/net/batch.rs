@@ -5,8 +5,10 @@ use socket2::SockAddr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The kernel's limit of segments per message (UDP_MAX_SEGMENTS of all kernels that have any).
-const MAX_SEGMENTS: usize = 64;
+/// The kernel's limit of segments per message (UDP_MAX_SEGMENTS), which it does not tell: of recent
+/// kernels, and of all that have any.
+pub const MOST_SEGMENTS: usize = 128;
+pub const FEWER_SEGMENTS: usize = 64;
 /// The longest payload of a UDP datagram over IPv4.
 const MAX_DATAGRAM: usize = 65_507;
 
@@ -32,17 +34,19 @@ impl SendBatch {
         SendBatch::with_messages_of(1, count, payload, to)
     }
 
-    /// The same, but the kernel cuts them from fewer messages: sets the socket's UDP_SEGMENT.
+    /// The same, but the kernel cuts at least `count` of them, at most `segments` from each message:
+    /// sets the socket's UDP_SEGMENT.
     pub fn segmented(
         socket: &impl AsFd,
-        messages: usize,
+        segments: usize,
+        count: usize,
         payload: &[u8],
         to: Option<SockAddr>,
     ) -> io::Result<SendBatch> {
-        let per_message = (MAX_DATAGRAM / payload.len().max(1)).clamp(1, MAX_SEGMENTS);
+        let per_message = (MAX_DATAGRAM / payload.len().max(1)).clamp(1, segments);
         let size = payload.len() as libc::c_int;
         set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size)?;
-        let count = per_message * messages;
+        let count = count.next_multiple_of(per_message);
         Ok(SendBatch::with_messages_of(per_message, count, payload, to))
     }
 
@@ -84,6 +88,11 @@ impl SendBatch {
             _to: to,
             headers,
         }
+    }
+
+    /// Datagrams of a message; 1 where the kernel does not cut.
+    pub fn per_message(&self) -> usize {
+        self.per_message
     }
 
     /// Datagrams that one call can send.
@@ -175,7 +184,8 @@ mod tests {
     #[test]
     fn the_kernel_cuts_messages_into_datagrams() {
         let (sender, receiver) = pair();
-        let Ok(mut batch) = SendBatch::segmented(&sender, 2, &[7; 100], None) else {
+        let Ok(mut batch) = SendBatch::segmented(&sender, FEWER_SEGMENTS, 100, &[7; 100], None)
+        else {
             return; // a kernel before 4.18
         };
         assert_eq!(batch.capacity(), 128);

@@ -228,7 +228,7 @@ mod tests {
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
         let mut batch = ReceiveBatch::new(&receiver, 16, 65_535, true);
-        let Ok(mut sent) = SendBatch::segmented(&sender, 1, &[5; 200], None) else {
+        let Ok(mut sent) = SendBatch::segmented(&sender, 16, 16, &[5; 200], None) else {
             return; // a kernel before 4.18
         };
         let before_ns = clock::monotonic_ns();

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, during, errno_name};
 use crate::latency::Latency;
-use crate::net::batch::SendBatch;
+use crate::net::batch::{FEWER_SEGMENTS, MOST_SEGMENTS, SendBatch};
 use crate::net::socket::set_int;
 use crate::packet::header::{Header, Kind, blank_payload};
 use crate::sizes::Sizes;
@@ -15,8 +15,8 @@ use std::net::UdpSocket;
 
 /// Datagrams per call where the source makes them.
 const BATCH: usize = 64;
-/// Messages per call where the kernel cuts them.
-const SEGMENTED_MESSAGES: usize = 8;
+/// The same where the kernel cuts them from larger messages.
+const SEGMENTED_BATCH: usize = 512;
 
 /// What the kernel says if IPsec, a missing checksum offload or the path's MTU forbid it to cut.
 fn cannot_segment(error: &io::Error) -> bool {
@@ -77,7 +77,13 @@ impl Flow {
         let payload = blank_payload(pattern.sizes.largest(), pattern.canary);
         let to = pattern.to.clone();
         let batch = if segmented {
-            SendBatch::segmented(&socket, SEGMENTED_MESSAGES, &payload, to.clone())?
+            SendBatch::segmented(
+                &socket,
+                MOST_SEGMENTS,
+                SEGMENTED_BATCH,
+                &payload,
+                to.clone(),
+            )?
         } else {
             SendBatch::new(BATCH, &payload, to.clone())
         };
@@ -149,9 +155,16 @@ impl Flow {
         }
     }
 
-    /// From here on the source makes the packets itself.
+    /// From here on fewer packets a message, or else the source makes the packets itself.
     fn give_up_segmentation(&mut self, error: &io::Error) -> Result<(), Failure> {
         let payload = self.batch.payload(0).to_vec();
+        if self.batch.per_message() > FEWER_SEGMENTS {
+            let to = self.to.clone();
+            self.batch =
+                SendBatch::segmented(&self.socket, FEWER_SEGMENTS, SEGMENTED_BATCH, &payload, to)
+                    .map_err(during("udp_source: UDP_SEGMENT"))?;
+            return Ok(());
+        }
         set_int(&self.socket, libc::SOL_UDP, libc::UDP_SEGMENT, 0)
             .map_err(during("udp_source: unset UDP_SEGMENT"))?;
         self.batch = SendBatch::new(BATCH, &payload, self.to.clone());
