@@ -25,13 +25,17 @@ _PLAIN = Scale(1.0, "")
 
 def verdict(headline: Headline, vpn: str) -> str:
     """One sentence on a VPN: throughput, latency, CPU, initiation, as far as there are numbers."""
-    parts = []
-    for question in headline.questions:
-        answer = headline.answers.get((vpn, question.key))
-        told = answer and _part(question, answer)
-        if told:
-            parts.append(told)
-    return f"{vpn} {joined(parts)}." if parts else f"{vpn}: no trial that counts."
+    answers = {
+        question: headline.answers[vpn, question.key]
+        for question in headline.questions
+        if (vpn, question.key) in headline.answers
+    }
+    if not answers:
+        return f"{vpn}: no trial that counts."
+    if any(question.key == "tcp" for question in answers):
+        answers = {q: answer for q, answer in answers.items() if not q.key.startswith("udp")}
+    parts = [part for part in (_part(*each) for each in answers.items()) if part]
+    return f"{vpn} {joined(parts)}." if parts else f"{vpn}: see the table."
 
 
 def standing(winner: Winner) -> str:
@@ -121,8 +125,9 @@ def question_scale(headline: Headline, question: Question) -> Scale:
 def _part(question: Question, answer: Answer) -> str | None:
     absolute, relative = answer.absolute, answer.relative
     scale = scale_for(question.unit, [absolute.value])
-    if question.key == "tcp":
-        text = f"carries {scale.told(absolute.value, absolute.low, absolute.high)} of TCP"
+    if question.key in ("tcp", "udp", "udp-unsized"):
+        protocol = question.key[:3].upper()
+        text = f"carries {scale.told(absolute.value, absolute.low, absolute.high)} of {protocol}"
         if relative:
             told = share(relative.value, relative.low, relative.high)
             text += f", {told} of what the same link carries without a VPN"
