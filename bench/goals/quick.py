@@ -19,7 +19,7 @@ class QuickTime(Goal):
     """All of it, once the VPNs are installed."""
 
     name: ClassVar[str] = "quick-time"
-    what: ClassVar[str] = "the study quick, 100 trials"
+    what: ClassVar[str] = "the study quick"
     unit: ClassVar[str] = "s"
     goal: ClassVar[str] = "under 5 min"
     vpns: ClassVar[tuple[str, ...]] = VPNS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -77,11 +77,11 @@ def replay(study: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
         (row["block"], row["cell"]): (row["trial"], row["duration_s"])
         for row in trials.iter_rows(named=True)
     }
-    plan = replace(Plan.of(study), max_blocks=max(block for block, _ in took))
+    plan = Plan.of(study)
     measured: set[int] = set()
     spent_s = 0.0
 
-    def seen(block: int = plan.max_blocks or 0) -> pl.DataFrame:
+    def seen(block: int = BLOCKS) -> pl.DataFrame:
         return rows.filter(pl.col("trial").is_in(list(measured)), pl.col("block") <= block)
 
     def claims(block: int) -> OpenClaims:
