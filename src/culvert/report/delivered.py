@@ -67,7 +67,7 @@ def _view(data: Data, condition: str, trials: pl.DataFrame) -> DeliveredView:
     ways = {way: _values(rows, way) for way in DIRECTIONS}
     good = trials.filter(pl.col("status") == "ok").height
     verdict = (
-        f"in all {trials.height} blocks"
+        ("in the one block" if good == 1 else f"in all {good} blocks")
         if good == trials.height
         else (f"in {good} of {trials.height} blocks; the others do not count")
     )

@@ -95,7 +95,7 @@ def _row(data: Data, cell: pl.DataFrame, metric: str) -> list[str]:
 
 def readable(metric: str) -> str:
     """``rtt_idle_p50_us`` as ``rtt idle p50``: the unit stands beside the number."""
-    words = metric.split("_")
+    words = metric.removesuffix("_per_s").split("_")
     if len(words) > 1 and words[-1] in _UNITS:
         words.pop()
     return " ".join(words)
