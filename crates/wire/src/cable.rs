@@ -11,9 +11,12 @@ use crate::direction::{Direction, Mailbox, Setup, Stop};
 use crate::egress::Egress;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::record::{self, Limits, Saved, Tape};
+use crate::record::{self, Limits, Point, Saved, Tape};
 use crate::schedule::Conditions;
 use crate::tap::{Offloads, Tap};
+
+/// Directions draw from the streams before.
+const FIRST_TAPE_STREAM: u64 = 16;
 
 /// What a cable is to be.
 #[derive(Debug, Clone)]
@@ -40,7 +43,8 @@ pub struct Cable {
 struct Line {
     counters: Arc<Counters>,
     mailbox: Arc<Mailbox>,
-    tape: Arc<Tape>,
+    /// Of what is sent, and of what is delivered.
+    tapes: [Arc<Tape>; 2],
 }
 
 /// What was seen, by direction.
@@ -58,16 +62,20 @@ impl Cable {
             Tap::make(&plan.b, plan.mtu, plan.offloads)?,
         ];
         let refused = |errno| Failure::refused("a cable", errno, "raise ulimit -n");
-        let line = || -> Result<Line, Failure> {
+        let line = |from: u64| -> Result<Line, Failure> {
+            let tape = |point: u64| {
+                let stream = FIRST_TAPE_STREAM + 2 * from + point;
+                Arc::new(Tape::new(Chance::new(plan.seed, stream)))
+            };
             Ok(Line {
                 counters: Arc::default(),
                 mailbox: Arc::new(Mailbox::new().map_err(refused)?),
-                tape: Arc::default(),
+                tapes: [tape(0), tape(1)],
             })
         };
         let mut cable = Self {
             ends,
-            lines: [line()?, line()?],
+            lines: [line(0)?, line(1)?],
             threads: Vec::new(),
             stop: Arc::new(Stop::new().map_err(refused)?),
         };
@@ -75,13 +83,14 @@ impl Cable {
             let Line {
                 counters,
                 mailbox,
-                tape,
+                tapes: [sent, delivered],
             } = &cable.lines[from];
             let to = cable.ends[1 - from].handle()?;
             let joins = plan.offloads == Offloads::SuperPackets;
             let setup = Setup {
                 from: cable.ends[from].handle()?,
-                egress: Egress::new(to, Arc::clone(counters), Arc::clone(tape), joins),
+                egress: Egress::new(to, Arc::clone(counters), Arc::clone(delivered), joins),
+                tape: Arc::clone(sent),
                 mtu: plan.mtu,
                 conditions,
                 chance: Chance::new(plan.seed, from as u64),
@@ -114,18 +123,47 @@ impl Cable {
         self.lines[from].mailbox.put(conditions);
     }
 
-    /// Record what arrives from now on, in a ring for each direction.
-    pub fn record(&self, limits: Limits) {
-        self.lines.iter().for_each(|line| line.tape.start(limits));
+    /// Record from now on at these points of both directions, under that name; anew if there is
+    /// such a recording.
+    pub fn record(&self, name: &str, limits: Limits, points: [Point; 2]) {
+        self.forget(name);
+        for (line, point) in self.lines.iter().zip(points) {
+            match point {
+                Point::Sent => line.tapes[0].start(name, limits),
+                Point::Delivered => line.tapes[1].start(name, limits),
+                Point::Nowhere => {}
+            }
+        }
     }
 
-    pub fn stop_recording(&self) {
-        self.lines.iter().for_each(|line| line.tape.stop());
+    /// What was recorded stays. Whether there is such a recording.
+    pub fn stop_recording(&self, name: &str) -> bool {
+        let stopped = self.tapes().map(|tape| tape.stop(name));
+        // not any(): all are to be stopped
+        stopped.fold(false, |before, stopped| before | stopped)
     }
 
-    /// Save what was recorded as pcapng.
-    pub fn save(&self, path: &Path) -> io::Result<Saved> {
-        record::save([&self.lines[0].tape, &self.lines[1].tape], path)
+    /// Give the memory of a recording back.
+    pub fn forget(&self, name: &str) {
+        self.tapes().for_each(|tape| tape.forget(name));
+    }
+
+    /// Save what was recorded as pcapng, with an interface for each point; None if there is no such
+    /// recording.
+    pub fn save(&self, name: &str, path: &Path) -> Option<io::Result<Saved>> {
+        let mut interfaces = Vec::new();
+        for (line, direction) in self.lines.iter().zip(["a to b", "b to a"]) {
+            let [sent, delivered] = &line.tapes;
+            let label = format!("{direction}, sent");
+            interfaces.extend(sent.interface(name, label, Point::Sent));
+            let label = direction.to_string();
+            interfaces.extend(delivered.interface(name, label, Point::Delivered));
+        }
+        (!interfaces.is_empty()).then(|| record::save(&interfaces, path))
+    }
+
+    fn tapes(&self) -> impl Iterator<Item = &Arc<Tape>> {
+        self.lines.iter().flat_map(|line| &line.tapes)
     }
 
     /// Becomes ready to read when the cable has ended by itself.

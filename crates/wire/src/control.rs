@@ -8,7 +8,7 @@ use crate::asked::Asked;
 use crate::cable::Plan;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::record::Limits;
+use crate::record::{Limits, Point};
 use crate::tap::{MTU_RANGE, Offloads};
 
 /// A line is no longer than this: a list of lost packets may be long, garbage may be longer.
@@ -37,10 +37,18 @@ pub enum Command {
         #[serde(default)]
         cable: Option<String>,
     },
-    /// Record from now on what arrives; anew if it was recording.
+    /// Record from now on; anew if there is a recording of that name.
     Record {
         #[serde(default)]
         cable: Option<String>,
+        #[serde(default)]
+        recording: String,
+        #[serde(default = "delivered")]
+        a_to_b: Point,
+        #[serde(default = "delivered")]
+        b_to_a: Point,
+        #[serde(default = "all")]
+        sample_one_in: u32,
         #[serde(default = "default_ring_bytes")]
         ring_bytes: usize,
         #[serde(default = "default_packet_bytes")]
@@ -49,11 +57,22 @@ pub enum Command {
     StopRecording {
         #[serde(default)]
         cable: Option<String>,
+        #[serde(default)]
+        recording: String,
+    },
+    /// Give the memory of a recording back.
+    Forget {
+        #[serde(default)]
+        cable: Option<String>,
+        #[serde(default)]
+        recording: String,
     },
     /// Save what was recorded as pcapng.
     Save {
         #[serde(default)]
         cable: Option<String>,
+        #[serde(default)]
+        recording: String,
         path: PathBuf,
     },
 }
@@ -129,6 +148,14 @@ impl Which {
     }
 }
 
+fn delivered() -> Point {
+    Point::Delivered
+}
+
+fn all() -> u32 {
+    1
+}
+
 fn default_ring_bytes() -> usize {
     64 << 20
 }
@@ -141,7 +168,11 @@ fn default_packet_bytes() -> usize {
 pub const LARGEST_RING_BYTES: usize = 4 << 30;
 
 /// The limits of a recording; the error is a reason.
-pub fn limits(ring_bytes: usize, packet_bytes: usize) -> Result<Limits, String> {
+pub fn limits(
+    ring_bytes: usize,
+    packet_bytes: usize,
+    sample_one_in: u32,
+) -> Result<Limits, String> {
     if !(1 << 16..=LARGEST_RING_BYTES).contains(&ring_bytes) {
         return Err(format!(
             "ring_bytes {ring_bytes} is not from 65536 to {LARGEST_RING_BYTES}"
@@ -150,9 +181,13 @@ pub fn limits(ring_bytes: usize, packet_bytes: usize) -> Result<Limits, String> 
     if packet_bytes == 0 {
         return Err("packet_bytes 0 keeps nothing".to_string());
     }
+    if sample_one_in == 0 {
+        return Err("sample_one_in 0 keeps nothing".to_string());
+    }
     Ok(Limits {
         ring_bytes,
         packet_bytes,
+        sample_one_in,
     })
 }
 
@@ -223,6 +258,7 @@ mod tests {
             commands[2],
             Ok(Command::Save {
                 cable: None,
+                recording: String::new(),
                 path: "/x".into()
             })
         );
@@ -233,6 +269,10 @@ mod tests {
             commands[5],
             Ok(Command::Record {
                 cable: None,
+                recording: String::new(),
+                a_to_b: Point::Delivered,
+                b_to_a: Point::Delivered,
+                sample_one_in: 1,
                 ring_bytes: 64 << 20,
                 packet_bytes: 65_535
             })

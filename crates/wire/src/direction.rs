@@ -13,12 +13,13 @@ use nix::sys::time::TimeSpec;
 use crate::arena::{Arena, FrameId};
 use crate::chance::Chance;
 use crate::counters::Counters;
-use crate::egress::{Egress, Parcel};
+use crate::egress::{Egress, Parcel, wire_packet};
 use crate::failure::{Failure, Kind};
 use crate::packet::cut::Cut;
 use crate::packet::layout::{is_udp, link_header_bytes};
 use crate::packet::vnet::{self, Vnet};
 use crate::priority::{Urgency, run_as};
+use crate::record::Tape;
 use crate::schedule::{Conditions, Facts, Fate, Outcome, Schedule, Unit};
 use crate::tap::{LINK_HEADER_BYTES, Tap};
 
@@ -102,6 +103,8 @@ impl Mailbox {
 pub struct Setup {
     pub from: Tap,
     pub egress: Egress,
+    /// Of what is sent; the egress has that of what is delivered.
+    pub tape: Arc<Tape>,
     pub mtu: u32,
     pub conditions: Conditions,
     pub chance: Chance,
@@ -113,6 +116,8 @@ pub struct Setup {
 pub struct Direction {
     from: Tap,
     egress: Egress,
+    tape: Arc<Tape>,
+    scratch: Vec<u8>,
     longest_frame_bytes: usize,
     schedule: Schedule<Parcel>,
     arena: Arena,
@@ -134,6 +139,8 @@ impl Direction {
         Self {
             from: setup.from,
             egress: setup.egress,
+            tape: setup.tape,
+            scratch: Vec::new(),
             longest_frame_bytes: setup.mtu as usize + LINK_HEADER_BYTES,
             arena: Arena::new(setup.conditions.in_flight_limit_bytes),
             schedule: Schedule::new(setup.conditions, setup.chance),
@@ -297,6 +304,11 @@ impl Direction {
         });
         self.counters
             .received(u64::from(packets), wire_bytes as u64);
+        let arena = &self.arena;
+        self.tape
+            .record(0..packets, &mut self.scratch, |packet, out| {
+                wire_packet(arena, id, packet, out);
+            });
         let now_ns = self.now_ns();
         let facts = |bytes: usize| Facts {
             bytes: bytes as u32,

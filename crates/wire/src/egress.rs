@@ -112,9 +112,11 @@ impl Egress {
         wire_packet(arena, parcel.frame, parcel.first, &mut packet);
         flip_bit(&mut packet, draw);
         self.counters.corrupted();
-        if self.tape.is_running() {
-            self.tape.record(&packet);
-        }
+        // as it arrives, its bit flipped
+        self.tape.record(0..1, &mut Vec::new(), |_, out| {
+            out.clear();
+            out.extend_from_slice(&packet);
+        });
         let header = Vnet::default().write();
         let result = self
             .tap
@@ -138,9 +140,7 @@ impl Egress {
         let Some(&first) = self.parcels.first() else {
             return Ok(());
         };
-        if self.tape.is_running() {
-            self.record(arena);
-        }
+        self.record(arena);
         let bytes = self.wire_bytes(arena);
         let frame = arena.frame(first.frame);
         let result = match frame.cut {
@@ -244,16 +244,15 @@ impl Egress {
 
     fn record(&mut self, arena: &Arena) {
         for parcel in &self.parcels {
-            for packet in parcel.first..parcel.end {
-                wire_packet(arena, parcel.frame, packet, &mut self.scratch);
-                self.tape.record(&self.scratch);
-            }
+            let write = |packet, out: &mut Vec<u8>| wire_packet(arena, parcel.frame, packet, out);
+            self.tape
+                .record(parcel.first..parcel.end, &mut self.scratch, write);
         }
     }
 }
 
 /// One packet as it is on a wire, its checksum complete.
-fn wire_packet(arena: &Arena, id: FrameId, packet: u16, out: &mut Vec<u8>) {
+pub fn wire_packet(arena: &Arena, id: FrameId, packet: u16, out: &mut Vec<u8>) {
     let (frame, bytes) = (arena.frame(id), arena.bytes(id));
     match (&frame.cut, frame.vnet.checksum) {
         (Some(cut), _) => cut.packet(bytes, packet, out),

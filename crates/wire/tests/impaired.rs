@@ -201,6 +201,13 @@ fn the_witness_records_wire_packets_with_whole_checksums() {
         numbers.push(udp.payload()[0]);
     }
     std::fs::remove_file(&path).expect("it is there");
+    let nowhere = wire.say(r#"{"command": "save", "path": "/proc/none/x"}"#);
+    assert!(
+        nowhere["why"]
+            .as_str()
+            .expect("refused")
+            .contains("No such file")
+    );
     assert_eq!(numbers, (0..10).collect::<Vec<u8>>());
     drop(wire);
 }
@@ -225,9 +232,12 @@ fn what_is_refused_changes_nothing() {
             "unknown field",
         ),
         (
-            r#"{"command": "save", "path": "/proc/none/x"}"#,
-            "No such file",
+            r#"{"command": "save", "path": "/tmp/none"}"#,
+            "there is none of that name",
         ),
+        (r#"{"command": "stop_recording", "recording": "x"}"#, "x"),
+        (r#"{"command": "record", "sample_one_in": 0}"#, "nothing"),
+        (r#"{"command": "record", "a_to_b": "lost"}"#, "unknown"),
         (r#"{"command": "record", "ring_bytes": 1}"#, "ring_bytes"),
     ] {
         let answer = wire.say(command);

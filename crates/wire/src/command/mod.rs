@@ -15,8 +15,9 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::cable::Cable;
 use crate::failure::{Failure, Kind};
+use crate::record::Point;
 pub use options::CableArgs;
-use service::{ONLY, Service};
+use service::{ONLY, ONLY_RECORDING, Service};
 use terminal::Live;
 
 /// `culvert-wire cable`: one cable, with its conditions on the command line.
@@ -26,7 +27,7 @@ pub fn one(args: &CableArgs) -> Result<(), Failure> {
     let signals = signals()?;
     let cable = Cable::connect(plan)?;
     if let Some(limits) = recording {
-        cable.record(limits);
+        cable.record(ONLY_RECORDING, limits, [Point::Delivered; 2]);
     }
     let live = io::stdout().is_terminal().then(|| Live::new(args));
     let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]), live);

@@ -20,6 +20,8 @@ use crate::record::Saved;
 
 /// The name of the cable that the program was started with.
 pub const ONLY: &str = "";
+/// The name of the recording that it was started with, and that needs none in commands.
+pub const ONLY_RECORDING: &str = "";
 
 pub struct Service {
     pub cables: BTreeMap<String, Cable>,
@@ -189,21 +191,38 @@ impl Service {
             }
             Command::Record {
                 cable,
+                recording,
+                a_to_b,
+                b_to_a,
                 ring_bytes,
                 packet_bytes,
+                sample_one_in,
             } => {
-                let limits = control::limits(ring_bytes, packet_bytes).map_err(|why| {
-                    Failure::new(Kind::Usage, "record", why, "choose another size")
-                })?;
-                self.cable(cable)?.record(limits);
+                let limits =
+                    control::limits(ring_bytes, packet_bytes, sample_one_in).map_err(|why| {
+                        Failure::new(Kind::Usage, "record", why, "choose another number")
+                    })?;
+                self.cable(cable)?
+                    .record(&recording, limits, [a_to_b, b_to_a]);
                 Ok(("record", None))
             }
-            Command::StopRecording { cable } => {
-                self.cable(cable)?.stop_recording();
-                Ok(("stop_recording", None))
+            Command::StopRecording { cable, recording } => {
+                let is_there = self.cable(cable)?.stop_recording(&recording);
+                is_there
+                    .then_some(("stop_recording", None))
+                    .ok_or_else(|| no_recording(&recording))
             }
-            Command::Save { cable, path } => {
-                let saved = self.cable(cable)?.save(&path);
+            Command::Forget { cable, recording } => {
+                self.cable(cable)?.forget(&recording);
+                Ok(("forget", None))
+            }
+            Command::Save {
+                cable,
+                recording,
+                path,
+            } => {
+                let saved = self.cable(cable)?.save(&recording, &path);
+                let saved = saved.ok_or_else(|| no_recording(&recording))?;
                 let saved = saved.map_err(|error| cannot_save(&path, &error))?;
                 Ok(("save", Some(saved)))
             }
@@ -271,9 +290,10 @@ impl Service {
         let elapsed_ns = self.elapsed_ns();
         let mut saved = Ok(());
         if let (Some(path), Some(cable)) = (record, self.cables.get_mut(ONLY)) {
-            cable.stop_recording();
-            let result = cable.save(path);
-            saved = result.map(drop).map_err(|error| cannot_save(path, &error));
+            cable.stop_recording(ONLY_RECORDING);
+            if let Some(result) = cable.save(ONLY_RECORDING, path) {
+                saved = result.map(drop).map_err(|error| cannot_save(path, &error));
+            }
         }
         let mut stopped = Ok(());
         let mut cables = BTreeMap::new();
@@ -290,6 +310,15 @@ impl Service {
         });
         stopped.and(saved)
     }
+}
+
+fn no_recording(name: &str) -> Failure {
+    Failure::new(
+        Kind::Usage,
+        format!("recording {name:?}"),
+        "there is none of that name",
+        "start it with the command record",
+    )
 }
 
 fn cannot_save(path: &Path, error: &io::Error) -> Failure {

@@ -1,0 +1,161 @@
+//! Packets in memory, the newest of them: when the ring is full the oldest make room.
+
+use std::collections::VecDeque;
+
+use crate::chance::{Chance, Purpose};
+
+/// In front of each packet: its time in nanoseconds, its length, and how much of it is kept.
+const HEAD_BYTES: usize = 16;
+
+/// What to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the ring.
+    pub ring_bytes: usize,
+    /// Bytes kept of each packet.
+    pub packet_bytes: usize,
+    /// 1: all packets; N: a random one in N.
+    pub sample_one_in: u32,
+}
+
+#[derive(Debug)]
+pub struct Ring {
+    bytes: VecDeque<u8>,
+    limits: Limits,
+    chance: Chance,
+    /// Packets that have passed, recorded or not.
+    passed: u64,
+    packets: u64,
+    /// Packets that had to make room.
+    pub forgotten: u64,
+}
+
+/// A packet as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// CLOCK_REALTIME.
+    pub at_ns: u64,
+    pub length: u32,
+    pub bytes: Vec<u8>,
+}
+
+impl Ring {
+    pub fn new(limits: Limits, chance: Chance) -> Self {
+        Self {
+            bytes: VecDeque::new(),
+            limits,
+            chance,
+            passed: 0,
+            packets: 0,
+            forgotten: 0,
+        }
+    }
+
+    /// A packet passes: whether it is one of those to be kept.
+    pub fn wants(&mut self) -> bool {
+        let number = self.passed;
+        self.passed += 1;
+        let one_in = u64::from(self.limits.sample_one_in.max(1));
+        one_in == 1 || self.chance.draw(Purpose::Sample, number) % one_in == 0
+    }
+
+    pub fn push(&mut self, at_ns: u64, packet: &[u8]) {
+        let limits = self.limits;
+        let kept = &packet[..packet.len().min(limits.packet_bytes)];
+        let needed = HEAD_BYTES + kept.len();
+        if needed > limits.ring_bytes {
+            self.forgotten += 1;
+            return;
+        }
+        while self.bytes.len() + needed > limits.ring_bytes {
+            let oldest = HEAD_BYTES + self.kept_bytes_at(0);
+            self.bytes.drain(..oldest);
+            self.packets -= 1;
+            self.forgotten += 1;
+        }
+        self.bytes.extend(at_ns.to_ne_bytes());
+        self.bytes.extend((packet.len() as u32).to_ne_bytes());
+        self.bytes.extend((kept.len() as u32).to_ne_bytes());
+        self.bytes.extend(kept);
+        self.packets += 1;
+    }
+
+    fn kept_bytes_at(&self, at: usize) -> usize {
+        let mut field = [0; 4];
+        for (to, from) in field
+            .iter_mut()
+            .zip(self.bytes.range(at + 12..at + HEAD_BYTES))
+        {
+            *to = *from;
+        }
+        u32::from_ne_bytes(field) as usize
+    }
+
+    /// From the oldest to the newest.
+    pub fn read(&self) -> Vec<Recorded> {
+        let take = |at: usize, bytes: usize| -> Vec<u8> {
+            self.bytes.range(at..at + bytes).copied().collect()
+        };
+        let mut packets = Vec::new();
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let kept = self.kept_bytes_at(at);
+            packets.push(Recorded {
+                at_ns: u64::from_ne_bytes(take(at, 8).try_into().unwrap_or_default()),
+                length: u32::from_ne_bytes(take(at + 8, 4).try_into().unwrap_or_default()),
+                bytes: take(at + HEAD_BYTES, kept),
+            });
+            at += HEAD_BYTES + kept;
+        }
+        packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ring(ring_bytes: usize, packet_bytes: usize, sample_one_in: u32) -> Ring {
+        let limits = Limits {
+            ring_bytes,
+            packet_bytes,
+            sample_one_in,
+        };
+        Ring::new(limits, Chance::new(1, 2))
+    }
+
+    proptest! {
+        #[test]
+        fn the_newest_stay_within_the_limit(
+            packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..100),
+            ring_bytes in 0..2000usize, packet_bytes in 1..300usize,
+        ) {
+            let mut ring = ring(ring_bytes, packet_bytes, 1);
+            for (at_ns, packet) in (0u64..).zip(&packets) {
+                prop_assert!(ring.wants());
+                ring.push(at_ns, packet);
+                prop_assert!(ring.bytes.len() <= ring_bytes);
+            }
+            let read = ring.read();
+            prop_assert_eq!(read.len() as u64 + ring.forgotten, packets.len() as u64);
+            prop_assert_eq!(ring.packets, read.len() as u64);
+            for packet in &read {
+                let sent = &packets[packet.at_ns as usize];
+                prop_assert_eq!(&packet.bytes[..], &sent[..sent.len().min(packet_bytes)]);
+                prop_assert_eq!(packet.length as usize, sent.len());
+            }
+            prop_assert!(read.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
+        }
+    }
+
+    #[test]
+    fn a_sample_is_random_and_of_the_size_asked_for() {
+        let mut ring = ring(1, 1, 64);
+        let wanted: Vec<u32> = (0..64_000).filter(|_| ring.wants()).collect();
+        assert!((850..1150).contains(&wanted.len()), "{}", wanted.len());
+        let steps: std::collections::BTreeSet<u32> =
+            wanted.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.len() > 20, "{steps:?}");
+    }
+}
