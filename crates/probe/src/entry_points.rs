@@ -2,6 +2,7 @@
 
 use crate::packet::header::{Header, PayloadCheck};
 use crate::packet::icmp::reply_payload;
+use crate::packet::pcapng::Reader;
 use crate::packet::seen::{Sight, see};
 use crate::tasks::tcp_responder::Greeting;
 use crate::values::{Canary, Token};
@@ -45,6 +46,14 @@ pub fn captured(bytes: &[u8]) {
             assert!(seen.payload.len() <= packet.len());
             let _ = (seen.to_string(), seen.announced_mss());
         }
+    }
+}
+
+/// A recording.
+pub fn recording(file: &[u8]) {
+    let mut reader = Reader::new(file);
+    while let Ok(Some(packet)) = reader.next_packet() {
+        assert!(packet.bytes.len() <= file.len());
     }
 }
 

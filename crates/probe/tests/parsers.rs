@@ -6,11 +6,12 @@ use std::path::Path;
 
 type EntryPoint = fn(&[u8]);
 
-const ENTRY_POINTS: [(&str, EntryPoint); 4] = [
+const ENTRY_POINTS: [(&str, EntryPoint); 5] = [
     ("request", entry_points::request),
     ("packet", entry_points::packet),
     ("captured", entry_points::captured),
     ("icmp", entry_points::icmp),
+    ("recording", entry_points::recording),
 ];
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {

@@ -3,5 +3,6 @@
 pub mod bytes;
 pub mod header;
 pub mod icmp;
+pub mod pcapng;
 pub mod seen;
 pub mod syn;

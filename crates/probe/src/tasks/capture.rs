@@ -1,4 +1,5 @@
-//! `capture`: what really crosses an interface: the evidence for every proof.
+//! `capture`: what really crosses an interface: the evidence for every proof. It comes from the
+//! interface, or from a recording of what passed there.
 
 use crate::clock;
 use crate::context::{Context, Started};
@@ -7,15 +8,20 @@ use crate::net::filter::Direction;
 use crate::net::netlink::{Link, links};
 use crate::net::packet_socket::{Captured, PacketSocket};
 use crate::packet::bytes::{ByteCounts, Randomness};
+use crate::packet::pcapng::{self, Reader};
 use crate::packet::seen::{Flow, Seen, Sight, see};
 use crate::values::{Canary, Seconds, to_hex};
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::BufReader;
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 const MAX_SNAPLEN: usize = 1 << 16;
 const DEFAULT_SNAPLEN: usize = 2048;
 const MAX_RECORD: usize = 100_000;
+const ETHERNET_HEADER: usize = 14;
 const EXAMPLES: usize = 5;
 /// Behind the IP header come the headers of transport and tunnel, which are not random.
 const NOT_RANDOM: usize = 64;
@@ -29,6 +35,8 @@ const GATHER_NS: u64 = 2_000_000;
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     device: String,
+    /// A pcapng file: what has passed at the device, instead of what passes from now on.
+    file: Option<PathBuf>,
     /// The tunnel's packets; if none is given, all IP packets match.
     flow: Option<Flow>,
     /// The kernel shows what it has decrypted as packets that the device receives: such as are not
@@ -151,6 +159,9 @@ pub struct Evidence {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failure> {
     check(parameters)?;
     let link = find_link(&parameters.device)?;
+    if let Some(path) = &parameters.file {
+        return of_recording(parameters, context, link, path);
+    }
     let mut socket = PacketSocket::open(
         &link,
         parameters.direction,
@@ -170,7 +181,49 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
         }
     }
     capture.take_all(&mut socket, deadline_ns)?;
-    capture.finish(&socket, started_ns)
+    let drops = socket.kernel_drops()?;
+    Ok(capture.finish(drops, started_ns))
+}
+
+fn of_recording(
+    parameters: &Parameters,
+    context: &Context,
+    link: Link,
+    path: &Path,
+) -> Result<Evidence, Failure> {
+    let what = format!("recording {}", path.display());
+    let file = File::open(path).map_err(during(&what))?;
+    let mut reader = Reader::new(BufReader::new(file));
+    let mut capture = Capture::new(parameters, link);
+    let started_ns = clock::monotonic_ns();
+    context.ready(Started { started_ns });
+    let remedy = "give a pcapng file of Ethernet packets, whole";
+    let broken = |error: pcapng::Broken| Failure::new(&what, error.to_string(), remedy);
+    while let Some(packet) = reader.next_packet().map_err(broken)? {
+        if context.stop.asked() {
+            break;
+        }
+        if let Some(packet) = from_ethernet(&packet, parameters.snaplen) {
+            capture.count(&packet);
+        }
+    }
+    let drops = u32::try_from(reader.drops()).unwrap_or(u32::MAX);
+    Ok(capture.finish(drops, started_ns))
+}
+
+/// As an interface shows it; None if not even the Ethernet header was kept.
+fn from_ethernet<'a>(packet: &pcapng::Packet<'a>, snaplen: usize) -> Option<Captured<'a>> {
+    let (header, bytes) = packet.bytes.split_at_checked(ETHERNET_HEADER)?;
+    Some(Captured {
+        ethertype: u16::from_be_bytes([header[12], header[13]]),
+        outgoing: packet.outgoing,
+        wire_length: packet
+            .wire_length
+            .saturating_sub(ETHERNET_HEADER)
+            .max(bytes.len()),
+        realtime_ns: packet.realtime_ns,
+        bytes: &bytes[..bytes.len().min(snaplen)],
+    })
 }
 
 fn check(parameters: &Parameters) -> Result<(), Failure> {
@@ -347,10 +400,10 @@ impl<'a> Capture<'a> {
         });
     }
 
-    fn finish(mut self, socket: &PacketSocket, started_ns: u64) -> Result<Evidence, Failure> {
-        self.evidence.kernel_drops = socket.kernel_drops()?;
+    fn finish(mut self, drops: u32, started_ns: u64) -> Evidence {
+        self.evidence.kernel_drops = drops;
         self.evidence.randomness = self.bytes.randomness();
         self.evidence.seconds = (clock::monotonic_ns() - started_ns) as f64 / 1e9;
-        Ok(self.evidence)
+        self.evidence
     }
 }
