@@ -116,6 +116,9 @@ class FakeLab:
     b: FakeNode
     shared_kernel: bool = True
 
+    def witness(self, node: Node) -> None:
+        """Its link is none."""
+
     def faults(self) -> tuple[str, ...]:
         """None."""
         return ()

@@ -23,6 +23,7 @@ from typing import IO, Any, ClassVar, Literal
 from culvert.labs.impairment import CLEAN, Impairment
 from culvert.labs.nat import Nat
 from culvert.labs.processors import AS_THEY_ARE, Processors
+from culvert.labs.witness import Witness
 
 Topology = Literal["pair", "routed"]
 LinkKind = Literal["veth", "wire", "netem"]
@@ -264,6 +265,11 @@ class Lab(ABC):
     def faults(self) -> Sequence[str]:
         """What the links did since they were made that nobody asked of them, in words."""
         return ()
+
+    def witness(self, node: Node) -> Witness | None:
+        """Of the link that node a or b is attached to; None where the link is not one."""
+        del node
+        return None
 
     def obstacles(self) -> Sequence[str]:
         """What the underlay has kept from passing because the lab asks for it, in words."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs import aes, cleanup, firewall, links, netem, owner, syscalls, sysctls, veth
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab, LabSpec, LinkSpec, Node
 from culvert.labs.impairment import CLEAN
 from culvert.labs.interrupts import deferred
 from culvert.labs.node import NetnsNode
@@ -20,7 +20,9 @@ from culvert.labs.topology import Plug, mac_of, plan, side
 from culvert.labs.wire import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.wire import RATES_BPS as WIRE_RATES_BPS
 from culvert.labs.wire import Wire
+from culvert.labs.wire_end import WireEnd
 from culvert.labs.wire_program import WireProgram
+from culvert.labs.witness import Witness
 from culvert.runid import is_run_id
 
 MTU_RANGE = range(68, 65536)
@@ -77,6 +79,15 @@ class NetnsLab(Lab):
     def faults(self) -> Sequence[str]:
         """Of the wires; other links are the kernel's, whose counters the accounting reads."""
         return [fault for wire in self.wires for fault in wire.statistics().faults()]
+
+    def witness(self, node: Node) -> Witness | None:
+        """The wire's end at the node's underlay device."""
+        namespace = self.nodes[node.name].namespace
+        for wire in self.wires:
+            for end in wire.ends:
+                if end.namespace is namespace and end.device == node.underlay.device:
+                    return WireEnd(wire, is_left=end is wire.ends[0])
+        return None
 
     def obstacles(self) -> Sequence[str]:
         """What the router has dropped."""

@@ -12,6 +12,7 @@ from culvert.labs.impairment import OneWay
 from culvert.labs.links import index_of
 from culvert.labs.wire_counts import Statistics
 from culvert.labs.wire_program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
+from culvert.labs.witness import RING_BYTES
 from culvert.waiting import wait_until
 
 RATES_BPS = range(1_000, 10**12 + 1)
@@ -19,6 +20,7 @@ LONGEST_MTU = 65_521
 IFF_LOWER_UP = 0x10000
 
 Direction = Literal["a_to_b", "b_to_a", "both"]
+Point = Literal["sent", "delivered", "nowhere"]
 
 
 class Wire:
@@ -67,19 +69,47 @@ class Wire:
         """What has passed until now."""
         return Statistics.said(self._ask("statistics", event="statistics"))
 
-    def record(self, *, ring_bytes: int = 64 << 20, packet_bytes: int = 65_535) -> None:
-        """Keep what arrives from now on, the newest ``ring_bytes`` of each direction."""
-        self._ask("record", ring_bytes=ring_bytes, packet_bytes=packet_bytes)
+    @property
+    def ends(self) -> tuple[veth.End, veth.End]:
+        """Its end a and its end b."""
+        return self._left, self._right
 
-    def stop_recording(self) -> None:
-        """Record no more; what was recorded can still be saved."""
-        self._ask("stop_recording")
+    def record(
+        self,
+        name: str = "",
+        *,
+        a_to_b: Point = "delivered",
+        b_to_a: Point = "delivered",
+        ring_bytes: int = RING_BYTES,
+        packet_bytes: int = 65_535,
+        sample_one_in: int = 1,
+    ) -> None:
+        """Record from now on, the newest ``ring_bytes`` of each direction; ``packet_bytes`` of each
+        frame, of a random one in ``sample_one_in`` packets."""
+        self._ask(
+            "record",
+            recording=name,
+            a_to_b=a_to_b,
+            b_to_a=b_to_a,
+            ring_bytes=ring_bytes,
+            packet_bytes=packet_bytes,
+            sample_one_in=sample_one_in,
+        )
 
-    def save(self, path: Path) -> int:
+    def stop_recording(self, name: str = "") -> None:
+        """Record no more; what was recorded can still be saved. Raises LabError."""
+        self._ask("stop_recording", recording=name)
+
+    def save(self, path: Path, name: str = "") -> int:
         """Save the recording as pcapng (mode 0600, nanoseconds, an interface for each direction);
         return how many packets it holds. Raises LabError."""
-        said = self._ask("save", deadline_s=ANSWER_DEADLINE_S * 4, path=str(path.resolve()))
+        deadline_s = ANSWER_DEADLINE_S * 4
+        said = self._ask("save", deadline_s=deadline_s, recording=name, path=str(path.resolve()))
         return int(said["packets"])
+
+    def forget(self, name: str = "") -> None:
+        """Give the memory of a recording back."""
+        self._ask("forget", recording=name)
 
     def _ask(
         self,

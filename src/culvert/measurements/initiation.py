@@ -8,7 +8,8 @@
 
 Total runs from the command (the execution of a program, or the word to initiate) to the arrival of
 the answer to an inner packet; no log is read, so no delay of a log has to be subtracted
-(dekker2020, 5.3.3). The phases come from the kernel's timestamps of the packets on the link.
+(dekker2020, 5.3.3). The phases come from the stamps of the packets at node a's end of the
+link, the kernel's or the wire's.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from pydantic import Field
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric, Series
 from culvert.labs.base import Process
+from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.cpu import cpu_metrics
 from culvert.measurements.phases import phases_of
 from culvert.measurements.session import Session
 from culvert.measurements.starts import Cold, Start, Starting, starting
-from culvert.measurements.watch import capture_parameters
-from culvert.probe.results import Captured, FirstAnswer, ProcessUse, parse
+from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import NOTHING_BESIDE, judge_capture
 from culvert.proof.check import Check
 from culvert.units import DurationS
@@ -108,7 +109,7 @@ class _Cycle:
     """
 
     def __init__(self, session: Session, start: Starting, *, up: bool, pause_s: float) -> None:
-        vpn, a = session.vpn, session.lab.a
+        vpn = session.vpn
         deadline_s = max(vpn.up_deadline_s, start.answer_max_s)
         # First: if node b's side ends, so does the address that it answers at.
         echo = session.b.begin(
@@ -121,16 +122,10 @@ class _Cycle:
         if up:
             start.end(session)
         time.sleep(pause_s)  # the study asked for it
-        capture = session.a.begin(
-            "capture",
-            device=a.underlay.device,
-            direction="both",
-            sample_one_in=1,
-            record=RECORDED_PACKETS,
-            snaplen_record=RECORDED_BYTES,
-            **capture_parameters(vpn.outer_flow, session.canary),
+        sighting = session.outside.begin(
+            "a", View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
         )
-        capture.ready()
+        sighting.ready()
         answer = session.a.begin(
             "first_answer",
             to=session.inner(session.lab.b),
@@ -144,7 +139,7 @@ class _Cycle:
         start.begin(session)
         found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
         self.processes = [use for each in start.started(session) if (use := _used(each))]
-        captured = parse(Captured, capture.stop())
+        captured = sighting.end()
         echo.stop()
         command_ns = min(
             (process.started_monotonic_ns for process in start.started(session)),

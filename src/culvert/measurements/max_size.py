@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from culvert.errors import VpnError
+from culvert.labs.witness import View
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.watch import capture_parameters
-from culvert.probe.client import Task
-from culvert.probe.results import Captured, EchoOnce, parse
+from culvert.probe.results import EchoOnce, parse
 
 ATTEMPTS = 3
 LOSSY_ATTEMPTS = 12
@@ -61,7 +60,8 @@ def _search(session: Session) -> int:
 def _crosses(session: Session, port: int, size: int) -> bool:
     attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
     timeout_ms = session.patience_ms(TIMEOUT_MS)
-    capture = _begin_capture(session)
+    sighting = session.outside.begin("a", View.SENT, record=0)
+    sighting.ready()
     answer = session.a.call(
         "echo_once",
         attempts * timeout_ms / 1000 + 5,
@@ -73,18 +73,5 @@ def _crosses(session: Session, port: int, size: int) -> bool:
         timeout_ms=timeout_ms,
         **session.marks,
     )
-    captured = parse(Captured, capture.stop())
+    captured = sighting.end()
     return parse(EchoOnce, answer).answered and captured.fragments == 0
-
-
-def _begin_capture(session: Session) -> Task:
-    capture = session.a.begin(
-        "capture",
-        device=session.lab.a.underlay.device,
-        direction="both",
-        sample_one_in=1,
-        record=0,
-        **capture_parameters(session.vpn.outer_flow, session.canary),
-    )
-    capture.ready()
-    return capture

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.labs.base import Node
+from culvert.labs.witness import View
+from culvert.measurements.outside import Sighting
 from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.session import Session
-from culvert.measurements.watch import capture_parameters
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, EchoOnce, parse
 
@@ -102,8 +103,8 @@ class OneWay:
 
     def _try(self, size: int) -> Fate:
         inside, outside = self._inside(), self._outside()
-        for capture in (inside, outside):
-            capture.ready()
+        inside.ready()
+        outside.ready()
         answer = parse(
             EchoOnce,
             self._source.probe.call(
@@ -118,7 +119,7 @@ class OneWay:
                 **self._session.marks,
             ),
         )
-        seen, link = (parse(Captured, capture.stop()) for capture in (inside, outside))
+        seen, link = parse(Captured, inside.stop()), outside.end()
         return fate(
             arrived=answer.answered or any(packet.length == size for packet in seen.recorded),
             fragments=link.fragments,
@@ -155,13 +156,6 @@ class OneWay:
             snaplen_record=0,
         )
 
-    def _outside(self) -> Task:
-        """What the link delivers."""
-        return self._target.probe.begin(
-            "capture",
-            device=self._target.node.underlay.device,
-            direction="in",
-            sample_one_in=1,
-            record=0,
-            **capture_parameters(self._session.vpn.outer_flow, self._session.canary),
-        )
+    def _outside(self) -> Sighting:
+        """What the link carries towards the reflector."""
+        return self._session.outside.begin(self._target.node.name, View.TOWARDS, record=0)

@@ -19,15 +19,16 @@ from pydantic import Field
 
 from culvert.errors import ProbeError
 from culvert.journal.record import Metric, Series
+from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
 from culvert.measurements.events import Event, happening
 from culvert.measurements.integrity import intact
+from culvert.measurements.outside import SNAPLEN, Sighting
 from culvert.measurements.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.measurements.udp_trial import SLACK_S, UdpTrial, quiet_ms
-from culvert.measurements.watch import SNAPLEN, capture_parameters, carried_towards
 from culvert.probe.client import Task
-from culvert.probe.results import Captured, FirstAnswer, UdpSource, UdpSunk, parse
+from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.proof.capture import NOTHING_BESIDE, judge_capture
 from culvert.proof.check import Check
 from culvert.units import DurationS, PerSecond
@@ -77,7 +78,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         to = session.inner(session.lab.b)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
-        captures = {name: _capture(session, name) for name in ("a", "b")}
+        sightings = {name: _look(session, name) for name in ("a", "b")}
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         stream = _Stream(session, parameters, to, lasting_s)
         if event.stream_goes_on:
@@ -92,7 +93,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.end()
         echo.stop()
-        captured = {name: parse(Captured, task.stop()) for name, task in captures.items()}
+        captured = {name: sighting.end() for name, sighting in sightings.items()}
         return Outcome(
             metrics=_metrics(
                 trial,
@@ -158,21 +159,11 @@ class _Stream:
         return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
 
 
-def _capture(session: Session, name: str) -> Task:
-    """What the link carries all the while: nothing may leak while the tunnel is down."""
-    place, direction = carried_towards(session.vpn.outer_flow, name)
-    node, probe = {"a": (session.lab.a, session.a), "b": (session.lab.b, session.b)}[place]
-    task = probe.begin(
-        "capture",
-        device=node.underlay.device,
-        direction=direction,
-        sample_one_in=1,
-        snaplen=SNAPLEN,
-        record=0,
-        **capture_parameters(session.vpn.outer_flow, session.canary),
-    )
-    task.ready()
-    return task
+def _look(session: Session, name: str) -> Sighting:
+    """At what the link carries all the while: nothing may leak while the tunnel is down."""
+    sighting = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
+    sighting.ready()
+    return sighting
 
 
 def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> FirstAnswer | None:

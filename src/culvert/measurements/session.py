@@ -6,8 +6,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from culvert.labs.base import Lab, LinkSpec, Node
+from culvert.measurements.outside import Outside
 from culvert.measurements.watch import Watched, Watcher, new_canary
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
@@ -39,9 +41,7 @@ class Session:
     def patience_ms(self, at_least_ms: int) -> int:
         """How long an answer may take: the link's asked round trip with its jitter, on top."""
         both = (self.link.impairment.a_to_b, self.link.impairment.b_to_a)
-        asked_ns = sum(
-            way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both
-        )
+        asked_ns = sum(way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both)
         return at_least_ms + 2 * round(asked_ns / 1e6)
 
     @property
@@ -49,9 +49,14 @@ class Session:
         """Token and canary, as probe tasks take them."""
         return {"token": self.token, "canary": self.canary.hex()}
 
+    @cached_property
+    def outside(self) -> Outside:
+        """What looks at the link."""
+        return Outside(self.lab, self.vpn.outer_flow, {"a": self.a, "b": self.b}, self.canary)
+
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
-        """Account and capture on both nodes while the body runs."""
+        """Account on both nodes and look at the link while the body runs."""
         with self._watcher().watch(sample_one_in=sample_one_in) as watched:
             yield watched
 
@@ -66,5 +71,5 @@ class Session:
             self.vpn,
             {"a": self.lab.a, "b": self.lab.b},
             {"a": self.a, "b": self.b},
-            self.canary,
+            self.outside,
         )

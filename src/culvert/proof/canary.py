@@ -1,18 +1,18 @@
-"""The canary: before anything is measured, marked packets cross the tunnel under a full capture.
+"""The canary: before anything is measured, marked packets cross the tunnel while all is looked at.
 
-Where the kernel shows decrypted packets on the underlay's device, node a's capture looks at all
-that it sends and at what of the tunnel it receives, and node b's at all that it sends.
+A wire tells what either node sends. On other links a capture at node a does; where the kernel shows
+decrypted packets on the underlay's device, it looks at all that node a sends and at what of the
+tunnel it receives, and another at all that node b sends.
 """
 
 from __future__ import annotations
 
 import math
 
-from culvert.labs.base import LinkSpec, Node
+from culvert.labs.base import LinkSpec
+from culvert.measurements.outside import SNAPLEN
 from culvert.measurements.session import Session
-from culvert.measurements.watch import SNAPLEN, capture_parameters
-from culvert.probe.client import Probe, Task
-from culvert.probe.results import Captured, RttResult, parse
+from culvert.probe.results import RttResult, parse
 from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
 from culvert.proof.check import Check
 
@@ -28,7 +28,7 @@ FEWEST_PACKETS = 4
 
 
 def send_canary(session: Session) -> list[Check]:
-    """Echo marked packets from a to b and back; look for them on the underlay of a.
+    """Echo marked packets from a to b and back; look for them on the underlay.
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
@@ -36,17 +36,13 @@ def send_canary(session: Session) -> list[Check]:
         "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
     )
     port = echo.port()
-    flow = session.vpn.outer_flow
-    capture = _begin_capture(session, session.a, session.lab.a, "both")
-    sent_by_b = (
-        _begin_capture(session, session.b, session.lab.b, "out")
-        if flow is not None and flow.decrypts_there
-        else None
-    )
+    sightings = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
+    for sighting in sightings.values():
+        sighting.ready()
     rate_pps = _pace(session.link)
     count = max(min(CANARY_PACKETS, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
     to: dict[str, object] = {"protocol": "udp", "port": port}
-    if flow is None and session.link.impairment.drops_udp:
+    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
         to = {"protocol": "icmp"}
     answered = parse(
         RttResult,
@@ -62,8 +58,7 @@ def send_canary(session: Session) -> list[Check]:
             **session.marks,
         ),
     )
-    captured = parse(Captured, capture.stop())
-    beside = [] if sent_by_b is None else [parse(Captured, sent_by_b.stop())]
+    captured = {where: sighting.end() for where, sighting in sightings.items()}
     echo.stop()
     crossed = Check(
         "the tunnel carries packets",
@@ -72,25 +67,11 @@ def send_canary(session: Session) -> list[Check]:
         "the tunnel says that it is up but carries nothing: try it with 'culvert up'",
     )
     checks = [crossed]
-    for each, where in zip([captured, *beside], ("canary", "canary, sent by b"), strict=False):
+    for where, each in captured.items():
         checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
     if session.vpn.variant.integrity_only:
-        checks.append(readable_inside(captured))
+        checks.append(readable_inside(captured["canary"]))
     return checks
-
-
-def _begin_capture(session: Session, probe: Probe, node: Node, direction: str) -> Task:
-    capture = probe.begin(
-        "capture",
-        device=node.underlay.device,
-        direction=direction,
-        sample_one_in=1,
-        snaplen=SNAPLEN * 4,
-        record=0,
-        **capture_parameters(session.vpn.outer_flow, session.canary),
-    )
-    capture.ready()
-    return capture
 
 
 def _pace(link: LinkSpec) -> float:

@@ -1,4 +1,4 @@
-"""What a capture on the underlay says: no clear text, nothing beside the tunnel, ciphertext."""
+"""What the packets on the underlay say: no clear text, nothing beside the tunnel, ciphertext."""
 
 from __future__ import annotations
 
@@ -46,17 +46,22 @@ def readable_inside(captured: Captured) -> Check:
     return Check(
         "the payload is readable, as this variant means it",
         captured.canary_hits > 0,
-        f"the canary was found in {captured.canary_hits} of {captured.packets} captured packets",
+        f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
         "the variant encrypts although it says that it does not: look at what was negotiated",
         {"packets": captured.packets, "canary_hits": captured.canary_hits},
     )
+
+
+def _looked_at(captured: Captured) -> str:
+    lost = f" ({captured.kernel_drops} more were not kept)" if captured.kernel_drops else ""
+    return f"{captured.packets} packets {captured.seen_by}{lost}"
 
 
 def _capture_sees(captured: Captured, where: str) -> Check:
     return Check(
         f"clear text is seen without a VPN ({where})",
         captured.canary_hits > 0,
-        f"the canary was found in {captured.canary_hits} of {captured.packets} captured packets",
+        f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
         "the capture on the underlay is blind; check the device and the probe's rights",
         {"packets": captured.packets, "canary_hits": captured.canary_hits},
     )
@@ -66,7 +71,7 @@ def _tunnel_seen(captured: Captured, where: str) -> Check:
     return Check(
         f"the tunnel's packets are on the underlay ({where})",
         captured.matching.total() > 0,
-        f"{captured.matching.total()} packets of the tunnel among {captured.packets} captured",
+        f"{captured.matching.total()} of {_looked_at(captured)} are of the tunnel",
         "the traffic did not cross the underlay as this VPN's packets: look at the routes",
         {"packets": captured.packets, "tunnel_packets": captured.matching.total()},
     )
@@ -80,7 +85,7 @@ def _no_clear_text(captured: Captured, where: str) -> Check:
     return Check(
         f"no clear text on the underlay ({where})",
         hits == 0,
-        found if hits else f"the canary was in none of {captured.packets} captured packets",
+        found if hits else f"the canary was in none of {_looked_at(captured)}",
         "the tunnel does not encrypt, or traffic goes around it",
         {"packets": captured.packets, "canary_hits": hits},
     )

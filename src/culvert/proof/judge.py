@@ -89,7 +89,17 @@ def _of_bytes(
                 )
             )
             continue
-        count = LinkCount(device.tx_packets, device.tx_bytes - ETHERNET_HEADER * device.tx_packets)
+        handed = watched.nodes[sender.name].handed
+        packets, frame_bytes = (
+            (device.tx_packets, device.tx_bytes)
+            if handed is None
+            else (handed.packets, handed.frame_bytes)
+        )
+        count = LinkCount(
+            packets,
+            frame_bytes - ETHERNET_HEADER * packets,
+            "the link" if handed is None else "the wire",
+        )
         checks.append(
             reconcile(
                 direction,
@@ -99,7 +109,8 @@ def _of_bytes(
                 outer_length=vpn.outer_length,
                 inner_mtu=interface.mtu,
                 ethernet_mtu=link.mtu,
-                super_packets=link.offloads,
+                # The wire counts the packets that a super-packet stands for.
+                super_packets=link.offloads and handed is None,
                 duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
             )
         )

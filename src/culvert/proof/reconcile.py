@@ -39,6 +39,7 @@ class LinkCount:
 
     packets: int
     ip_bytes: int
+    counted_by: str = "the link"
 
 
 def on_the_wire(outer_length: int, ethernet_mtu: int) -> int:
@@ -113,7 +114,7 @@ def reconcile(
         passed=passed,
         detail=(
             f"{inner} must cost {low / 1e6:.3f} to {high / 1e6:.3f} MB on the link, "
-            f"the link counted {_megabytes(least, most)} ({rule})"
+            f"{link.counted_by} counted {_megabytes(least, most)} ({rule})"
         ),
         remedy="find what else was sent on the link, or what went around the tunnel",
         figures={
@@ -123,6 +124,7 @@ def reconcile(
             "expected_high_bytes": high,
             "link_bytes": link.ip_bytes,
             "link_packets": link.packets,
+            "counted_by": link.counted_by,
             "rule": rule,
         },
     )

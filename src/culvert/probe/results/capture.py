@@ -67,3 +67,5 @@ class Captured(Result):
     randomness: Randomness | None = None
     kernel_drops: int = 0
     recorded: list[RecordedPacket] = []
+    seen_by: str = "captured"
+    """By whom, and where, as a participle."""
