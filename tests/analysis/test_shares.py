@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.cpu import PARTS, PROBE, SOFTIRQ, VPN, busiest_threads, cpu_split
+from culvert.analysis.cpu import (
+    PARTS,
+    PROBE,
+    SOFTIRQ,
+    VPN,
+    busiest_threads,
+    cpu_split,
+    most_switches,
+)
 from culvert.analysis.initiation import cycles, initiation_table
 from culvert.analysis.losses import PLACES, RECEIVED, UNPLACED, loss_shares
 from culvert.analysis.observations import observations
@@ -99,6 +107,25 @@ def test_threads_of_one_name_count_together_whatever_their_ids() -> None:
     )
     found = busiest_threads(frame, most=1).row(0, named=True)
     assert (found["thread"], found["cpu_s"], found["n"]) == ("w", 4.0, 2)
+
+
+def test_who_switches_most_by_the_median_of_its_trials() -> None:
+    def switches(value: float, name: str, trial: int) -> pl.DataFrame:
+        labels = json.dumps({"node": "machine", "process": name})
+        return rows(
+            {"x": [value]}, metric="context_switches_most", labels=labels, first_trial=trial
+        )
+
+    frame = pl.concat(
+        [
+            switches(10, "vpn", 1),
+            switches(30, "vpn", 2),
+            switches(15, "kworker", 1),
+            switches(1, "m", 2),
+        ]
+    )
+    found = most_switches(frame, most=2).select("process", "switches", "n").rows()
+    assert found == [("vpn", 20.0, 2), ("kworker", 15.0, 1)]
 
 
 def start_trials(statuses: list[str]) -> pl.DataFrame:

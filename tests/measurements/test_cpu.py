@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from culvert.measurements.cpu import cpu_metrics
+from culvert.measurements.everybody import OTHERS
 from culvert.probe.results import Accounted
 
 
@@ -85,3 +86,29 @@ def test_processes_threads_and_switches_are_named() -> None:
     assert found["context_switches", "a", "voluntary"].value == 10
     assert found["memory_peak_bytes", "b", None].value == 5_000_000
     assert found["cpu_thread_s", "a", None].labels["thread"] == "openvpn:7"
+
+
+def test_who_switched_most_by_name_and_others_are_not_the_vpns() -> None:
+    def process(label: str, comm: str, voluntary: int) -> dict[str, Any]:
+        return {
+            "label": label,
+            "comm": comm,
+            "pid": voluntary,
+            "run_ns": 5_000_000_000,
+            "voluntary": voluntary,
+            "involuntary": 1,
+        }
+
+    nodes = accounted(
+        processes=[
+            process("vpn", "vpnd", 100),
+            process(OTHERS, "vpnd", 50),
+            *(process(OTHERS, f"p{n}", n) for n in range(1, 6)),
+            process(OTHERS, "kworker/0:1-events", 20),
+            process(OTHERS, "kworker/u4:0", 30),
+        ],
+    )
+    found = cpu_metrics(nodes, goodput_bytes=None, shared_kernel=True)
+    most = {m.labels["process"]: m.value for m in found if m.name == "context_switches_most"}
+    assert most == {"vpnd": 152, "kworker": 52, "p5": 6, "p4": 5, "p3": 4}
+    assert {m.labels["process"] for m in found if m.name == "cpu_process_s"} <= {"vpn", "probe"}

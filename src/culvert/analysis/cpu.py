@@ -93,6 +93,26 @@ def busiest_threads(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
     )
 
 
+def most_switches(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
+    """Who switched contexts most, per cell: CELL, node, process, switches, n.
+
+    ``switches`` is the median over the trials that tell of it, per trial.
+    """
+    found = repeats(rows).filter(pl.col("metric") == "context_switches_most")
+    keys = [*CELL, "node", "process"]
+    return (
+        found.with_columns(
+            node=pl.col("labels").str.json_path_match("$.node"),
+            process=pl.col("labels").str.json_path_match("$.process"),
+        )
+        .group_by(keys)
+        .agg(switches=pl.col("value").median(), n=pl.len().cast(pl.Int64))
+        .sort([*CELL, "switches", "node", "process"], descending=[False] * 4 + [True] + [False] * 2)
+        .group_by(CELL, maintain_order=True)
+        .head(most)
+    )
+
+
 def _place(metric: str, labels: str) -> dict[str, str]:
     """Node, process and thread of a metric; a thread's id differs in each trial and is left out."""
     told = json.loads(labels)

@@ -7,12 +7,19 @@ accounting; ``culvert doctor`` tells.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from culvert.journal.record import Metric
+from culvert.measurements.everybody import OTHERS
 from culvert.probe.results import Accounted, CpuTimes
+from culvert.probe.results.accounting import ProcessUse
 
 GIGABYTE = 1e9
+MOST_SWITCHES = 5
+"""As mackey2020 lists them."""
+_WORKER = re.compile(r"(kworker)/.*")
 SOFTIRQ = "ksoftirqd/"
 
 
@@ -50,6 +57,7 @@ def cpu_metrics(
             sum(node.context_switches_total for node in nodes),
         ),
     ]
+    metrics += _most_switches("machine" if shared_kernel else "a", accounted["a"])
     for name, node in accounted.items():
         metrics += _per_process(name, node)
     if shared_kernel:
@@ -72,7 +80,30 @@ def _busy_s(cpu: CpuTimes) -> float:
 
 
 def _processes_s(accounted: Accounted) -> float:
-    return sum(process.run_ns or 0 for process in accounted.processes) / 1e9
+    return sum(process.run_ns or 0 for process in _of_the_vpn(accounted)) / 1e9
+
+
+def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
+    return [process for process in accounted.processes if process.label != OTHERS]
+
+
+def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
+    """The processes and kernel threads that switched most, those of one name together.
+
+    Which worker of the kernel does what changes all the time: they are one. Nothing where only the
+    VPN was looked at.
+    """
+    if all(process.label != OTHERS for process in accounted.processes):
+        return []
+    counts: Counter[str] = Counter()
+    for user in accounted.processes:
+        name = _WORKER.sub(r"\1", user.comm)
+        counts[name] += (user.voluntary or 0) + (user.involuntary or 0)
+    return [
+        Metric("context_switches_most", "switches", count, _of(where, name))
+        for name, count in counts.most_common(MOST_SWITCHES)
+        if count
+    ]
 
 
 def _kernel_threads_s(accounted: Accounted) -> float:
@@ -120,7 +151,7 @@ def _per_process(name: str, node: Accounted) -> list[Metric]:
     metrics = [
         Metric("cpu_process_s", "s", _probe_s(node), _of(name, "probe")),
     ]
-    for process in node.processes:
+    for process in _of_the_vpn(node):
         labels = _of(name, process.label)
         metrics += [
             Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),

@@ -23,9 +23,11 @@ from culvert.report.claims_view import claims_view
 from culvert.report.comparisons_view import comparison_table, pooling_table
 from culvert.report.delivered import delivered_views
 from culvert.report.headline_view import headline_views
+from culvert.report.instruments_view import instruments_table
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
 from culvert.report.paper_view import paper_tables, paper_tests
+from culvert.report.switches_view import switches_table
 from culvert.report.trial_views import trial_list
 from culvert.report.trust import limits, trust
 from culvert.report.underlay import underlay_views, vpn_views
@@ -76,6 +78,8 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         },
         behaviour=behaviour_sentences(data),
         comparisons=comparison_table(data),
+        instruments=instruments_table(data),
+        switches=switches_table(data),
         pooling=pooling_table(data),
         listed=trial_list(data),
         limits=limits(data),

@@ -33,6 +33,7 @@ COMMON_METRICS: Mapping[str, str] = {
     "core_softirq_s": "s",
     "context_switches": "switches",
     "context_switches_total": "switches",
+    "context_switches_most": "switches",
     "memory_peak_bytes": "bytes",
     "tunnel_up_s": "s",
 }

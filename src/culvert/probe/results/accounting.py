@@ -35,6 +35,7 @@ class ProcessUse(Result):
 
     label: str
     pid: int
+    comm: str = ""
     run_ns: int | None = None
     """This and the following are None for a process that has died."""
     user_s: float | None = None

@@ -1,0 +1,89 @@
+"""Instruments beside each other: what another one says of the same cell, against the probe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from culvert.analysis.intervals import Interval
+from culvert.analysis.observations import pick
+from culvert.analysis.statistics.ratio import ratio_of_medians
+
+PROBE = "probe"
+HEADLINES = {"tcp": "goodput_bps", "udp": "goodput_bps", "rtt": "rtt_p50_us"}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One instrument in one cell. ``ratio`` is its median over the probe's, None where the probe
+    has no trials there; ``parameters`` are the cell's, without the instrument."""
+
+    vpn: str
+    condition: str
+    measurement: str
+    parameters: str
+    instrument: str
+    metric: str
+    unit: str
+    median: float
+    n: int
+    ratio: float | None
+    interval: Interval | None
+
+
+def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[Beside]:
+    """Every cell that more than one instrument measured, the probe first.
+
+    ``observed`` as ``observations`` gives it.
+    """
+    found: list[Beside] = []
+    for measurement, metric in HEADLINES.items():
+        cells: dict[tuple[str, str, str], dict[str, pl.DataFrame]] = {}
+        rows = pick(observed, metric, measurement=measurement)
+        for (vpn, condition, parameters), frame in rows.group_by(
+            "vpn", "condition", "parameters", maintain_order=True
+        ):
+            given = json.loads(str(parameters))
+            instrument = str(given.pop("instrument", PROBE))
+            rest = json.dumps(given, sort_keys=True, separators=(",", ":"))
+            cells.setdefault((str(vpn), str(condition), rest), {})[instrument] = frame
+        for cell, frames in cells.items():
+            if len(frames) > 1:
+                found += _compared(cell, measurement, metric, frames, seed)
+    return found
+
+
+def _compared(
+    cell: tuple[str, str, str],
+    measurement: str,
+    metric: str,
+    frames: dict[str, pl.DataFrame],
+    seed: int,
+) -> Iterator[Beside]:
+    vpn, condition, parameters = cell
+    own = frames[PROBE].sort("trial")["value"].to_list() if PROBE in frames else None
+    for instrument in sorted(frames, key=lambda name: (name != PROBE, name)):
+        frame = frames[instrument].sort("trial")
+        values = frame["value"].to_list()
+        median = float(frame["value"].median())  # type: ignore[arg-type]
+        ratio = interval = None
+        if own is not None and instrument != PROBE:
+            base = float(pl.Series(own).median())  # type: ignore[arg-type]
+            ratio = median / base if base else None
+            interval = ratio_of_medians(values, own, seed=seed)
+        yield Beside(
+            vpn,
+            condition,
+            measurement,
+            parameters,
+            instrument,
+            metric,
+            str(frame["unit"][0]),
+            median,
+            len(values),
+            ratio,
+            interval,
+        )

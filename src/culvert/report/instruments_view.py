@@ -1,0 +1,30 @@
+"""Instruments compared with the probe, as a table of the page."""
+
+from __future__ import annotations
+
+from culvert.analysis.instruments import Beside, instruments_beside
+from culvert.report.model import Data, Table
+from culvert.report.numbers import scale_for
+
+
+def instruments_table(data: Data) -> Table:
+    """A row for each instrument in each cell that several measured."""
+    columns = ("VPN", "Cell", "Metric", "Instrument", "median", "of the probe's", "95 %", "trials")
+    found = instruments_beside(data.observed, seed=data.run.seed or 0)
+    return Table(columns, "llllrrrr", tuple(_row(data, one) for one in found))
+
+
+def _row(data: Data, one: Beside) -> tuple[str, ...]:
+    scale = scale_for(one.unit, [one.median])
+    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
+    ends = "\u2013" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+    return (
+        one.vpn,
+        data.labels.cell(one.condition, one.measurement, one.parameters),
+        one.metric,
+        one.instrument,
+        scale.text(one.median, None, None),
+        "\u2013" if one.ratio is None else f"{one.ratio:.2f} x",
+        ends,
+        str(one.n),
+    )

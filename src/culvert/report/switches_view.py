@@ -1,0 +1,34 @@
+"""Context switches as a table of the page: in all, and who switched most (mackey2020)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from culvert.analysis.cpu import most_switches
+from culvert.analysis.observations import CELL, pick
+from culvert.report.model import Data, Table
+from culvert.report.numbers import grouped
+
+
+def switches_table(data: Data) -> Table:
+    """A row for each cell; medians over its trials."""
+    told = most_switches(data.rows)
+    columns = ("VPN", "Cell", "switches in all", "who switched most")
+    if told.is_empty():
+        return Table(columns, "llrl", ())
+    totals = pick(data.summary, "context_switches_total")
+    rows = []
+    for row in totals.sort(CELL).iter_rows(named=True):
+        here = told.filter(*(pl.col(key) == row[key] for key in CELL))
+        rows.append(
+            (
+                row["vpn"],
+                data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
+                grouped(row["median"], 0),
+                ", ".join(
+                    f"{name} {grouped(count, 0)}"
+                    for name, count in here.select("process", "switches").iter_rows()
+                ),
+            )
+        )
+    return Table(columns, "llrl", tuple(rows))
