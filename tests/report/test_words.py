@@ -255,6 +255,14 @@ def test_a_vpn_keeps_its_colour_whoever_else_is_there() -> None:
     assert len(set(shapes(variants).values())) == 5
 
 
+def test_no_two_families_share_a_colour() -> None:
+    found = colours(
+        ["none", "none/mtu-1450", "headscale/direct", "mine", "zerotier/relay", "yours"]
+    )
+    assert len(set(found.values())) == 6
+    assert found["none"] == colours(["none"])["none"]
+
+
 def shown(run: Run, width: int = 140) -> str:
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=False)

@@ -55,7 +55,9 @@ def sides(words: list[str], vpns: list[str]) -> tuple[Side, Side]:
     if len(asked) != 2:
         raise UsageError(
             "what to compare",
-            "there is one run and nothing to compare it with",
+            "there is one run and nothing to compare it with"
+            if len(asked) == 1
+            else f"it compares two runs, and there are {len(asked)}",
             "write 'culvert compare A B', or add --vpn A --vpn B",
         )
     (first, vpn_a), (second, vpn_b) = asked

@@ -57,19 +57,22 @@ MODES = {
 def colours(vpns: Sequence[str]) -> dict[str, str]:
     """A colour for each VPN: the family's hue; further variants of a family darker or lighter."""
     result: dict[str, str] = {}
-    spare = iter(SPARE * (1 + len(vpns)))
-    hues: dict[str, str] = {}
+    taken = {FAMILIES[family] for family in map(_family, vpns) if family in FAMILIES}
+    free = tuple(colour for colour in SPARE if colour not in taken) or SPARE
+    spare = iter(free * (1 + len(vpns)))
+    hues: dict[str, str] = {"none": BASELINE}
     seen: dict[str, int] = {}
     for vpn in sorted(vpns):
-        if vpn == "none":
-            result[vpn] = BASELINE
-            continue
-        family = vpn.split("/")[0].split("+")[0]
+        family = _family(vpn)
         if family not in hues:
             hues[family] = FAMILIES.get(family) or next(spare)
         result[vpn] = _shade(hues[family], seen.get(family, 0))
         seen[family] = seen.get(family, 0) + 1
     return result
+
+
+def _family(vpn: str) -> str:
+    return vpn.split("/", maxsplit=1)[0].split("+", maxsplit=1)[0]
 
 
 def shapes(vpns: Sequence[str]) -> dict[str, str]:
