@@ -31,7 +31,8 @@ class InstallResult:
     """What came of one VPN. ``role`` is None where nothing had to be installed.
 
     ``changed`` tells whether anything was done; ``version`` names each variant's program after
-    it (None if it can't be told); ``failures`` are the failed tasks with their messages.
+    it (None if it can't be told); ``failures`` are the failed tasks with their messages, ``notes``
+    what variants need that no installation brings, such as a feature of the kernel.
     """
 
     vpn: str
@@ -41,6 +42,7 @@ class InstallResult:
     duration_s: float
     version: str | None
     failures: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def install(names: Sequence[str]) -> list[InstallResult]:
@@ -85,12 +87,17 @@ def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Pat
         changed, failures = _run_role(driver, driver.role, variants, playbook_program)
     duration_s = time.monotonic() - start
     instances = [driver(variant) for variant in driver.variants if variant.name in variants]
-    if not failures:
-        failures = [
-            f"{vpn.id} still lacks {missing.what}: {missing.remedy}"
-            for vpn in instances
-            for missing in vpn.missing()
-        ]
+    lacks = [(vpn.id, missing) for vpn in instances for missing in vpn.missing()]
+    failures = failures or [
+        f"{vpn} still lacks {missing.what}: {missing.remedy}"
+        for vpn, missing in lacks
+        if missing.installable
+    ]
+    notes = [
+        f"{vpn} needs {missing.what} too: {missing.remedy}"
+        for vpn, missing in lacks
+        if not missing.installable
+    ]
     versions = {vpn.variant.name: told for vpn in instances if (told := _version(vpn)) is not None}
     return InstallResult(
         vpn=label,
@@ -100,6 +107,7 @@ def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Pat
         duration_s=duration_s,
         version=_joined(versions),
         failures=tuple(failures),
+        notes=tuple(notes),
     )
 
 

@@ -47,4 +47,6 @@ def table(results: Sequence[InstallResult]) -> Table:
             f"{result.duration_s:.1f} s",
             Text((result.version or "") if result.ok else "; ".join(result.failures)),
         )
+        for note in result.notes:
+            shown.add_row("", "", "", Text(note, style="dim"))
     return shown

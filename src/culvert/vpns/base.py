@@ -97,6 +97,11 @@ class Missing:
     what: str
     remedy: str
 
+    @property
+    def installable(self) -> bool:
+        """Whether installing the VPN brings it; a feature of the kernel, for one, it does not."""
+        return self.remedy.startswith("culvert install")
+
 
 class Vpn(ABC):
     """One VPN implementation, in one variant, with options, on one lab.
