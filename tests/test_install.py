@@ -126,10 +126,23 @@ def test_a_role_that_is_not_there() -> None:
 
 
 @needs_root
-def test_a_vpn_that_still_lacks_something_is_not_installed() -> None:
+def test_what_no_installation_brings_is_a_note() -> None:
+    result = one("incomplete/fast")
+    assert result.ok
+    assert result.notes == ("incomplete/fast needs a kernel module too: modprobe it",)
+
+
+@needs_root
+def test_a_vpn_that_still_lacks_what_was_to_be_installed_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lack = [Missing("its program", "culvert install incomplete")]
+    monkeypatch.setattr(Incomplete, "missing", lambda self: lack)
     result = one("incomplete/fast")
     assert not result.ok
-    assert result.failures == ("incomplete/fast still lacks a kernel module: modprobe it",)
+    assert result.failures == (
+        "incomplete/fast still lacks its program: culvert install incomplete",
+    )
 
 
 @needs_root
