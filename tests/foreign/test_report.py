@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from culvert.errors import StudyError
 from culvert.foreign.command import ImportRequest, import_files
 from culvert.foreign.formats import ForeignFormat
 from culvert.foreign.naming import Naming
@@ -33,7 +36,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     source.write_text("\n".join([KNB_HEADER, *rows, "cut"]))
     out = directory / "run"
     import_files(ImportRequest(ForeignFormat.KNB, [source], out, Naming(), ""))
-    with Journal.open(out) as journal:
+    return gathered(out)
+
+
+def gathered(directory: Path) -> Data:
+    with Journal.open(directory) as journal:
         return gather(
             RunInfo.from_journal(journal.run()),
             journal.rows(),
@@ -72,3 +79,62 @@ def test_udp_without_a_size_is_not_called_small(data: Data) -> None:
     (view,) = headline_views(data)
     assert [title for title, _ in view.columns] == ["TCP goodput", "UDP goodput"]
     assert [card.title for card in view.winners] == ["Highest TCP goodput", "Highest UDP goodput"]
+
+
+STUDY = """
+name = "mine"
+vpns = ["none", "wireguard/go"]
+[[measurement]]
+kind = "tcp"
+[[measurement]]
+kind = "rtt"
+[[claim]]
+id = "alike"
+text = "netbird carries what the link carries"
+test = "tcp.goodput_bps: wireguard/go within 5% of none"
+[[claim]]
+id = "late"
+text = "netbird answers late"
+test = "rtt.rtt_p50_us: wireguard/go > none"
+[[published]]
+vpn = "wireguard/go"
+measurement = "tcp"
+metric = "goodput_bps"
+value = 345
+unit = "Mbit/s"
+place = "table 1"
+"""
+
+
+def test_a_study_s_claims_are_judged_by_an_import(tmp_path: Path) -> None:
+    names = {"11-native-mtu1230": 700, "31-netbird": 690}
+    noise = [0, 3, -2, 1, -3, 2, -1, 4, -4, 0]
+    rows = [
+        f"{name},pod2pod,s,c,2M,1230,{mbps + spread},7,1,7,1,tcp,0,0"
+        for spread in noise
+        for name, mbps in names.items()
+    ]
+    (tmp_path / "all.csv").write_text("\n".join([KNB_HEADER, *rows]))
+    (tmp_path / "mine.toml").write_text(STUDY)
+    naming = Naming.parse(["netbird=wireguard/go"], "")
+    files, out = [tmp_path / "all.csv"], tmp_path / "run"
+    study = str(tmp_path / "mine.toml")
+    import_files(ImportRequest(ForeignFormat.KNB, files, out, naming, "", study))
+    data = gathered(out)
+    verdicts = {one.id: str(one.verdict) for one in data.claims.judged}
+    assert verdicts == {"alike": "supported", "late": "not testable here"}
+    assert not data.claims.judged[0].parts[0].paired
+    (published,) = data.claims.beside
+    assert published.ratio == pytest.approx(2)
+
+
+def test_a_study_that_is_not_valid_leaves_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text(
+        f"{KNB_HEADER}\n31-netbird,pod2pod,s,c,2M,1230,690,7,1,7,1,tcp,0,0\n"
+    )
+    (tmp_path / "bad.toml").write_text("name = ")
+    files, out = [tmp_path / "all.csv"], tmp_path / "run"
+    bad = str(tmp_path / "bad.toml")
+    with pytest.raises(StudyError, match=r"bad\.toml, line 1"):
+        import_files(ImportRequest(ForeignFormat.KNB, files, out, Naming(), "", bad))
+    assert not out.exists()

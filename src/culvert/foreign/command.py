@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +30,7 @@ from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
 from culvert.study.installed import installed_catalogue
 from culvert.study.parameters import canonical_json
+from culvert.study.shipped import find_study
 from culvert.study.study import Study
 
 MOST_TOLD = 12
@@ -98,10 +100,24 @@ def import_files(request: ImportRequest) -> Imported:
     return Imported(directory, trials, lost, notes, list(found))
 
 
-def _study(request: ImportRequest, *, known: bool) -> Study | None:
-    """The study that the journal gets: the user's, or that of a paper whose data this is."""
-    name = request.study or (STUDY if known else "")
-    return Study.load(name, installed_catalogue()) if name else None
+@dataclass(frozen=True)
+class _Judged:
+    """The study that the journal gets: its text and its title."""
+
+    text: str = ""
+    title: str = ""
+
+
+def _study(request: ImportRequest, *, known: bool) -> _Judged:
+    """The user's study, or that of a paper whose data this is. Raises StudyError."""
+    if request.study:
+        study = Study.load(request.study, installed_catalogue())
+        return _Judged(study.text, study.title)
+    if not known:
+        return _Judged()
+    # A shipped study is valid: checking it again takes as long as reading the data.
+    text = find_study(STUDY).read_text(encoding="utf-8")
+    return _Judged(text, str(tomllib.loads(text)["title"]))
 
 
 def _read(request: ImportRequest) -> tuple[list[ForeignRun], list[Lost]]:
@@ -171,7 +187,7 @@ def _names(ids: dict[str, str]) -> list[str]:
 
 def _head(
     request: ImportRequest,
-    study: Study | None,
+    study: _Judged,
     trials: Sequence[TrialRecord],
     lost: Sequence[Lost],
     notes: list[str],
@@ -190,8 +206,8 @@ def _head(
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
     return RunHead(
         study=name,
-        title=f"Imported from {request.form}: {study.title if study else _files(len(files))}",
-        toml=study.text if study else "",
+        title=f"Imported from {request.form}: {study.title or _files(len(files))}",
+        toml=study.text,
         canonical=canonical,
         digest=_sha256(canonical),
         seed=1,
