@@ -82,7 +82,7 @@ def evidence(one: Judged, labels: Labels) -> str:
 def _of_what(one: Judged, told: Part) -> str:
     """A small p is mostly of a difference; where likeness is supported, it is the other way."""
     alike = " within " in told.text or " no different from " in told.text
-    return " of the tests that it is no more" if alike and one.verdict is Verdict.SUPPORTED else ""
+    return " against a larger difference" if alike and one.verdict is Verdict.SUPPORTED else ""
 
 
 def _claim(one: Judged, published: str, labels: Labels) -> ClaimView:
