@@ -21,6 +21,7 @@ from culvert.labs.presets import PRESETS
 from culvert.labs.process import LocalProcess
 from culvert.labs.wire import Wire
 from culvert.labs.wire_counts import Counts, Statistics
+from culvert.labs.witness import Handed, View
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
@@ -195,6 +196,59 @@ def test_the_witness(lab: LabFactory, tmp_path: Path) -> None:
     with pytest.raises(LabError, match="none"):
         wire.save(tmp_path / "none" / "wire.pcapng")
     assert flood(pair, 1).delivered_packets == 14
+
+
+def test_recordings_of_what_is_sent_and_of_what_arrives(lab: LabFactory, tmp_path: Path) -> None:
+    pair = lab(spec(OneWay(loss=(1, 2))))
+    wire = pair.wires[0]
+    wire.record("all", a_to_b="sent", b_to_a="sent")
+    wire.record("arrived", a_to_b="delivered", b_to_a="nowhere")
+    flood(pair, 5)
+    path = tmp_path / "wire.pcapng"
+    assert [wire.save(path, name) for name in ("all", "arrived")] == [5, 3]
+    wire.forget("all")
+    for refused in (lambda: wire.save(path, "all"), lambda: wire.stop_recording("all")):
+        with pytest.raises(LabError, match="none of that name"):
+            refused()
+    assert wire.save(path, "arrived") == 3
+
+
+def test_what_does_not_fit_into_a_recording_is_counted(lab: LabFactory, tmp_path: Path) -> None:
+    pair = lab(spec())
+    wire = pair.wires[0]
+    wire.record(ring_bytes=1 << 16, packet_bytes=142)
+    flood(pair, 1000)
+    path = tmp_path / "wire.pcapng"
+    fits = (1 << 16) // (142 + 16)
+    assert wire.save(path) == fits
+    # if_drop of the statistics block of "a to b" (pcapng, section 4.6)
+    assert (1000 - fits).to_bytes(8, "little") in path.read_bytes()
+
+
+def test_each_node_has_a_witness_at_its_end(lab: LabFactory, tmp_path: Path) -> None:
+    routed = lab(LabSpec(topology="routed", link=LinkSpec(kind="wire")))
+    witnesses = [routed.witness(node) for node in (routed.a, routed.b)]
+    for number, witness in enumerate(witnesses):
+        assert witness is not None
+        witness.record(f"towards {number}", View.TOWARDS, packet_bytes=100, sample_one_in=1)
+    before = [witness.handed() for witness in witnesses if witness is not None]
+    with udp_pair(routed.a, routed.b) as (near, far):
+        near.send(b"x")
+        far.recv(10)
+        now = [
+            witness.handed().since(was)
+            for witness, was in zip(witnesses, before, strict=True)
+            if witness
+        ]
+    assert now == [Handed(1, 14 + 28 + 1), Handed(0, 0)]
+    sizes = []
+    for number, witness in enumerate(witnesses):
+        assert witness is not None
+        path = tmp_path / f"{number}.pcapng"
+        witness.save(f"towards {number}", path)
+        sizes.append(path.stat().st_size)
+    assert sizes[1] > sizes[0]
+    assert lab(LabSpec()).witness(routed.a) is None
 
 
 @contextmanager
