@@ -96,7 +96,9 @@ def _want_flow_table() -> None:
             _ENTRIES.write_text(str(_ENTRIES_WANTED))
             return
     except (OSError, ValueError) as error:
-        raise NotPossible("RFS", f"{_ENTRIES}: {error}", "use a kernel with CONFIG_RPS") from error
+        raise NotPossible(
+            "RFS", f"this kernel has no {_ENTRIES.name}", "use a kernel with CONFIG_RPS"
+        ) from error
     raise NotPossible(
         "RFS",
         "the machine's table of flows is empty, and not a lab's to change",

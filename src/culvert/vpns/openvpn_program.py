@@ -37,9 +37,10 @@ def _drives(program: Path, kind: str) -> bool:
 
 
 def version(program: Path) -> str:
-    """OpenVPN's version, the package's if it is one, and the TLS library's."""
+    """OpenVPN's version, the package's if it is that one, and the TLS library's."""
     own, said = _told(program)
-    package = package_version("openvpn")
+    package = package_version("openvpn") or ""
+    package = package if package.startswith(own[1]) else ""
     library = _LIBRARY.search(said)
     parts = (own[1], package and f"package {package}", library and library[1])
     return ", ".join(part for part in parts if part)
