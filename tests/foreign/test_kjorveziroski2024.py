@@ -135,8 +135,12 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
     assert verdicts["native-tcp-mtu1450-first"] is Verdict.NOT_TESTABLE
 
 
-def test_the_paper_s_claims_are_judged_by_its_own_data(knb: Path) -> None:
-    data = data_of(knb)
+@pytest.fixture(scope="module")
+def data(knb: Path) -> Data:
+    return data_of(knb)
+
+
+def test_the_paper_s_claims_are_judged_by_its_own_data(data: Data) -> None:
     found = {one.id: one for one in data.claims.judged}
     untestable = {name for name, one in found.items() if one.verdict is Verdict.NOT_TESTABLE}
     assert untestable == {name for name in found if name.startswith("api-")} | {
@@ -156,8 +160,7 @@ def test_the_paper_s_claims_are_judged_by_its_own_data(knb: Path) -> None:
     assert all(abs((one.ratio or 0) - 1) < 0.1 for one in steady)
 
 
-def test_the_page_and_the_terminal_show_the_tables_and_the_tests(knb: Path) -> None:
-    data = data_of(knb)
+def test_the_page_and_the_terminal_show_the_tables_and_the_tests(data: Data) -> None:
     assert [len(one.table.rows) for one in paper_tables(data)] == [42, 42]
     first = paper_tables(data)[0].table.rows[0]
     assert first[:9] == (
