@@ -90,13 +90,12 @@ def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
 def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
     """The processes and kernel threads that switched most, those of one name together.
 
-    Which worker of the kernel does what changes all the time: they are one. Nothing where only the
-    VPN was looked at.
+    Which worker of the kernel does what changes all the time: they are one.
     """
-    if all(process.label != OTHERS for process in accounted.processes):
-        return []
     counts: Counter[str] = Counter()
     for user in accounted.processes:
+        if user.label != OTHERS:  # the VPN's are among all
+            continue
         name = _WORKER.sub(r"\1", user.comm)
         counts[name] += (user.voluntary or 0) + (user.involuntary or 0)
     return [

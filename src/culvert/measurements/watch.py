@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from culvert.labs.base import Node
 from culvert.labs.witness import Handed, View
-from culvert.measurements.everybody import everybody
+from culvert.measurements.everybody import Everybody
 from culvert.measurements.outside import SNAPLEN, Outside
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
@@ -92,6 +92,7 @@ class Watcher:
         for sighting in sightings.values():
             sighting.ready()
         handed = {name: self._handed(name) for name in self._nodes}
+        everybody = Everybody(self._probes["a"])  # of one node, for they may share a kernel
         accounts = {name: self._begin_accounting(name) for name in self._nodes}
         for task in accounts.values():
             task.ready()
@@ -99,6 +100,7 @@ class Watcher:
         yield watched
         watched.seconds = time.monotonic() - begun
         accounted = {name: parse(Accounted, task.stop()) for name, task in accounts.items()}
+        accounted["a"] = everybody.beside(accounted["a"])
         for name, before in handed.items():
             now = self._handed(name)
             passed = now.since(before) if now is not None and before is not None else None
@@ -127,11 +129,7 @@ class Watcher:
         return self._probes[name].begin(
             "accounting",
             pids=[
-                *(
-                    {"pid": process.pid, "label": process.name}
-                    for process in self._vpn.processes[name]
-                ),
-                *everybody(name),
+                {"pid": process.pid, "label": process.name} for process in self._vpn.processes[name]
             ],
             kernel_threads=["ksoftirqd/.*", *self._vpn.kernel_threads],
             devices=list(devices),
