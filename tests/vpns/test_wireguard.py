@@ -127,7 +127,7 @@ def test_without_offloads_takes_ethtool_and_a_version_that_has_offloads(
     nogso = registry.create(registry.parse("wireguard/go+nogso"))
     assert nogso.variant.facts["segmentation offload"] == "off (wg0)"
     monkeypatch.setattr(tools, "find", lambda _: None)
-    assert ("ethtool", "sudo apt-get install ethtool") in [
+    assert ("ethtool", "culvert install wireguard/go+nogso") in [
         (lack.what, lack.remedy) for lack in nogso.missing()
     ]
     debian = registry.create(registry.parse("wireguard/go-debian+nogso"))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from culvert import tools
 from culvert.errors import UsageError
 from culvert.vm import places
 from culvert.vm.archive import Archive
@@ -52,7 +53,11 @@ def fetched() -> CloudKernel | None:
 
 
 def fetch(say: Callable[[str], None]) -> CloudKernel:
-    """The newest cloud kernel of Debian's backports, fetched if it is not there yet."""
+    """The newest cloud kernel of Debian's backports, fetched if it is not there yet.
+
+    Raises NotPossible where a program is missing, CulvertError where the download fails.
+    """
+    depmod = tools.require("depmod", "apt-get install kmod")
     places.kernels().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=places.kernels()) as scratch:
         archive = Archive(Path(scratch) / "apt", SUITES)
@@ -72,7 +77,7 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
         if not (tree / "lib").exists():
             (tree / "lib").symlink_to("usr/lib")
         release = CloudKernel.at(tree).release
-        subprocess.run(["/usr/sbin/depmod", "-b", str(tree), release], check=True)
+        subprocess.run([depmod, "-b", str(tree), release], check=True)
         tree.chmod(0o755)
         shutil.rmtree(target, ignore_errors=True)
         tree.rename(target)

@@ -174,6 +174,13 @@ def test_the_maximum_is_that_of_dekker2020s_table_3(word: str, payload: int) -> 
     assert value(execute(driver(word), "udp"), "packet_size_bytes") - 28 == payload
 
 
+@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "wireguard/kernel"])
+def test_on_a_wire_that_is_the_witness(word: str) -> None:
+    require(word)
+    finding = execute(driver(word), "rtt", LabSpec(link=LinkSpec(kind="wire")))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
 @pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "xfrm/esp-aes256gcm"])
 def test_through_a_router(word: str) -> None:
     require(word)
