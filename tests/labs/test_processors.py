@@ -162,8 +162,8 @@ class TestNodes:
         assert int(steering.read(pair.a, device)["tx-0/xps_cpus"], 16) == wanted
 
     def test_one_queue_has_no_transmit_steering(self, lab: LabFactory) -> None:
+        wire = LinkSpec(kind="wire")
         with pytest.raises(NotPossible, match="single queue"):
-            wire = LinkSpec(kind="wire")
             lab(LabSpec(link=wire, processors=Processors(steering=Steering(xps=True))))
 
     def test_flow_steering_wants_the_machines_table(self, lab: LabFactory) -> None:

@@ -118,7 +118,7 @@ impl<R: Read> Reader<R> {
         self.begun = true;
         let length = self.word(length) as usize;
         let least = FRAME_BYTES + read;
-        if !(least..=LONGEST_BLOCK_BYTES).contains(&length) || length % 4 != 0 {
+        if !(least..=LONGEST_BLOCK_BYTES).contains(&length) || !length.is_multiple_of(4) {
             return Err(Broken::Block(length));
         }
         self.block.resize(length - 8 - read, 0);
@@ -297,7 +297,10 @@ mod tests {
         file
     }
 
-    fn read(bytes: &[u8]) -> Result<(Vec<(u64, bool, Vec<u8>)>, u64), Broken> {
+    /// Packets (time, whether outgoing, bytes), and how many were dropped.
+    type Read = (Vec<(u64, bool, Vec<u8>)>, u64);
+
+    fn read(bytes: &[u8]) -> Result<Read, Broken> {
         let mut reader = Reader::new(bytes);
         let mut packets = Vec::new();
         while let Some(packet) = reader.next_packet()? {
