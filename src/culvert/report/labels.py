@@ -45,6 +45,7 @@ _WORDS: dict[str, str] = {
     "rate_pps": "rate {}/s",
     "congestion_control": "congestion control {}",
     "nodelay": "TCP_NODELAY {}",
+    "instrument": "by {}",
     "write_size": "writes of {} bytes",
     "probes": "{} probes",
     "cycles": "{} starts",
@@ -67,6 +68,7 @@ _SPECIAL: dict[tuple[str, object], str] = {
     ("protocol", "tcp"): "over TCP",
     ("cycles", 1): "one start",
     ("streams", 1): "one stream",
+    ("instrument", "probe"): "by the probe",
 }
 
 _SECONDS = frozenset({"duration", "warmup"})
