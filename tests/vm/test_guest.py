@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from culvert.errors import CulvertError
 from culvert.vm import guest
 from culvert.vm.build import built
 from culvert.vm.job import Job
@@ -67,6 +68,17 @@ def test_a_guest_that_dies_is_an_error_with_its_last_words() -> None:
     assert crash.returncode == 1
     assert "before its command did" in crash.stderr or "guest" in crash.stderr
     assert "Traceback" not in crash.stderr
+
+
+def test_a_guest_that_does_not_boot_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sleeper = tmp_path / "linux"
+    sleeper.write_text("#!/bin/sh\necho stuck\nsleep 60\n")
+    sleeper.chmod(0o755)
+    monkeypatch.setattr(Uml, "boot_deadline_s", 0.5)
+    with pytest.raises(CulvertError, match=r"did not boot within 0\.5 s; it said: stuck"):
+        guest.run(Uml(sleeper), Job(["true"], Path("/")))
 
 
 def test_an_interrupt_lets_the_command_clean_up(tmp_path: Path) -> None:

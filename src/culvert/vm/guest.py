@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
 from culvert.vm.job import Folder, Job, folder
 from culvert.vm.vehicle import Vehicle
 from culvert.waiting import wait_until
@@ -51,7 +51,7 @@ def run(vehicle: Vehicle, job: Job) -> int:
         if job.terminal:
             guest.wait()
         else:
-            _follow(guest, shared)
+            _follow(guest, vehicle, shared)
         code = shared.code()
         if code is None:
             raise CulvertError(
@@ -68,10 +68,29 @@ def _guest(vehicle: Vehicle, shared: Folder, job: Job) -> _Group:
     return _group(argv, vehicle, shared, log)
 
 
-def _follow(guest: subprocess.Popen[bytes], shared: Folder) -> None:
+def _await_boot(guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder) -> None:
+    """Until the guest starts the command, or has ended."""
+    try:
+        wait_until(
+            lambda: shared.booted() or guest.poll() is not None,
+            what="the guest's boot",
+            deadline_s=vehicle.boot_deadline_s,
+            poll_s=_POLL_S,
+        )
+    except DeadlineExceeded as error:
+        raise CulvertError(
+            f"the guest ({vehicle.name}, {vehicle.kernel})",
+            f"did not boot within {vehicle.boot_deadline_s:g} s; "
+            f"it said: {_tail(shared.console) or 'nothing'}",
+            "take another vehicle, such as --vehicle uml, or another kernel with --kernel",
+        ) from error
+
+
+def _follow(guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder) -> None:
     """Pass on both streams until the guest has ended; on an interrupt let it clean up first."""
     with shared.out.open("rb") as out, shared.err.open("rb") as err:
         try:
+            _await_boot(guest, vehicle, shared)
             _pass_on(guest, out, err)
         except KeyboardInterrupt:
             shared.stop()

@@ -54,6 +54,10 @@ class Folder:
         """The guest's first process."""
         return self.path / "init"
 
+    def booted(self) -> bool:
+        """Whether the guest is about to start the command."""
+        return (self.path / "booted").exists()
+
     def code(self) -> int | None:
         """The command's exit code, once it has ended."""
         try:
