@@ -41,8 +41,11 @@ pub struct Recorded {
 
 impl Ring {
     pub fn new(limits: Limits, chance: Chance) -> Self {
+        let mut bytes = VecDeque::new();
+        // Pages are touched as packets come: growing while they do would make those behind it late.
+        let _ = bytes.try_reserve_exact(limits.ring_bytes);
         Self {
-            bytes: VecDeque::new(),
+            bytes,
             limits,
             chance,
             passed: 0,
