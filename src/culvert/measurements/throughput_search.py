@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
 from culvert.errors import ProbeError
 from culvert.proof.limits import Ceiling
+
+if TYPE_CHECKING:
+    from MLRsearch import MeasurementResult
 
 EXCEED_RATIO = 0.5
 """Share of the trials' time that may be bad at a rate that still counts as good."""
@@ -113,6 +116,8 @@ class _Measurer:
         self.trials: list[SearchTrial] = []
 
     def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+        from MLRsearch import MeasurementResult
+
         trial = self._measure(intended_load, intended_duration)
         self.trials.append(trial)
         return MeasurementResult(
@@ -129,6 +134,9 @@ def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[Searc
 
     Raises ProbeError if the search does not end within ``plan.search_max_s``.
     """
+    # Here, because it takes a second to import, and every command knows all measurements.
+    from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
+
     goals = [
         SearchGoal(
             loss_ratio=ratio,

@@ -24,7 +24,7 @@ def facts(data: Data) -> list[tuple[str, str]]:
             begin.strftime("%Y-%m-%d %H:%M UTC") if begin else run.started_at,
         ),
         ("Took", _took(data)),
-        ("Trials", f"{data.counts.total} in {data.trials['block'].n_unique()} blocks"),
+        ("Trials", _trials(data)),
         ("Lab", run.lab),
         ("Kernel", at(environment, "kernel", "release")),
         ("Processor", _TRADEMARK.sub("", at(environment, "cpu", "model"))),
@@ -43,6 +43,11 @@ def _took(data: Data) -> str:
 def _governor(data: Data) -> str:
     told = at(data.run.environment, "cpu", "frequency", "governors")
     return told or ("" if data.run.imported else "none visible")
+
+
+def _trials(data: Data) -> str:
+    blocks = data.trials["block"].n_unique()
+    return f"{data.counts.total} in {'one block' if blocks == 1 else f'{blocks} blocks'}"
 
 
 def reproduce(data: Data) -> str:
