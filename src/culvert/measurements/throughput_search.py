@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-
 from culvert.errors import ProbeError
 from culvert.proof.limits import Ceiling
 
@@ -116,7 +115,7 @@ class _Measurer:
         self.trials: list[SearchTrial] = []
 
     def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
-        from MLRsearch import MeasurementResult
+        from MLRsearch import MeasurementResult  # noqa: PLC0415
 
         trial = self._measure(intended_load, intended_duration)
         self.trials.append(trial)
@@ -135,7 +134,7 @@ def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[Searc
     Raises ProbeError if the search does not end within ``plan.search_max_s``.
     """
     # Here, because it takes a second to import, and every command knows all measurements.
-    from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
+    from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal  # noqa: PLC0415
 
     goals = [
         SearchGoal(
