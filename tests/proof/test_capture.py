@@ -42,6 +42,14 @@ def test_ciphertext_of_the_tunnel_passes(tunnel: Vpn) -> None:
     assert failures(tunnel) == []
 
 
+def test_a_check_says_who_has_seen_the_packets_and_what_was_not_kept(tunnel: Vpn) -> None:
+    seen = captured(seen_by="recorded by the wire", kernel_drops=5)
+    told = judge_capture(tunnel, seen, "canary")[0].detail
+    assert (
+        told == "100 of 100 packets recorded by the wire (5 more were not kept) are of the tunnel"
+    )
+
+
 def test_a_readable_canary_fails(tunnel: Vpn) -> None:
     assert failures(tunnel, canary_hits=1) == ["no clear text on the underlay (canary)"]
 

@@ -17,7 +17,7 @@ from culvert.vpns.base import OuterPacket, Vpn
 
 @dataclass(frozen=True)
 class Phases:
-    """CLOCK_REALTIME in ns by the kernel's stamps on node a; None for what was not seen.
+    """CLOCK_REALTIME in ns at node a's end of the link; None for what was not seen.
 
     ``handshake_packets`` counts both ways.
     """

@@ -39,7 +39,7 @@ class Randomness(Result):
 
 
 class RecordedPacket(Result):
-    """One packet; ``realtime_ns`` is the kernel's receive timestamp (CLOCK_REALTIME)."""
+    """One packet; ``realtime_ns`` is the stamp (CLOCK_REALTIME) of the kernel or the wire."""
 
     realtime_ns: int | None
     outgoing: bool
@@ -66,6 +66,7 @@ class Captured(Result):
     canary_example: str | None = None
     randomness: Randomness | None = None
     kernel_drops: int = 0
+    """Packets that came too fast to be captured, or had no room in a recording."""
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
     """By whom, and where, as a participle."""
