@@ -59,7 +59,8 @@ impl Ring {
         let number = self.passed;
         self.passed += 1;
         let one_in = u64::from(self.limits.sample_one_in.max(1));
-        one_in == 1 || self.chance.draw(Purpose::Sample, number) % one_in == 0
+        let draw = self.chance.draw(Purpose::Sample, number);
+        draw.is_multiple_of(one_in)
     }
 
     pub fn push(&mut self, at_ns: u64, packet: &[u8]) {
