@@ -92,9 +92,9 @@ class WireGuard(Vpn):
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
     variants: ClassVar[tuple[Variant, ...]] = (
-        Variant(_KERNEL, "the kernel's", {**_CRYPTO, **_IN_KERNEL}),
         Variant("go", "the current Go module, at a pinned version", _CRYPTO),
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
+        Variant(_KERNEL, "the kernel's", {**_CRYPTO, **_IN_KERNEL}),
     )
     options: ClassVar[Mapping[str, str]] = {
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
