@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import NormalDist
 from typing import Any
 
 from culvert.labs.recorded import Delays
@@ -14,10 +15,6 @@ PARETO_CUT = 20
 """In spreads: the wire draws nothing beyond these (crates/wire/src/schedule/jitter.rs)."""
 SIGMAS = 3.89
 """Of a normal distribution 99.99 % lie within: one false alarm in 10,000 checks."""
-NORMAL_DENSITY = 0.4
-"""1 / sqrt(2 pi), in the middle; 0.5 for uniform jitter, 0.6 at Pareto's median."""
-PARETO_MEDIAN = 0.52
-"""Of the mean, of a Lomax distribution with shape 3: 2 (2^(1/3) - 1)."""
 
 
 class Distribution(StrEnum):
@@ -71,17 +68,32 @@ class Jitter:
     def median_within_ns(self, packets: int) -> tuple[int, int]:
         """Where the median of so many packets lies, but for one time in 10,000.
 
-        The rank of the median of a sample is normal with a deviation of 0.5 / sqrt(n); spread by
-        the density in the middle, which is 0.4 for the normal distribution, more for the others.
+        The share of the distribution below a sample's median is normal with a deviation of
+        0.5 / sqrt(n).
         """
-        rank = SIGMAS * 0.5 / math.sqrt(max(packets, 1))
-        if self.delays is not None:
-            low, high = max(50 - 100 * rank, 0), min(50 + 100 * rank, 100)
-            return self.delays.per_cent_ns[int(low)], self.delays.per_cent_ns[math.ceil(high)]
-        middle = PARETO_MEDIAN * self.spread_ns if self.distribution is Distribution.PARETO else 0
-        margin = min(rank / NORMAL_DENSITY, 1) * self.spread_ns
-        least, most = self.least_ns, self.longest_ns
-        return max(round(middle - margin), least), min(round(middle + margin), most)
+        margin = SIGMAS * 0.5 / math.sqrt(max(packets, 1))
+        return math.floor(self._quantile_ns(0.5 - margin)), math.ceil(
+            self._quantile_ns(0.5 + margin)
+        )
+
+    def _quantile_ns(self, share: float) -> float:
+        """What that share of packets gets at most; the extremes for shares beyond 0 and 1."""
+        if share <= 0:
+            return self.least_ns
+        if share >= 1:
+            return self.longest_ns
+        match self.distribution:
+            case Distribution.UNIFORM:
+                return (2 * share - 1) * self.spread_ns
+            case Distribution.NORMAL:
+                within = max(-NORMAL_CUT, min(NormalDist().inv_cdf(share), NORMAL_CUT))
+                return within * self.spread_ns
+            case Distribution.PARETO:  # Lomax with shape 3: its scale is twice its mean
+                within = 2 * (math.pow(1 - share, -1 / 3) - 1)
+                return min(within, PARETO_CUT) * self.spread_ns
+            case Distribution.EMPIRICAL:
+                assert self.delays is not None  # it is what the distribution is
+                return self.delays.per_cent_ns[round(100 * share)]
 
     def asked(self) -> dict[str, Any]:
         """As ``culvert-wire`` takes it; raises LabError if the file of delays has changed."""
