@@ -75,3 +75,15 @@ def test_a_guest_is_described_to_what_runs_in_it(monkeypatch: pytest.MonkeyPatch
     assert inside.described()["guest"]["vehicle"] == "uml"
     assert inside.processors([(0,)]) == [(0,), (0,), (0,)]
     assert inside.processors([(0,), (1,)]) == [(0,), (1,)]
+
+
+def test_a_sources_options_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "Kconfig").write_text("config TUN\n\tbool\n  menuconfig NET\n")
+    (tmp_path / "net/Kconfig.wg").write_text("# config OLD\nconfig WIREGUARD\n")
+    assert build._known(tmp_path) == {"TUN", "NET", "WIREGUARD"}
+
+
+def test_what_a_guest_is_for_is_asked_for() -> None:
+    asked = {build._name(line) for line in build.options(build.configuration())}
+    assert set(build.ESSENTIAL) <= asked
