@@ -1,0 +1,70 @@
+"""What the wire is asked, asked of netem: on this kernel if it has it, else in a guest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from culvert.doctor.features import has
+from culvert.journal.record import Status
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.impairment import CLEAN, Impairment, OneWay
+from culvert.vm.build import built
+from culvert.vm.inside import guest
+from tests.measurements.test_underlay import figures, verify
+from tests.run.cells import execute, vpn
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.lab
+needs_netem = pytest.mark.skipif(not has("netem"), reason="this kernel has no netem")
+
+
+def link(one_way: OneWay) -> LinkSpec:
+    return LinkSpec(kind="netem", impairment=Impairment.both(one_way), seed=5)
+
+
+@needs_netem
+@pytest.mark.parametrize(
+    ("one_way", "metric", "low", "high"),
+    [
+        (OneWay(loss=0.1), "delivered_loss_ratio", 0.05, 0.15),
+        (OneWay(delay_ns=50_000_000), "delivered_loss_ratio", 0, 0),
+        (OneWay(delay_ns=20_000_000, reorder=0.2), "reordered_packets", 1, 5000),
+        (OneWay(duplicate=0.1), "duplicate_packets", 1, 5000),
+    ],
+)
+def test_what_is_asked_is_found_and_agrees(
+    one_way: OneWay, metric: str, low: float, high: float
+) -> None:
+    finding = verify(link(one_way), link(one_way))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert low <= figures(finding)[metric] <= high
+
+
+@needs_netem
+@pytest.mark.parametrize("asked", [OneWay(loss=0.1), OneWay(delay_ns=50_000_000)])
+def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay) -> None:
+    finding = verify(link(asked), replace(link(asked), impairment=CLEAN))
+    assert finding.status is Status.INVALID
+
+
+@needs_netem
+@pytest.mark.parametrize("kind", ["udp", "rtt"])
+def test_a_long_path_is_waited_for(kind: str) -> None:
+    finding = execute(vpn("none"), kind, LabSpec(link=link(OneWay(delay_ns=300_000_000))))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.skipif(has("netem"), reason="this kernel has netem: it was tested on it")
+@pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
+@pytest.mark.skipif(guest() is not None, reason="this is the guest")
+def test_netem_in_a_guest() -> None:
+    argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
+    argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
+    assert " passed" in done.stdout
