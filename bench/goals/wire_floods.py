@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples, alternate
@@ -33,7 +34,7 @@ class WireTcp(Goal):
     def met(self, samples: Samples) -> bool:
         """Both."""
         ratio = samples.ratio or 0.0
-        return sorted(samples.ours)[len(samples.ours) // 2] >= TCP_BPS and ratio >= TCP_RATIO
+        return statistics.median(samples.ours) >= TCP_BPS and ratio >= TCP_RATIO
 
 
 class _Flood(Goal):
@@ -51,7 +52,7 @@ class _Flood(Goal):
 
     def met(self, samples: Samples) -> bool:
         """The median."""
-        return sorted(samples.ours)[len(samples.ours) // 2] >= self.least_pps
+        return statistics.median(samples.ours) >= self.least_pps
 
 
 class WireSinglePackets(_Flood):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +13,10 @@ from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.impairment import CLEAN, Impairment, OneWay
 from culvert.vm.build import built
 from culvert.vm.inside import guest
+from tests.guests import pass_in_a_guest
 from tests.measurements.test_underlay import figures, verify
 from tests.run.cells import execute, vpn
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.lab
 needs_netem = pytest.mark.skipif(not has("netem"), reason="this kernel has no netem")
 
@@ -63,8 +61,4 @@ def test_a_long_path_is_waited_for(kind: str) -> None:
 @pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
 @pytest.mark.skipif(guest() is not None, reason="this is the guest")
 def test_netem_in_a_guest() -> None:
-    argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
-    argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
-    assert " passed" in done.stdout
+    pass_in_a_guest(Path(__file__), deadline_s=300)

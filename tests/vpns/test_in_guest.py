@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from culvert.vm.build import built
 from culvert.vm.inside import guest
+from tests.guests import pass_in_a_guest
 
 from .kernel.test_tunnels import PLAIN
 from .tunnels import skip_reason
 
-ROOT = Path(__file__).parents[2]
 DEADLINE_S = 900
 """Under five minutes on two cores that others use as well."""
 
@@ -26,11 +24,4 @@ DEADLINE_S = 900
 def test_kernel_vpns_in_a_guest() -> None:
     if not any(skip_reason(word) for word in PLAIN):
         pytest.skip("this machine's kernel has all that they need: they were tested on it")
-    tests = str(ROOT / "tests/vpns/kernel")
-    argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
-    argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
-    done = subprocess.run(
-        [*argv, tests], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False
-    )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
-    assert " passed" in done.stdout
+    pass_in_a_guest(Path(__file__).parent / "kernel", deadline_s=DEADLINE_S)

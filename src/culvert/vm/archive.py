@@ -110,3 +110,9 @@ def mirror() -> str:
         if origin == "Debian" and label in {"Debian", "Debian Backports"}:
             return uri
     raise NotPossible("a Debian mirror", "this machine's apt has none", _BY_HAND)
+
+
+def version_numbers(name: str) -> tuple[int, ...]:
+    """What orders packages and kernels by their first version: 7, 2, 12; empty without one."""
+    found = re.search(r"\d+(\.\d+)*", name)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()

@@ -20,7 +20,7 @@ from pathlib import Path
 from culvert import tools
 from culvert.errors import CulvertError, NotPossible
 from culvert.vm import places
-from culvert.vm.archive import Archive
+from culvert.vm.archive import Archive, version_numbers
 
 SUITES = ("trixie-backports", "trixie")
 TESTED = (7, 2)
@@ -63,7 +63,7 @@ def built() -> Kernel | None:
     """The newest kernel of today's configuration, if one was built."""
     wanted = _digest(configuration())
     found = [kernel for kernel in _kept() if kernel.config == wanted]
-    return max(found, key=lambda kernel: _numbers(kernel.release), default=None)
+    return max(found, key=lambda kernel: version_numbers(kernel.release), default=None)
 
 
 def build(say: Say, *, jobs: int | None = None) -> Kernel:
@@ -110,9 +110,9 @@ def _build(say: Say, jobs: int) -> Kernel:
 
 def _newest(archive: Archive) -> tuple[str, str]:
     sources = archive.packages(r"linux-source-\d+\.\d+")
-    tested = [name for name in sources if _numbers(name) == TESTED]
-    package = max(tested or sources, key=_numbers, default=None)
-    if package is None or _numbers(package) < OLDEST:
+    tested = [name for name in sources if version_numbers(name) == TESTED]
+    package = max(tested or sources, key=version_numbers, default=None)
+    if package is None or version_numbers(package) < OLDEST:
         raise CulvertError(
             "the kernel source",
             f"{package or 'none'} in {', '.join(SUITES)} is older than {OLDEST[0]}.{OLDEST[1]}",
@@ -188,11 +188,6 @@ def _kept() -> Iterator[Kernel]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256("\n".join(options(text)).encode()).hexdigest()
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    found = re.search(r"\d+(\.\d+)*", text)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def _roomy() -> Path:

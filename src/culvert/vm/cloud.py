@@ -13,7 +13,7 @@ from pathlib import Path
 from culvert import tools
 from culvert.errors import UsageError
 from culvert.vm import places
-from culvert.vm.archive import Archive
+from culvert.vm.archive import Archive, version_numbers
 
 SUITES = ("trixie-backports", "trixie")
 META = "linux-image-cloud-amd64"
@@ -48,7 +48,7 @@ class CloudKernel:
 
 def fetched() -> CloudKernel | None:
     """The newest one that was fetched."""
-    found = sorted(places.kernels().glob("cloud-*"), key=_numbers)
+    found = sorted(places.kernels().glob("cloud-*"), key=lambda path: version_numbers(path.name))
     return CloudKernel.at(found[-1]) if found else None
 
 
@@ -63,7 +63,7 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
         archive = Archive(Path(scratch) / "apt", SUITES)
         archive.open()
         pattern = r"linux-(?:image|binary)-\d+\.\d+[^-]*\+deb\d+-cloud-amd64"
-        package = max(archive.packages(pattern), key=lambda name: _numbers(Path(name)))
+        package = max(archive.packages(pattern), key=version_numbers)
         version = archive.version(package)
         target = places.kernels() / f"cloud-{package.split('-', 2)[2]}"
         if target.is_dir():
@@ -82,7 +82,3 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
         shutil.rmtree(target, ignore_errors=True)
         tree.rename(target)
     return CloudKernel.at(target)
-
-
-def _numbers(path: Path) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", path.name))
