@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from culvert.doctor import features
 from culvert.errors import NotPossible, UsageError
-from culvert.labs import netem, netem_options
+from culvert.labs import netem, netem_options, netem_words
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.labs.jitter import Distribution, Jitter
@@ -85,6 +85,44 @@ def test_netem_in_its_own_units() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("one_way", "said"),
+    [
+        (
+            OneWay(loss=Bursts(0.02, 0.25), delay_ns=5_000_000, queue_packets=9),
+            "delay 5000us loss gemodel 2.0% 25.0% 100.0% 0.0%",
+        ),
+        (OneWay(loss=Bursts(0.5, 0.5, 0.25, 0.75)), "loss gemodel 50.0% 50.0% 75.0% 25.0%"),
+        (
+            OneWay(jitter=Jitter(2_000_000, Distribution.NORMAL, reorders=True), loss=0.5),
+            "delay 0us 2000us distribution normal loss 50.0%",
+        ),
+        (
+            OneWay(
+                loss=Bursts(0.5, 1),
+                delay_ns=1_000,
+                duplicate=0.25,
+                corrupt=0.125,
+                reorder=0.5,
+                rate_bps=8_000,
+            ),
+            "delay 1us duplicate 25.0% corrupt 12.5% loss gemodel 50.0% 100% 100.0% 0.0% "
+            "reorder 50.0% rate 8000bit",
+        ),
+    ],
+)
+def test_what_only_tc_can_say(one_way: OneWay, said: str) -> None:
+    assert netem_words.needs_tc(one_way)
+    chosen = netem_options.options(one_way, None)
+    limit, packets, *rest = netem_words.words(one_way, chosen)
+    assert (limit, int(packets)) == ("limit", chosen["limit"])
+    assert " ".join(rest) == said
+
+
+def test_what_the_library_can_say_needs_no_tc() -> None:
+    assert not netem_words.needs_tc(OneWay(loss=0.1, jitter=Jitter(5, reorders=True)))
+
+
 @given(st.integers(1_000, 10**10), st.integers(0, 10**9))
 def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> None:
     limit = netem_options.limit_packets(OneWay(delay_ns=delay_ns), rate_bps)
@@ -97,8 +135,9 @@ def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> Non
     "one_way",
     [
         OneWay(loss=(1, 2)),
-        OneWay(loss=Bursts(0.1, 0.5)),
         OneWay(jitter=Jitter(5)),
+        OneWay(jitter=Jitter(5, Distribution.NORMAL)),
+        OneWay(jitter=Jitter(5, Distribution.NORMAL, reorders=True, hold_ns=1)),
         OneWay(jitter=Jitter(5, Distribution.PARETO, reorders=True)),
         OneWay(per_super_packet=True),
     ],

@@ -10,7 +10,8 @@ import pytest
 from culvert.doctor.features import has
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Impairment, OneWay
+from culvert.labs.impairment import CLEAN, Bursts, Impairment, OneWay
+from culvert.labs.jitter import Distribution, Jitter
 from culvert.vm.build import built
 from culvert.vm.inside import guest
 from tests.guests import pass_in_a_guest
@@ -18,6 +19,7 @@ from tests.measurements.test_underlay import figures, verify
 from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab
+MS = 1_000_000
 needs_netem = pytest.mark.skipif(not has("netem"), reason="this kernel has no netem")
 
 
@@ -33,6 +35,14 @@ def link(one_way: OneWay) -> LinkSpec:
         (OneWay(delay_ns=50_000_000), "delivered_loss_ratio", 0, 0),
         (OneWay(delay_ns=20_000_000, reorder=0.2), "reordered_packets", 1, 5000),
         (OneWay(duplicate=0.1), "duplicate_packets", 1, 5000),
+        (OneWay(loss=Bursts(0.02, 0.25)), "longest_loss_run", 4, 100),
+        (OneWay(loss=Bursts(0.3, 0.3, 0.1, 0.5), delay_ns=MS), "delivered_loss_ratio", 0.2, 0.4),
+        (
+            OneWay(delay_ns=20 * MS, jitter=Jitter(2 * MS, Distribution.NORMAL, reorders=True)),
+            "reordered_packets",
+            1,
+            5000,
+        ),
     ],
 )
 def test_what_is_asked_is_found_and_agrees(
@@ -44,7 +54,9 @@ def test_what_is_asked_is_found_and_agrees(
 
 
 @needs_netem
-@pytest.mark.parametrize("asked", [OneWay(loss=0.1), OneWay(delay_ns=50_000_000)])
+@pytest.mark.parametrize(
+    "asked", [OneWay(loss=0.1), OneWay(delay_ns=50_000_000), OneWay(loss=Bursts(0.02, 0.25))]
+)
 def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay) -> None:
     finding = verify(link(asked), replace(link(asked), impairment=CLEAN))
     assert finding.status is Status.INVALID

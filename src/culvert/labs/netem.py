@@ -7,15 +7,20 @@ approximated; the wire can do all of it.
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from typing import Any
 
+from culvert import tools
 from culvert.doctor import features
-from culvert.errors import NotPossible, UsageError
-from culvert.labs import veth
+from culvert.errors import LabError, NotPossible, UsageError
+from culvert.labs import netem_words, veth
 from culvert.labs.base import LinkSpec
+from culvert.labs.impairment import OneWay
 from culvert.labs.links import index_of
 from culvert.labs.netem_options import USE_THE_WIRE, options
+
+TC_DEADLINE_S = 5.0
 
 
 def connect(left: veth.End, right: veth.End, spec: LinkSpec) -> None:
@@ -36,7 +41,10 @@ def connect(left: veth.End, right: veth.End, spec: LinkSpec) -> None:
         )
     veth.connect(left, right, replace(spec, rate_bps=None))
     for end, chosen in parameters.items():
-        _impair(end, chosen)
+        if netem_words.needs_tc(asked[end]):
+            _impair_by_tc(end, asked[end], chosen)
+        else:
+            _impair(end, chosen)
 
 
 def _impair(end: veth.End, chosen: dict[str, Any]) -> None:
@@ -45,3 +53,20 @@ def _impair(end: veth.End, chosen: dict[str, Any]) -> None:
         netlink.tc("add", "netem", index=index, handle=0x10000, **chosen)
 
     end.namespace.netlink(add, f"netem on {end.device}")
+
+
+def _impair_by_tc(end: veth.End, one_way: OneWay, chosen: dict[str, Any]) -> None:
+    tc = tools.require("tc", "apt install iproute2, or " + USE_THE_WIRE)
+    argv = [str(tc), "qdisc", "add", "dev", end.device, "root", "handle", "1:", "netem"]
+    argv += netem_words.words(one_way, chosen)
+
+    def add() -> subprocess.CompletedProcess[str]:
+        # a child of the namespace's thread is in the namespace
+        return subprocess.run(
+            argv, capture_output=True, text=True, timeout=TC_DEADLINE_S, check=False
+        )
+
+    done = end.namespace.call(add)
+    if done.returncode:
+        said = done.stderr.strip() or f"tc ended with {done.returncode}"
+        raise LabError(f"netem on {end.device}", said, USE_THE_WIRE)

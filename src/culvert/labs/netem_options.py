@@ -14,16 +14,19 @@ UNLIMITED_BPS = 10**10
 MIN_LIMIT_PACKETS = 1_000
 MAX_LIMIT_PACKETS = 10_000_000
 NS_PER_S = 1_000_000_000
+DISTRIBUTIONS = (Distribution.UNIFORM, Distribution.NORMAL)
+"""Those that mean the same to netem: its "pareto" also shortens."""
 USE_THE_WIRE = 'write kind = "wire" for the link'
 
 
 def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
-    """pyroute2's parameters: percentages, microseconds, packets.
+    """pyroute2's parameters: percentages, microseconds, packets. What is beyond them, the ``tc``
+    program is told as well (``culvert.labs.netem_words``).
 
-    Raises UsageError for what netem, as pyroute2 speaks to it, cannot do.
+    Raises UsageError for what netem cannot do.
     """
-    if isinstance(one_way.loss, Bursts | tuple):
-        raise UsageError("loss by bursts or by list", "netem cannot do it here", USE_THE_WIRE)
+    if isinstance(one_way.loss, tuple):
+        raise UsageError("loss by list", "netem cannot do it", USE_THE_WIRE)
     for asked, name in (
         (one_way.trace, "trace"),
         (one_way.codel, "queue by CoDel"),
@@ -35,11 +38,11 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
             raise UsageError(name, "netem cannot do it", USE_THE_WIRE)
     jitter = one_way.jitter
     if jitter is not None and (
-        jitter.distribution is not Distribution.UNIFORM or jitter.hold_ns or not jitter.reorders
+        jitter.distribution not in DISTRIBUTIONS or jitter.hold_ns or not jitter.reorders
     ):
         raise UsageError(
             "this jitter",
-            "netem spreads it evenly and would change the order of packets",
+            "netem draws evenly or normally for each packet, and changes the order of packets",
             "write reorders = true, or " + USE_THE_WIRE,
         )
     if one_way.per_super_packet:
@@ -49,7 +52,7 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "delay": one_way.delay_ns // 1000,
         "jitter": spread_ns // 1000,
-        "loss": one_way.loss * 100,
+        "loss": 0.0 if isinstance(one_way.loss, Bursts) else one_way.loss * 100,
         "duplicate": one_way.duplicate * 100,
         "limit": limit_packets(one_way, rate_bps),
     }
