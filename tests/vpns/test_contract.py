@@ -11,7 +11,7 @@ from culvert.labs.netns import NetnsLab
 from culvert.runid import new_run_id
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import Rule, check
+from culvert.vpns.contract import Rule, check, outside
 from culvert.vpns.registry import VpnId
 
 from . import pretender
@@ -97,6 +97,35 @@ def make(driver: type[pretender.Pretender]) -> Callable[[], Vpn]:
 @pytest.mark.lab
 def test_the_pretender_keeps_the_contract() -> None:
     assert check(make(pretender.Pretender), lab_of(LinkSpec())) == []
+
+
+BY_PACKETS = [
+    (pretender.OneByteOff, Rule.LENGTHS),
+    (pretender.HalfAHandshake, Rule.HANDSHAKE),
+    (pretender.ReturnsEarly, Rule.HANDSHAKE),
+]
+"""Noticed by length, direction and time of what crosses the link."""
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("text", FIRST)
+def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make() -> Vpn:
+        return registry.create(registry.parse(text))
+
+    if lacks := make().missing():
+        pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
+    # nothing captures on the nodes
+    monkeypatch.delattr(outside, "Capture")
+    assert check(make, lab_of(LinkSpec(kind="wire"))) == []
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("driver", "rule"), BY_PACKETS, ids=[d.__name__ for d, _ in BY_PACKETS])
+def test_the_wire_notices_a_broken_driver(driver: type[pretender.Pretender], rule: Rule) -> None:
+    violations = check(make(driver), lab_of(LinkSpec(kind="wire")))
+    assert rule in {violation.rule for violation in violations}, violations
 
 
 @pytest.mark.lab

@@ -6,7 +6,7 @@
                                 "mark" behind every packet seen before it
     agent.py serve              prints "ready", then answers each of these on stdin:
       ping ADDRESS LENGTH N     how many of N pings, IP packets of LENGTH bytes, came back
-      state                     links, addresses, routes and rules, and the namespace
+      state                     links, addresses, routes, rules and IPsec, and the namespace
 
 Packets and answers are JSON, one a line.
 """
@@ -19,8 +19,10 @@ import os
 import select
 import socket
 import struct
+import subprocess
 import sys
 import time
+from contextlib import suppress
 
 SO_TIMESTAMPNS = 35
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
@@ -147,7 +149,21 @@ def state() -> dict[str, object]:
         for rule in route.get_rules(family=socket.AF_INET):
             priority, table = rule.get_attr("FRA_PRIORITY"), rule.get_attr("FRA_TABLE")
             found.append(f"rule {priority} to table {table}")
-    return {"namespace": os.stat("/proc/self/ns/net").st_ino, "objects": sorted(found)}  # noqa: PTH116
+    namespace = os.stat("/proc/thread-self/ns/net").st_ino  # noqa: PTH116
+    return {"namespace": namespace, "objects": sorted([*found, *ipsec()])}
+
+
+def ipsec() -> list[str]:
+    """Associations and policies by their ends, without keys; nothing where the kernel has none."""
+    found: list[str] = []
+    for what, words in (("state", ("list", "nokeys")), ("policy", ("list",))):
+        with suppress(FileNotFoundError):  # without ip(8) nobody has made any
+            told = subprocess.run(
+                ["ip", "xfrm", what, *words], capture_output=True, text=True, check=False
+            )
+            lines = told.stdout.splitlines()
+            found += [f"xfrm {what} {line}" for line in lines if line and not line[0].isspace()]
+    return found
 
 
 def serve() -> None:

@@ -13,7 +13,8 @@ from culvert.errors import CulvertError
 from culvert.labs.base import Lab, Node
 from culvert.vpns.base import DataPath, Missing, OuterPacket, Vpn
 from culvert.vpns.contract.leaks import Witness, witnessed
-from culvert.vpns.contract.observe import PINGS, Agent, Capture, NodeState
+from culvert.vpns.contract.observe import PINGS, Agent, NodeState
+from culvert.vpns.contract.outside import Outside, outside
 from culvert.vpns.registry import contract_faults
 
 SIZES = (64, 512, 1024)
@@ -64,7 +65,7 @@ def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Viol
         agents = {"a": on_a, "b": on_b}
         before = {name: agent.state() for name, agent in agents.items()}
         run = _Run(make_vpn(), lab, agents)
-        with witnessed(lab) as witness, Capture(lab.a) as capture:
+        with witnessed(lab) as witness, outside(lab) as capture:
             run.live(witness, capture)
         run.stop_twice()
         run.look_for_remains(before)
@@ -124,7 +125,7 @@ class _Run:
         except Exception as error:  # a driver may raise anything
             self.breaks(rule, f"raised {type(error).__name__} and no CulvertError: {error}")
 
-    def live(self, witness: Witness, capture: Capture) -> None:
+    def live(self, witness: Witness, capture: Outside) -> None:
         """From prepare() to the last cycle; ends early where nothing more can be seen."""
         with self.guarded(Rule.LIFE):
             self.vpn.prepare(self.lab)
@@ -206,7 +207,7 @@ class _Run:
                 return
             previous = outer
 
-    def look_at_lengths(self, capture: Capture) -> None:
+    def look_at_lengths(self, capture: Outside) -> None:
         target = self.vpn.inner(self.lab.b).ip
         for inner in (*SIZES, self.largest_inner()):
             capture.packets()
@@ -236,7 +237,7 @@ class _Run:
         for leak in witness.leaks(self.nodes):
             self.breaks(Rule.LEAKS, leak)
 
-    def cycle(self, capture: Capture) -> None:
+    def cycle(self, capture: Outside) -> None:
         """Disconnect, see that it is down, connect, see that it is up by a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.disconnect(self.lab.a)

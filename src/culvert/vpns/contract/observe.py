@@ -32,7 +32,8 @@ class NodeState:
         return changed + [f"left: process {pid} ({self.processes[pid]})" for pid in sorted(new)]
 
 
-def _processes_in(namespace: int) -> dict[int, str]:
+def processes_in(namespace: int) -> dict[int, str]:
+    """The command lines of those in a network namespace, by its inode."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -96,7 +97,7 @@ class Agent(_Helper):
         """What is on the node now; its processes are those of its network namespace."""
         self._say("state")
         told = json.loads(self._line())
-        return NodeState(frozenset(told["objects"]), _processes_in(told["namespace"]))
+        return NodeState(frozenset(told["objects"]), processes_in(told["namespace"]))
 
 
 class Capture(_Helper):

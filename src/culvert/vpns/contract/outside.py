@@ -1,0 +1,73 @@
+"""The packets between the nodes, as node a's end of the link sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from culvert.labs.base import Lab, Node
+from culvert.labs.witness import View, Witness
+from culvert.measurements.phases import outer_packet
+from culvert.probe.client import Probe
+from culvert.probe.results import Captured, parse
+from culvert.vpns.base import OuterPacket
+from culvert.vpns.contract.observe import Capture
+
+_NAME = "contract"
+_FILE = "contract.pcapng"
+_PACKET_BYTES = 256
+_KEPT_PAYLOAD_BYTES = 64
+_MOST_PACKETS = 100_000
+_READ_DEADLINE_S = 30.0
+
+
+class Outside(Protocol):
+    """Looks at the underlay."""
+
+    def packets(self) -> list[OuterPacket]:
+        """Those seen since the last call, in the order seen."""
+
+
+@contextmanager
+def outside(lab: Lab) -> Iterator[Outside]:
+    """The wire where it is the link, else a capture on node a."""
+    witness = lab.witness(lab.a)
+    if witness is None:
+        with Capture(lab.a) as capture:
+            yield capture
+        return
+    with Probe(lab.a) as probe:
+        yield _Recording(witness, lab.a, probe)
+
+
+class _Recording:
+    """What the wire has recorded; the probe reads its file."""
+
+    def __init__(self, witness: Witness, node: Node, probe: Probe) -> None:
+        self._witness = witness
+        self._node = node
+        self._probe = probe
+        self._begin()
+
+    def packets(self) -> list[OuterPacket]:
+        """What crosses while one recording ends and the next begins is in neither."""
+        file = self._node.directory / _FILE
+        self._witness.save(_NAME, file)
+        self._begin()
+        try:
+            told = self._probe.call(
+                "capture",
+                _READ_DEADLINE_S,
+                device=self._node.underlay.device,
+                file=str(file),
+                canaries=[],
+                record=_MOST_PACKETS,
+                snaplen_record=_KEPT_PAYLOAD_BYTES,
+            )
+        finally:
+            file.unlink()
+        return [outer_packet(packet) for packet in parse(Captured, told).recorded]
+
+    def _begin(self) -> None:
+        self._witness.record(_NAME, View.NODE, packet_bytes=_PACKET_BYTES, sample_one_in=1)
