@@ -286,3 +286,19 @@ def test_faults_are_what_no_condition_asks_for() -> None:
         "2 packets found no room in the wire's memory, b to a",
         "1 packets were not understood by the wire, b to a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("delivered", "late", "said"),
+    [(1000, 10, False), (1000, 11, True), (5, 0, False), (5, 1, True), (0, 0, False)],
+)
+def test_a_wire_that_was_late_says_so(delivered: int, late: int, said: bool) -> None:
+    clean = Counts(**{field.name: 0 for field in fields(Counts)})
+    held = replace(
+        clean, delivered_packets=delivered, late_packets=late, latest_ns=5_260_000 if late else 0
+    )
+    words = (
+        f"{late} of {delivered} packets left the wire more than 1 ms after their moment "
+        "(the worst by 5.3 ms; 1% may), b to a"
+    )
+    assert Statistics(1, clean, held).faults() == ([words] if said else [])

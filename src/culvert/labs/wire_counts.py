@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+LATE_MS = 1
+"""Beyond its moment a packet is late (crates/wire/src/counters.rs): what the verification of a
+link tolerates in the median."""
+MOST_LATE = 0.01
+"""Share of the packets that may be late: a trial's 99th percentile is the link's own."""
+
 
 @dataclass(frozen=True)
 class Counts:
     """What passed in one direction and what did not, in packets of the wire since the start.
 
-    ``ring_full_packets`` and ``overrun_packets`` say that the link was not what was asked for.
+    ``ring_full_packets``, ``overrun_packets`` and too many ``late_packets`` say that the link was
+    not what was asked for. ``latest_ns`` is the greatest delay beyond what was asked.
     """
 
     received_packets: int
@@ -31,6 +38,27 @@ class Counts:
     refused_packets: int
     in_flight_packets: int
     ring_full_packets: int
+    late_packets: int
+    latest_ns: int
+
+    @property
+    def faults(self) -> list[str]:
+        """What no condition asks for, in words."""
+        found = [
+            f"{count} packets {what}"
+            for count, what in (
+                (self.overrun_packets, "found no room in the wire's memory"),
+                (self.malformed_packets, "were not understood by the wire"),
+            )
+            if count
+        ]
+        if self.late_packets > MOST_LATE * self.delivered_packets:
+            found.append(
+                f"{self.late_packets} of {self.delivered_packets} packets left the wire more than "
+                f"{LATE_MS} ms after their moment (the worst by {self.latest_ns / 1e6:.1f} ms; "
+                f"{MOST_LATE:.0%} may)"
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -42,15 +70,12 @@ class Statistics:
     b_to_a: Counts
 
     def faults(self) -> list[str]:
-        """What no condition asks for: packets that the wire could not hold or not understand."""
+        """What no condition asks for: packets that the wire could not hold, not understand, or not
+        hand over when it should have."""
         return [
-            f"{count} packets {what}, {direction}"
+            f"{fault}, {direction}"
             for direction, counts in (("a to b", self.a_to_b), ("b to a", self.b_to_a))
-            for count, what in (
-                (counts.overrun_packets, "found no room in the wire's memory"),
-                (counts.malformed_packets, "were not understood by the wire"),
-            )
-            if count
+            for fault in counts.faults
         ]
 
     @classmethod
