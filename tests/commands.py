@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,10 @@ class Said:
         assert len(lines) <= 3
         for word in words:
             assert word in self.err
+
+
+Cli = Callable[..., Said]
+"""Of the fixture ``say``."""
 
 
 def culvert(

@@ -6,42 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.text import Text
 
-from culvert import cli
 from culvert.console import SafeConsole, printable
 from culvert.defect import TRACEBACK_VARIABLE
 from culvert.journal.journal import Journal
-from tests.commands import CULVERT, TRACE, Said, culvert, small_study
+from tests.commands import CULVERT, TRACE, Cli, Said, culvert, small_study
 from tests.journal.dummies import HEAD, failed, trial
 
 COMMANDS = ("doctor", "vpns", "install", "up", "run", "report", "export", "clean")
 ESCAPES = "\x1b[31m\x1b]0;pwned\x07[bold]b[/][/nope]\u202eflip"
 NOBODY = ("unshare", "--user")
 """Nobody, with no rights outside; yet it can read this checkout, wherever root keeps it."""
-
-Cli = Callable[..., Said]
-
-
-@pytest.fixture
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Call ``main`` in this process: quicker than a process for each word."""
-
-    def call(*words: str | Path) -> Said:
-        monkeypatch.setattr(sys, "argv", ["culvert", *map(str, words)])
-        monkeypatch.setattr("culvert.cli.signal.signal", lambda *_: None)
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        told = capsys.readouterr()
-        assert isinstance(end.value.code, int)
-        return Said(end.value.code, told.out, told.err)
-
-    return call
 
 
 @pytest.fixture
@@ -240,11 +220,11 @@ def test_closed_standard_streams_are_survived(results: Path, tmp_path: Path) -> 
     assert len(json.loads((tmp_path / "x").read_text())) == 7
 
 
-def test_a_directory_whose_name_is_no_text(results: Path, tmp_path: Path) -> None:
+def test_a_directory_whose_name_is_no_text(say: Cli, results: Path, tmp_path: Path) -> None:
     odd = os.fsdecode(bytes(tmp_path) + b"/odd \xff [red]%41?#")
     results.rename(odd)
     assert culvert("export", odd).code == 0
-    said = culvert("report", odd, "--json")
+    said = say("report", odd, "--json")
     assert said.code == 0, said.err
     json.loads(said.out)
 

@@ -12,7 +12,7 @@ from culvert.study import shipped_studies
 from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.study_command import as_json, check, listing
-from tests.commands import TRACE, culvert
+from tests.commands import TRACE, Cli
 from tests.journal.dummies import HEAD, trial
 
 STUDY = """
@@ -71,11 +71,11 @@ def test_warnings_name_what_is_perhaps_not_meant(mine: Path) -> None:
     assert found["warnings"][-1].endswith("cannot be judged at this scale: wireguard/go left out")
 
 
-def test_every_problem_has_its_line_and_remedy(tmp_path: Path) -> None:
+def test_every_problem_has_its_line_and_remedy(say: Cli, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(STUDY.replace("wireguard/go < none", "wiregard/go < nine").replace("169", '""'))
     (tmp_path / "worse.toml").write_text(STUDY.replace("blocks = 3", "blocks = 0\nseed = -1"))
-    said = culvert("study", "check", path, tmp_path / "worse.toml", "quick")
+    said = say("study", "check", path, tmp_path / "worse.toml", "quick")
     assert (said.code, TRACE in said.err) == (2, False)
     assert "bad.toml, line 24, published[0].value: it must be a number" in said.err
     assert "worse.toml, line 8, plan.blocks: it must be at least 1" in said.err
@@ -84,9 +84,9 @@ def test_every_problem_has_its_line_and_remedy(tmp_path: Path) -> None:
     assert said.out == "quick: valid\n"
 
 
-def test_check_speaks_json(mine: Path) -> None:
+def test_check_speaks_json(say: Cli, mine: Path) -> None:
     mine.write_text(STUDY.replace("wireguard/go < none", "wireguard/go < nine"))
-    said = culvert("study", "check", mine, "--json")
+    said = say("study", "check", mine, "--json")
     assert said.code == 2
     (found,) = json.loads(said.out)
     (problem,) = found["problems"]
@@ -95,8 +95,8 @@ def test_check_speaks_json(mine: Path) -> None:
     assert "none" in problem["remedy"]
 
 
-def test_a_study_is_shown_whole(mine: Path) -> None:
-    said = culvert("study", "show", mine)
+def test_a_study_is_shown_whole(say: Cli, mine: Path) -> None:
+    said = say("study", "show", mine)
     assert said.code == 0, said.err
     for words in (
         "6 cells, 3 blocks",
@@ -108,7 +108,7 @@ def test_a_study_is_shown_whole(mine: Path) -> None:
         "table 2",
     ):
         assert words in said.out
-    shown = json.loads(culvert("study", "show", mine, "--scale", "small", "--json").out)
+    shown = json.loads(say("study", "show", mine, "--scale", "small", "--json").out)
     assert (shown["scale"], len(shown["cells"])) == ("small", 1)
 
 
@@ -121,8 +121,8 @@ def test_what_json_shows(mine: Path) -> None:
     assert [claim["test"] is None for claim in shown["claims"]] == [False, True]
 
 
-def test_a_dry_run_is_of_the_scale(mine: Path) -> None:
-    said = culvert("run", mine, "--scale", "small", "--dry-run", "--json")
+def test_a_dry_run_is_of_the_scale(say: Cli, mine: Path) -> None:
+    said = say("run", mine, "--scale", "small", "--dry-run", "--json")
     told = json.loads(said.out)
     assert (told["scale"], len(told["cells"]), told["max_blocks"]) == ("small", 1, 3)
     assert 3 * (1 + 1) < told["max_s"] < 3 * 10
@@ -134,19 +134,19 @@ def test_all_shipped_studies_are_listed_and_valid() -> None:
     assert all(one["ok"] for one in check(list(shipped_studies()), catalogue))
 
 
-def test_repair_as_a_user_sees_it(tmp_path: Path) -> None:
+def test_repair_as_a_user_sees_it(say: Cli, tmp_path: Path) -> None:
 
     with Journal.create(tmp_path, HEAD) as journal:
         for number in range(8):
             journal.record(trial(number))
-    assert "nothing to repair: all 8 trials" in culvert("repair", tmp_path).out
+    assert "nothing to repair: all 8 trials" in say("repair", tmp_path).out
     path = tmp_path / FILE
     path.write_bytes(path.read_bytes().replace(b'{"n":3,', b'{"n":9,'))
-    said = culvert("export", tmp_path)
+    said = say("export", tmp_path)
     said.refused(2, "trial 4", "culvert repair")
-    said = culvert("repair", tmp_path)
+    said = say("repair", tmp_path)
     assert said.code == 0, said.err
     assert "lost: trial 4: x, udp, block 1" in said.out
     assert "7 trials saved, 1 lost" in said.out
     assert "journal.damaged-1.sqlite" in said.out
-    assert len(json.loads(culvert("export", tmp_path).out)) == 14
+    assert len(json.loads(say("export", tmp_path).out)) == 14

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.goal import Goal, Samples
+from bench.study_run import run_study
 
 VPNS = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
 
@@ -55,12 +53,5 @@ class QuickMeasuring(Goal):
 
 @cache
 def _quick() -> dict[str, Any]:
-    culvert = Path(sys.executable).with_name("culvert")
     with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
-        done = subprocess.run(
-            [culvert, "run", "quick", "--out", f"{directory}/run", "--json"],
-            check=False,
-            stdout=subprocess.PIPE,
-        )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+        return run_study("quick", Path(directory) / "run")

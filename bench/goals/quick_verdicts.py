@@ -1,14 +1,14 @@
 """The verdicts of ``quick``: as soon as its rule says, against twenty repetitions of everything.
 
 One run measures all twenty blocks. Its trials are then given to the plan of ``quick`` one by one,
-as they were measured, until it stops; their times are added up.
+as they were measured, until it stops; their times are added up. Each plan judges its own trials:
+that of twenty blocks looks once, at the end.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +17,7 @@ import polars as pl
 
 from bench.goal import Goal, Samples
 from bench.goals.quick import VPNS
+from bench.study_run import run_study
 from culvert.analysis.claims.judge import judge
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
@@ -43,16 +44,15 @@ class QuickVerdicts(Goal):
         self._same = False
 
     def measure(self) -> Samples:
-        """Once: it takes twenty minutes."""
-        study = Study.load("quick", installed_catalogue())
+        """Once: it takes a quarter of an hour."""
+        quick, fixed = editions()
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
-            fixed = Path(directory) / "fixed.toml"
-            fixed.write_text(f"{_without_blocks(study.text)}\n[plan]\nblocks = {BLOCKS}\n")
-            culvert = Path(sys.executable).with_name("culvert")
-            words = [str(culvert), "run", str(fixed), "--out", f"{directory}/run", "--json"]
-            subprocess.run(words, check=False, stdout=subprocess.DEVNULL)
-            with Journal.open(Path(directory) / "run") as journal:
-                found = replay(study, journal.trials(), journal.rows())
+            file, out = Path(directory) / "quick.toml", Path(directory) / "run"
+            file.write_text(fixed.text)
+            run_study(file, out, "--scale", "fixed")
+            with Journal.open(out) as journal:
+                found = replay(quick, fixed, journal.trials(), journal.rows())
+        print(f"  stopped: {found.stopped}")
         for claim, (early, late) in found.verdicts.items():
             print(f"  {claim}: {early}; after {BLOCKS} blocks: {late}")
         self._same = all(early == late for early, late in found.verdicts.values())
@@ -63,21 +63,32 @@ class QuickVerdicts(Goal):
         return samples.ours[0] <= THIRD and self._same
 
 
+def editions() -> tuple[Study, Study]:
+    """``quick``, and the same with twenty repetitions: its scale "fixed"."""
+    catalogue = installed_catalogue()
+    text = Study.load("quick", catalogue).text + f"\n[scale.fixed]\nblocks = {BLOCKS}\n"
+    return Study.parse(text, catalogue), Study.parse(text, catalogue, scale="fixed")
+
+
 @dataclass(frozen=True)
 class Replayed:
-    """``share`` of the time, and for each claim its early and its late verdict."""
+    """``share`` of the time, why it stopped, and each claim's early and late verdict."""
 
     share: float
-    verdicts: dict[str, tuple[str, str]]
+    stopped: str
+    verdicts: Mapping[str, tuple[str, str]]
 
 
-def replay(study: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
-    """What the study's own plan would have made of a run that measured more."""
+def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
+    """What the plan of ``quick`` would have made of a run of ``fixed``, which measured more.
+
+    Raises ValueError if the run lacks a trial: it was ended early.
+    """
     took = {
         (row["block"], row["cell"]): (row["trial"], row["duration_s"])
         for row in trials.iter_rows(named=True)
     }
-    plan = Plan.of(study)
+    plan = Plan.of(quick)
     measured: set[int] = set()
     spent_s = 0.0
 
@@ -85,21 +96,24 @@ def replay(study: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
         return rows.filter(pl.col("trial").is_in(list(measured)), pl.col("block") <= block)
 
     def claims(block: int) -> OpenClaims:
-        judged = judge(study, seen(block))
+        judged = judge(quick, seen(block))
         waiting = [one.id for one in judged if not one.decided and not one.hopeless]
-        return {name: cells_of_claim(study, plan, name) for name in waiting}
+        return {name: cells_of_claim(quick, plan, name) for name in waiting}
 
     schedule = Schedule(
         plan, frozenset(), elapsed_s=lambda: spent_s, values=lambda: _every(plan), claims=claims
     )
     for trial in schedule:
+        if (trial.block, trial.cell.key) not in took:
+            raise ValueError(f"the run has no trial of {trial.cell.vpn} in block {trial.block}")
         number, seconds = took[trial.block, trial.cell.key]
         measured.add(number)
         spent_s += seconds
-    early = {one.id: str(one.verdict) for one in judge(study, seen())}
-    late = {one.id: str(one.verdict) for one in judge(study, rows)}
+    early = {one.id: str(one.verdict) for one in judge(quick, seen())}
+    late = {one.id: str(one.verdict) for one in judge(fixed, rows)}
     return Replayed(
         spent_s / sum(seconds for _, seconds in took.values()),
+        str(schedule.decision.reason),
         {claim: (early[claim], late[claim]) for claim in early},
     )
 
@@ -107,9 +121,3 @@ def replay(study: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
 def _every(plan: Plan) -> dict[str, dict[int, float]]:
     """The rule of quick asks for claims alone: that there are figures is all it needs to know."""
     return {cell.key: {1: 1.0} for cell in plan.cells}
-
-
-def _without_blocks(text: str) -> str:
-    """The study's text without its plan."""
-    head, _, tail = text.partition("[plan]")
-    return head + tail[tail.index("[[claim]]") :]

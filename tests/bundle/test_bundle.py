@@ -17,7 +17,7 @@ from culvert.bundle.command import bundle, verify
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
-from tests.commands import culvert
+from tests.commands import Cli
 from tests.compare.runs import STUDY, write_run
 
 ZSTD = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
@@ -207,18 +207,18 @@ def test_a_manifest_is_read_as_it_was_written(contents: dict[str, bytes]) -> Non
     assert manifest.read(manifest.write(sums)) == sums
 
 
-def test_the_commands(run: Path, tmp_path: Path) -> None:
+def test_the_commands(say: Cli, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "made.tar.gz"
-    done = culvert("bundle", run, "--out", target, "--json")
+    done = say("bundle", run, "--out", target, "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
-    assert culvert("verify", target).code == 0
+    assert say("verify", target).code == 0
     content = bytearray(target.read_bytes())
     content[len(content) // 2] ^= 1
     target.write_bytes(content)
-    changed = culvert("verify", target, "--json")
+    changed = say("verify", target, "--json")
     assert (changed.code, json.loads(changed.out)["ok"]) == (1, False)
-    culvert("verify", tmp_path / "nothing").refused(2, "no such file")
+    say("verify", tmp_path / "nothing").refused(2, "no such file")
 
 
 def test_what_cannot_be_is_refused(run: Path, packed: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from culvert.compare.outcome import Outcome, compare
 from culvert.compare.side import sides
 from culvert.compare.words import lines, missing, signed_percent, summary
 from culvert.errors import UsageError
-from tests.commands import culvert
+from tests.commands import Cli
 from tests.compare.runs import KERNEL, STUDY, write_run
 
 GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"
@@ -199,15 +199,15 @@ def test_changes_in_words(ratio: tuple[float, float, float], told: str) -> None:
     assert signed_percent(*ratio) == told
 
 
-def test_the_command_and_its_exit_codes(runs: dict[str, Path], tmp_path: Path) -> None:
-    alike = culvert("compare", runs["before"], runs["alike"])
+def test_the_command_and_its_exit_codes(say: Cli, runs: dict[str, Path], tmp_path: Path) -> None:
+    alike = say("compare", runs["before"], runs["alike"])
     assert alike.code == 0, alike.err
     assert "2 same within 3 %" in alike.out
-    slower = culvert("compare", runs["before"], runs["slower"], "--format", "junit")
+    slower = say("compare", runs["before"], runs["slower"], "--format", "junit")
     assert slower.code == 1
     ElementTree.fromstring(slower.out)
     out = tmp_path / "out.md"
     words = ("--vpn", GO, "--vpn", OVPN, "--format", "markdown", "--out", out)
-    assert culvert("compare", runs["before"], *words).code == 1
+    assert say("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
-    culvert("compare", runs["before"], "nowhere").refused(2, "no journal")
+    say("compare", runs["before"], "nowhere").refused(2, "no journal")

@@ -17,7 +17,7 @@ from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import Journal
-from tests.commands import culvert
+from tests.commands import Cli, culvert
 
 from .samples import HEY, IPERF3, KNB_CSV, PING
 
@@ -34,8 +34,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "run"
 
 
-def test_the_report_says_that_nothing_was_proved(imported: Path) -> None:
-    said = culvert("report", imported)
+def test_the_report_says_that_nothing_was_proved(say: Cli, imported: Path) -> None:
+    said = say("report", imported)
     assert said.code == 0, said.err
     assert "Imported: not proved by Culvert: 6 of 6 runs count" in said.out
     page = (imported / "report.html").read_text()
@@ -52,10 +52,10 @@ def test_the_export_has_the_columns_of_every_run(imported: Path) -> None:
     assert goodput.rows()[:2] == [("none", 1, 710e6), ("netbird-direct", 1, 508e6)]
 
 
-def test_cut_off_files_are_told_with_line_and_exit_code(tmp_path: Path) -> None:
+def test_cut_off_files_are_told_with_line_and_exit_code(say: Cli, tmp_path: Path) -> None:
     (tmp_path / "run2.csv").write_text(HEY)
     (tmp_path / "run10.csv").write_text(HEY[: HEY.index(",500")])
-    said = culvert("import", "hey", tmp_path, "--vpn", "wireguard/go", "--out", tmp_path / "o")
+    said = say("import", "hey", tmp_path, "--vpn", "wireguard/go", "--out", tmp_path / "o")
     assert said.code == 1
     assert "lost: run10.csv:5: 6 of 8 columns" in said.out
     with Journal.open(tmp_path / "o") as journal:
@@ -65,7 +65,7 @@ def test_cut_off_files_are_told_with_line_and_exit_code(tmp_path: Path) -> None:
     assert files == ["run2.csv", "run10.csv"]
 
 
-def test_json(tmp_path: Path) -> None:
+def test_json(say: Cli, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.json").write_bytes(IPERF3["udp"])
@@ -73,7 +73,7 @@ def test_json(tmp_path: Path) -> None:
     (tmp_path / "b" / "z.json").write_bytes(b"")
     files = sorted(tmp_path.glob("*/*.json"))
     words = ("--baseline", "a", "--condition", "lossy", "--out", tmp_path / "o", "--json")
-    said = culvert("import", "iperf3", *files, *words)
+    said = say("import", "iperf3", *files, *words)
     assert said.code == 1
     told = json.loads(said.out)
     assert told["trials"] == {"ok": 2, "invalid": 0, "failed": 1, "unsupported": 0}
@@ -106,9 +106,9 @@ def test_what_cannot_be_imported_is_refused_in_words(
         import_files(request)
 
 
-def test_wrong_use_of_the_command(tmp_path: Path) -> None:
+def test_wrong_use_of_the_command(say: Cli, tmp_path: Path) -> None:
     (tmp_path / "ping.txt").write_text(PING)
-    culvert("import", "ping", tmp_path / "ping.txt", "--baseline", "x").refused(
+    say("import", "ping", tmp_path / "ping.txt", "--baseline", "x").refused(
         2, "the data has no such name", "it has ping"
     )
     with pytest.raises(UsageError, match="is not a name"):

@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,18 +26,30 @@ from tests.journal.dummies import HEAD, trial
 TRIALS = 40
 
 LOOP = """
-import sys
+import os, sys
 from pathlib import Path
 from culvert.journal.journal import Journal
 from tests.journal.dummies import HEAD, trial
 directory = Path(sys.argv[1])
-journal = Journal.resume(directory, HEAD) if Journal.exists(directory) else Journal.create(
-    directory, HEAD)
-number = len(journal.done())
-while True:
-    journal.record(trial(number))
-    print(number, flush=True)
-    number += 1
+def write():
+    begin = Journal.resume if Journal.exists(directory) else Journal.create
+    journal = begin(directory, HEAD)
+    number = len(journal.done())
+    while True:
+        journal.record(trial(number))
+        print(number, flush=True)
+        number += 1
+for _ in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        print(os.getpid(), flush=True)
+        write()
+    os.waitpid(child, 0)
+    print("killed", flush=True)
+"""
+"""For each line that it reads: a process, its id, the trials that it has written, "killed".
+
+A fork of what has imported all: starting Python ten times takes longer than what is tested.
 """
 
 
@@ -156,26 +167,28 @@ def test_what_a_crash_leaves_is_read_whole(live: tuple[Path, pl.DataFrame], tmp_
 def test_kill_9_loses_at_most_the_trial_in_flight(tmp_path: Path) -> None:
     moments = random.Random(1)
     recorded = 0
-    for _ in range(10):
-        with subprocess.Popen(
-            [sys.executable, "-c", LOOP, tmp_path], stdout=subprocess.PIPE
-        ) as child:
-            assert child.stdout is not None
-            seen = [child.stdout.readline()]
-            reader = threading.Thread(target=seen.extend, args=(child.stdout,))
-            reader.start()
+    command = [sys.executable, "-c", LOOP, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as starter:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        for _ in range(10):
+            starter.stdin.write("go\n")
+            child = int(starter.stdout.readline())
+            told = int(starter.stdout.readline()) + 1
             time.sleep(moments.uniform(0.0, 0.15))  # a random moment, not a wait
-            os.kill(child.pid, signal.SIGKILL)
-            reader.join()
-        told = int([line for line in seen if line.endswith(b"\n")][-1]) + 1
-        with Journal.open(tmp_path) as journal:
-            kept = len(journal.trials())
-            # What was told is kept; the one in flight may have been committed but not told.
-            assert told <= kept <= told + 1
-            assert kept > recorded
-            recorded = kept
-            expected = {(number // 4 + 1, f"cell{number % 4}") for number in range(kept)}
-            assert journal.done() == expected
+            os.kill(child, signal.SIGKILL)
+            for line in iter(starter.stdout.readline, "killed\n"):
+                told = int(line) + 1
+            with Journal.open(tmp_path) as journal:
+                kept = len(journal.trials())
+                # What was told is kept; the one in flight may have been committed but not told.
+                assert told <= kept <= told + 1
+                assert kept > recorded
+                recorded = kept
+                expected = {(number // 4 + 1, f"cell{number % 4}") for number in range(kept)}
+                assert journal.done() == expected
 
 
 def record_many(journal: Journal) -> None:

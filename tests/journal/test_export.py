@@ -19,7 +19,7 @@ from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import Journal
-from tests.commands import culvert
+from tests.commands import Cli
 from tests.foreign.samples import PING
 from tests.journal.dummies import HEAD, failed, trial
 
@@ -59,9 +59,11 @@ def test_no_rows_are_an_empty_list(rows: pl.DataFrame, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "x.json").read_text()) == []
 
 
-def test_an_import_has_the_columns_and_types_of_a_run(rows: pl.DataFrame, tmp_path: Path) -> None:
+def test_an_import_has_the_columns_and_types_of_a_run(
+    say: Cli, rows: pl.DataFrame, tmp_path: Path
+) -> None:
     (tmp_path / "ping.txt").write_text(PING)
-    done = culvert("import", "ping", tmp_path / "ping.txt", "--out", tmp_path / "imported")
+    done = say("import", "ping", tmp_path / "ping.txt", "--out", tmp_path / "imported")
     assert done.code == 0, done.err
     with Journal.open(tmp_path / "imported") as journal:
         imported = journal.rows()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 
 from culvert.errors import JournalError, UsageError
 
-from .conftest import write
+from .conftest import page_of, write
 from .page_reader import Page
 from .synthetic import make_run
 
@@ -38,9 +39,21 @@ def test_every_specification_obeys_vega_lites_schema(
 ) -> None:
     directory, text = request.getfixturevalue(which)
     for path in (directory / "figures").glob("*.vl.json"):
-        alt.HConcatChart.from_dict(json.loads(path.read_text()), validate=True)
+        alt.HConcatChart.from_dict(with_few_records(json.loads(path.read_text())), validate=True)
     for spec in Page(text).charts.values():
-        alt.LayerChart.from_dict(spec, validate=True)
+        alt.LayerChart.from_dict(with_few_records(spec), validate=True)
+
+
+def with_few_records(spec: Any) -> Any:
+    """To the schema a record is any object: thousands of them take a minute and say no more."""
+    if isinstance(spec, list):
+        return [with_few_records(each) for each in spec]
+    if not isinstance(spec, dict):
+        return spec
+    if isinstance(records := spec.get("data", {}).get("values"), list):
+        assert all(isinstance(record, dict) for record in records)
+        spec = spec | {"data": spec["data"] | {"values": records[:2]}}
+    return {key: value if key == "data" else with_few_records(value) for key, value in spec.items()}
 
 
 def test_no_figure_runs_or_loads_anything(nasty: tuple[Path, str]) -> None:
@@ -85,8 +98,8 @@ def test_tables_hold_what_the_page_shows(plain: tuple[Path, str]) -> None:
     assert pl.read_csv(tables / "trials.csv").height == 100
 
 
-def test_the_same_journal_gives_the_same_page(plain: tuple[Path, str], tmp_path: Path) -> None:
-    assert write(make_run(), tmp_path) == plain[1]
+def test_the_same_journal_gives_the_same_page(plain: tuple[Path, str]) -> None:
+    assert page_of(make_run()) == plain[1]
 
 
 def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -50,6 +50,17 @@ def test_a_line_has_the_main_figure_and_no_total_where_there_is_none() -> None:
     assert target.getvalue().startswith("7  block 1  wireguard/go  Round trip  ok  31.2")
 
 
+def test_what_is_lacking_has_no_number() -> None:
+    made, target = console(terminal=False)
+    told = replace(failed(1), status=Status.UNSUPPORTED, reason="no NAT")
+    Lines(made, LABELS).end(replace(STEP, number=None), told, None)
+    assert target.getvalue().startswith("    -  block 1  wireguard/go  Round trip  unsupported  no")
+    made, target = console(terminal=True)
+    with Screen(made, "t", LABELS) as screen:
+        screen.begin(replace(STEP, number=None))
+        assert "wireguard/go" not in target.getvalue()
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_nothing_foreign_controls_the_terminal(terminal: bool) -> None:
     made, target = console(terminal=terminal)

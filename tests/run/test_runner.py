@@ -94,8 +94,19 @@ def test_what_is_lacking_is_told_once_and_nothing_is_tried(
     assert told["reason"] == "this Culvert has no VPN mesh/relay: no NAT"
     assert told["remedy"]
     assert counting == ["none"] * 3
-    assert {step.total for step in progress.steps} == {4}
-    assert tally.exit_code == 3
+    assert sorted(step.number or 0 for step in progress.steps) == [0, 1, 2, 3]
+    assert {step.total for step in progress.steps} == {3}
+    assert (tally.lacking, tally.exit_code) == (1, 0)
+
+
+def test_the_total_is_of_what_is_still_tried(tmp_path: Path, counting: list[str]) -> None:
+    of, progress = study("fake/good", "fake/absent", plan="blocks = 3"), Recorder()
+    with made(tmp_path, of) as journal:
+        runner(of, journal, progress).run()
+    assert [step.number for step in progress.steps] == [1, 2, 3, 4, 5, 6, 7]
+    totals = [step.total for step in progress.steps]
+    found = [step.trial.cell.vpn for step in progress.steps].index("fake/absent")
+    assert totals == [9] * (found + 1) + [7] * (6 - found)
 
 
 def test_what_is_done_is_not_repeated(tmp_path: Path, counting: list[str]) -> None:
@@ -230,17 +241,21 @@ def test_warm_up_blocks_are_counted_in_the_total(tmp_path: Path, counting: list[
 
 
 @pytest.mark.parametrize(
-    ("counts", "code"),
+    ("counts", "lacking", "code"),
     [
-        ({}, 0),
-        ({Status.OK: 5}, 0),
-        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 3),
-        ({Status.OK: 5, Status.UNSUPPORTED: 1, Status.FAILED: 1}, 1),
-        ({Status.INVALID: 1}, 1),
+        ({}, 0, 0),
+        ({Status.OK: 5}, 0, 0),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 0, 3),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 1, 0),
+        ({Status.OK: 5, Status.UNSUPPORTED: 2}, 1, 3),
+        ({Status.UNSUPPORTED: 2}, 2, 3),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1, Status.FAILED: 1}, 1, 1),
+        ({Status.INVALID: 1}, 0, 1),
     ],
 )
-def test_exit_codes(counts: dict[Status, int], code: int) -> None:
-    assert Tally(statuses={**dict.fromkeys(Status, 0), **counts}).exit_code == code
+def test_exit_codes(counts: dict[Status, int], lacking: int, code: int) -> None:
+    tally = Tally(statuses={**dict.fromkeys(Status, 0), **counts}, lacking=lacking)
+    assert tally.exit_code == code
 
 
 CLAIMS = """name = "s"

@@ -58,6 +58,20 @@ def test_a_scale_makes_a_study_smaller() -> None:
     assert len(cells_of(quick)) == 2 * 4
 
 
+LINK = '[lab]\nlink = { kind = "wire", rate = "1Gbit/s" }\n'
+
+
+def test_a_scale_may_have_a_slower_link() -> None:
+    scale = '[scale.quick]\nlink = { rate = "300Mbit/s" }\n'
+    text = TWO.replace('name = "y"\n', 'name = "y"\nrate = "10Mbit/s"\n') + LINK + scale
+    rates = {
+        edition: [parse(text, scale=edition).lab_spec(name, [(0,)]).link.rate_bps for name in "xy"]
+        for edition in ("", "quick")
+    }
+    assert rates == {"": [1e9, 1e7], "quick": [3e8, 1e7]}
+    assert parse(text, scale="quick").digest != parse(TWO + LINK, scale="").digest
+
+
 def test_claims_follow_what_the_scale_changes() -> None:
     quick = parse(TWO + QUICK, scale="quick")
     (comparison,) = quick.tests["c"].comparisons
@@ -87,6 +101,8 @@ def test_a_run_remembers_its_scale() -> None:
         ("[scale.q]\nudp = 5\n", "scale.q.udp", "must be a table", "[scale.q.udp]"),
         ("[scale.q.udp]\npackt = 5\n", "scale.q.udp.packt", 'no parameter "packt"', "packet_size"),
         ("[scale.q]\nblocks = 0\n", "line 24, scale.q.blocks", "at least 1", ""),
+        ('[scale.q]\nlink = { rate = "0bit/s" }\n', "scale.q.link.rate", "more than 0", ""),
+        ("[scale.q]\nlink = { mtu = 1400 }\n", "scale.q.link.mtu", "not a key", "rate"),
         ('[[scale]]\nname = "q"\n', "scale", "must be a table", ""),
         ('[scale."a b"]\nblocks = 1\n', "scale", "not a name", ""),
     ],

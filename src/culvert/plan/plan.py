@@ -142,20 +142,20 @@ class Plan:
                 yield Trial(number, position, cell)
 
     @property
-    def most_trials(self) -> int | None:
-        """Trials of the whole run at most; None where only the time ends it."""
-        if self.max_blocks is None:
-            return None
-        present = sum(cell not in self.absent for cell in self.cells)
-        return present * (self.max_blocks + self.warmup_blocks) + len(self.cells) - present
+    def present(self) -> tuple[Cell, ...]:
+        """The cells that are tried."""
+        return tuple(cell for cell in self.cells if cell not in self.absent)
+
+    @property
+    def most_blocks(self) -> int | None:
+        """Blocks of the whole run at most, warm-up included; None where only the time ends it."""
+        return None if self.max_blocks is None else self.max_blocks + self.warmup_blocks
 
     def estimate(self, trial_s: Callable[[Cell], float]) -> Estimate:
         """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead."""
-        block_s = sum(
-            trial_s(cell) + self.pause_s for cell in self.cells if cell not in self.absent
-        )
+        block_s = sum(trial_s(cell) + self.pause_s for cell in self.present)
         budget_s = float("inf") if self.budget_s is None else self.budget_s
-        most = float("inf") if self.max_blocks is None else self.max_blocks + self.warmup_blocks
+        most = float("inf") if self.most_blocks is None else self.most_blocks
         # Where no block has a cell, no number of blocks takes any time.
         max_s = min(most * block_s, budget_s) if block_s else 0.0
         min_s = (self.min_blocks + self.warmup_blocks) * block_s

@@ -37,9 +37,10 @@ class Step:
     """A trial and where it stands in the run."""
 
     trial: Trial
-    number: int
+    number: int | None
+    """Among the trials that are tried; None where the study tells what is lacking for this one."""
     total: int | None
-    """Trials of the whole run at most; None where only the time ends it."""
+    """Trials of the whole run that are tried, at most; None where only the time ends it."""
     remaining_s: float
     """At most."""
 
@@ -77,9 +78,12 @@ class Lines:
     def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
         """The trial, its status, and its main figure or the reason."""
         what = with_unit(headline.value, headline.unit) if headline else one_line(record.reason)
-        counter = str(step.number)
+        counter = "-" if step.number is None else str(step.number)
         if step.total is not None:
-            counter = f"{step.number:>{len(str(step.total))}}/{step.total}"
+            width = len(str(step.total))
+            counter = f"{counter:>{width}}/{step.total}"
+            if step.number is None:
+                counter = "-".rjust(2 * width + 1)
         cell = cell_label(self._labels, step.trial)
         self._console.print(
             f"{counter}  block {step.trial.block}  {cell}  {record.status}  {what}",
@@ -111,6 +115,8 @@ class Screen:
 
     def begin(self, step: Step) -> None:
         """Draw, then keep still until the trial has ended."""
+        if step.number is None:
+            return
         self._figures[step.trial.cell.vpn]  # a row from the start
         bar = ProgressBar(total=step.total, completed=step.number - 1, width=40)
         now = Text.assemble(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -66,13 +66,14 @@ class Runner:
         self._underlays = Underlays(
             lambda condition: study.lab_spec(condition, cores).link, journal
         )
-        self._keys = {cell.key for cell in plan.cells}
         self._stopwatch = Stopwatch()
         self._before_s = expectation(catalogue, learned())
         self._known_max_size: dict[str, int] = {}
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
+        self._tried: Counter[str] = Counter()
+        """Trials by cell key, those of earlier sessions among them."""
 
     def run(self) -> Tally:
         """Measure what the journal does not hold yet.
@@ -80,6 +81,7 @@ class Runner:
         Raises JournalError if a trial cannot be written; what was measured before stays.
         """
         done = self._journal.done()
+        self._tried.update(cell for _, cell in done)
         earlier_s = self._journal.measured_s()
         headlines = {kind: m.headline for kind, m in self._measurements.items()}
         for key, values in self._journal.figures(headlines).items():
@@ -94,21 +96,18 @@ class Runner:
             unsupported=lambda: self._unsupported,
             claims=self._open_claims,
         )
-        total = self._plan.most_trials
-        number = sum(cell in self._keys for _, cell in done)
         for trial in schedule:
-            number += 1
-            elapsed_s = earlier_s + time.monotonic() - begun
-            step = Step(trial, number, total, self._remaining_s(total, number, elapsed_s))
+            step = self._step(trial, earlier_s + time.monotonic() - begun)
             self._progress.begin(step)
-            if trial.cell not in self._plan.absent:
+            if step.number is not None:
                 self._verify_underlay(trial, done, tally)
             record = self._one(trial)
             self._journal.record(record)
+            self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
                 self._stopwatch.note(trial.cell, record.duration_s, record.measuring_s)
-            if self._plan.pause_s and trial.cell not in self._plan.absent:
+            if self._plan.pause_s and step.number is not None:
                 time.sleep(self._plan.pause_s)  # the study asked for it
         self._stopwatch.keep()
         tally.elapsed_s = time.monotonic() - begun
@@ -196,8 +195,21 @@ class Runner:
             remedy="remove the cause, then measure into another directory",
         )
 
+    def _step(self, trial: Trial, elapsed_s: float) -> Step:
+        present = [cell.key for cell in self._plan.present]
+        number = sum(self._tried[key] for key in present) + 1
+        total = None
+        if self._plan.most_blocks is not None:
+            # What turns out not to be possible here is not tried again.
+            total = sum(
+                self._tried[key] if key in self._unsupported else self._plan.most_blocks
+                for key in present
+            )
+        left_s = self._remaining_s(total, number, elapsed_s)
+        return Step(trial, None if trial.cell in self._plan.absent else number, total, left_s)
+
     def _note(self, step: Step, record: TrialRecord, tally: Tally) -> None:
-        tally.add(record)
+        tally.add(record, lacking=step.number is None)
         if record.status is Status.UNSUPPORTED:
             self._unsupported.add(record.cell_key)
         headline = None
@@ -215,7 +227,7 @@ class Runner:
 
     def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
         """At most, from before the trial of that number."""
-        cells = [cell for cell in self._plan.cells if cell not in self._plan.absent]
+        cells = [cell for cell in self._plan.present if cell.key not in self._unsupported]
         mean_s = sum(map(self._expected_s, cells)) / max(len(cells), 1)
         by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
         budget_s = inf if self._plan.budget_s is None else self._plan.budget_s

@@ -27,6 +27,8 @@ class Tally:
     """Trials of this session by status, and the problems with the number of trials they spoilt."""
 
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    lacking: int = 0
+    """Of the unsupported, those that the study says are lacking (``[[lacking]]``)."""
     problems: dict[Problem, int] = field(default_factory=dict)
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
@@ -34,9 +36,10 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     """What the plan asked for and did not get, a line each."""
 
-    def add(self, record: TrialRecord) -> None:
+    def add(self, record: TrialRecord, *, lacking: bool = False) -> None:
         """Count a trial."""
         self.statuses[record.status] += 1
+        self.lacking += lacking
         self.measuring_s += record.measuring_s
         if record.status is not Status.OK:
             problem = Problem(record.vpn, record.status, record.reason, record.remedy)
@@ -54,7 +57,12 @@ class Tally:
 
     @property
     def exit_code(self) -> int:
-        """0: all counts; 1: something failed or is invalid; 3: something is not possible here."""
+        """0: all counts; 1: something failed or is invalid; 3: something is not possible here.
+
+        What the study itself says is lacking is as planned, unless nothing else is left.
+        """
         if self.statuses[Status.FAILED] or self.statuses[Status.INVALID]:
             return 1
-        return 3 if self.statuses[Status.UNSUPPORTED] else 0
+        unsupported = self.statuses[Status.UNSUPPORTED]
+        surprises = unsupported - self.lacking
+        return 3 if surprises or (unsupported and not self.statuses[Status.OK]) else 0

@@ -6,13 +6,19 @@ in the file have. A table named after a kind sets parameters of that kind alone,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from culvert.study.blocks import Blocks
-from culvert.study.table import known_keys
-from culvert.units import DurationS
+from culvert.study.table import Table, known_keys
+from culvert.units import DurationS, RateBps
+
+
+class ScaledLink(Table):
+    """``link`` of a scale: a rate for a machine that cannot carry the whole study's."""
+
+    rate_bps: Annotated[RateBps, Field(gt=0)] = Field(alias="rate")
 
 
 class ScaleTable(BaseModel):
@@ -23,6 +29,7 @@ class ScaleTable(BaseModel):
     blocks: Blocks | None = None
     pause_s: DurationS | None = Field(None, alias="pause")
     warmup_blocks: int | None = Field(None, ge=0)
+    link: ScaledLink | None = None
     vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
     conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
     measurements: tuple[str, ...] | None = Field(None, strict=False, min_length=1)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from culvert.study.claim_test import Where
+from culvert.study.lab import LabTable
 from culvert.study.lines import Path
 from culvert.study.model import MeasurementTable, StudyFile
 from culvert.study.parameters import Requested, canonical_values
 from culvert.study.problems import Problem
-from culvert.study.scale import ScaleTable, own_keys
+from culvert.study.scale import ScaledLink, ScaleTable, own_keys
 from culvert.study.table import near
 
 
@@ -47,6 +48,7 @@ def scaled(
         "condition": tuple(
             one for one in file.condition if one.name in (scale.conditions or conditions)
         ),
+        "lab": file.lab if scale.link is None else _with_rate(file.lab, scale.link),
         "measurement": tuple(
             _shrunk(table, scale)
             for table in file.measurement
@@ -72,6 +74,10 @@ def _shrunk(table: MeasurementTable, scale: ScaleTable) -> MeasurementTable:
     general = {key: value for key, value in scale.parameters.items() if key in table.given}
     given = table.given | general | (own if isinstance(own, dict) else {})
     return MeasurementTable.model_validate({"kind": table.kind, **given})
+
+
+def _with_rate(lab: LabTable, link: ScaledLink) -> LabTable:
+    return lab.model_copy(update={"link": lab.link.model_copy(update=link.model_dump())})
 
 
 def _unknown(path: Path, what: str, words: Sequence[str], known: Sequence[str]) -> list[Problem]:

@@ -124,7 +124,9 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         name=slug(f"initiation {condition} {name}"),
         title=f"{name}: from the command to the first answered packet",
         caption=(
-            "Each mark is one start; the upright line is the median. Total is from the command (a "
+            "Each mark is one start; the upright line is the median of all starts, as papers have "
+            "it. The headline takes the median of each trial first, since the starts of one trial "
+            "are not independent: the two may differ. Total is from the command (a "
             "program is executed, or told to initiate) to the first inner packet that was "
             "answered; handshake is from its first to its last packet on the link, by kernel "
             f"timestamps. Parameters: {told}."

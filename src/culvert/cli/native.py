@@ -1,0 +1,31 @@
+"""The native programs by hand; they read their arguments themselves."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command(
+    "wire",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def wire(ctx: typer.Context) -> None:
+    """The emulated link by hand, with live statistics; see docs/conditions.md."""
+    from culvert.become import become
+
+    become("culvert-wire", ctx.args)
+
+
+@app.command(
+    "probe",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def probe(ctx: typer.Context) -> None:
+    """Measure by hand: packets, streams, round trips; see docs/probe-protocol.md."""
+    from culvert.become import become
+
+    become("culvert-probe", ctx.args)
