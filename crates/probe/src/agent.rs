@@ -65,7 +65,7 @@ impl Agent {
                 self.emitter.done(id, tasks::hello::hello());
                 (Some(id), Ok(()))
             }
-            Ok(Request::Stop { id }) => (Some(id), self.stop(id)),
+            Ok(Request::Stop { id, packets }) => (Some(id), self.stop(id, packets)),
             Ok(Request::Start { id, work }) => (Some(id), self.start(id, *work)),
         };
         if let Err(failure) = outcome {
@@ -74,8 +74,11 @@ impl Agent {
     }
 
     /// A task that has ended by itself has said so; stopping it again is no error.
-    fn stop(&self, id: u64) -> Result<(), Failure> {
+    fn stop(&self, id: u64, packets: Option<u64>) -> Result<(), Failure> {
         if let Some(stop) = lock(&self.running).get(&id) {
+            if let Some(packets) = packets {
+                stop.expect(packets);
+            }
             stop.ask();
         }
         Ok(())

@@ -15,7 +15,7 @@ pub const MAX_LINE: usize = 1 << 20;
 #[derive(Debug)]
 pub enum Request {
     Hello { id: u64 },
-    Stop { id: u64 },
+    Stop { id: u64, packets: Option<u64> },
     Start { id: u64, work: Box<Work> },
 }
 
@@ -96,8 +96,8 @@ fn parse_fields(line: &[u8], known_id: &mut Option<u64>) -> Result<Request, Fail
             Request::Hello { id }
         }
         "stop" => {
-            let Nothing {} = parameters(what, fields)?;
-            Request::Stop { id }
+            let Ending { packets } = parameters(what, fields)?;
+            Request::Stop { id, packets }
         }
         _ => Request::Start {
             id,
@@ -136,6 +136,12 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ending {
+    packets: Option<u64>,
+}
 
 fn parameters<T: DeserializeOwned>(what: &str, fields: Map<String, Value>) -> Result<T, Failure> {
     serde_json::from_value(Value::Object(fields))

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A request to end, shared by the agent and the threads of one task.
@@ -18,6 +18,8 @@ use std::time::Duration;
 /// the socket down wakes it without the extra system call that polling would cost per packet.
 pub struct Stop {
     flag: AtomicBool,
+    /// Of packets that a receiver need not wait longer than for; `u64::MAX`: not known.
+    expected: AtomicU64,
     event: EventFd,
     sockets: Mutex<HashMap<RawFd, OwnedFd>>,
 }
@@ -26,6 +28,7 @@ impl Stop {
     pub fn new() -> io::Result<Stop> {
         Ok(Stop {
             flag: AtomicBool::new(false),
+            expected: AtomicU64::new(u64::MAX),
             event: EventFd::new()?,
             sockets: Mutex::default(),
         })
@@ -40,6 +43,16 @@ impl Stop {
             // An unconnected socket answers ENOTCONN and is woken all the same.
             let _ = shutdown(socket.as_raw_fd(), Shutdown::Read);
         }
+    }
+
+    /// Tells a receiver, before it is asked to end, how many packets there are in all.
+    pub fn expect(&self, packets: u64) {
+        self.expected.store(packets, Ordering::SeqCst);
+    }
+
+    /// Whether so many packets are all that there are.
+    pub fn is_all(&self, packets: u64) -> bool {
+        packets >= self.expected.load(Ordering::SeqCst)
     }
 
     pub fn asked(&self) -> bool {

@@ -15,6 +15,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const UDP_HEADER: usize = 8;
+const ICMP_HEADER: usize = 8;
 
 /// What a packet is to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +159,21 @@ impl<'a> Transport<'a> {
     }
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// The packet, as far as it is quoted, that an ICMP error is about (RFC 792, RFC 4443).
+    pub fn quoted(&self) -> Option<Seen<'a>> {
+        let kind = *self.behind_ip.first()?;
+        let error = match self.protocol {
+            ICMP => matches!(kind, 3 | 5 | 11 | 12),
+            ICMPV6 => matches!(kind, 1..=4),
+            _ => false,
+        };
+        let quote = self.behind_ip.get(ICMP_HEADER..)?;
+        (error && !self.later_fragment)
+            .then(|| see_ip(quote, quote.len()))
+            .flatten()
+    }
+
     /// The MSS that a SYN announces.
     pub fn announced_mss(&self) -> Option<u16> {
         let whole = self.protocol == TCP && !self.later_fragment;
@@ -239,7 +254,7 @@ mod tests {
         fn any_bytes_are_read_without_harm(bytes: Vec<u8>, ethertype: u16, wire_length: usize) {
             for ethertype in [ethertype, ETHERTYPE_IPV4, ETHERTYPE_IPV6] {
                 if let Sight::Ip(seen) = see(ethertype, &bytes, wire_length) {
-                    let _ = seen.to_string();
+                    let _ = (seen.to_string(), seen.quoted());
                 }
             }
         }
@@ -320,6 +335,25 @@ mod tests {
         };
         assert!(esp_and(&[5000]).has(&seen));
         assert!(!esp_and(&[500, 4500]).has(&seen));
+    }
+
+    #[test]
+    fn an_icmp_error_tells_what_it_is_about() {
+        let about = |kind: u8, quote: &[u8]| {
+            let mut packet = Vec::new();
+            PacketBuilder::ipv4([198, 18, 0, 2], [198, 18, 0, 1], 64)
+                .icmpv4_raw(kind, 3, [0; 4])
+                .write(&mut packet, quote)
+                .unwrap();
+            let seen = ip(&packet, packet.len());
+            seen.quoted()
+                .map(|quoted| (quoted.source_port, quoted.destination_port))
+        };
+        let refused = udp(&[7; 100]);
+        assert_eq!(about(3, &refused), Some((5000, 6000)));
+        assert_eq!(about(3, &refused[..28]), Some((5000, 6000)));
+        assert_eq!(about(8, &refused), None);
+        assert_eq!(about(3, &[]), None);
     }
 
     #[test]

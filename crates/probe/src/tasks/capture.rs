@@ -140,6 +140,8 @@ pub struct Evidence {
     bytes: u64,
     directions: PerDirection,
     matching: PerDirection,
+    /// ICMP errors that quote a packet of the flow.
+    about_flow: Count,
     other: Other,
     neighbour: u64,
     decrypted: u64,
@@ -325,13 +327,14 @@ impl<'a> Capture<'a> {
                 evidence.bytes += seen.length as u64;
                 evidence.directions.add(packet.outgoing, seen.length);
                 evidence.fragments += u64::from(seen.fragment);
-                if self
-                    .parameters
-                    .flow
-                    .as_ref()
-                    .is_none_or(|flow| flow.has(&seen))
-                {
+                let is_of_flow = |seen: &Seen<'_>| {
+                    let flow = self.parameters.flow.as_ref();
+                    flow.is_none_or(|flow| flow.has(seen))
+                };
+                if is_of_flow(&seen) {
                     self.count_matching(packet, &seen);
+                } else if seen.quoted().is_some_and(|quoted| is_of_flow(&quoted)) {
+                    evidence.about_flow.add(seen.length);
                 } else {
                     self.count_other(seen.length, || seen.to_string());
                 }

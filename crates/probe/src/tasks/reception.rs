@@ -10,6 +10,7 @@ use crate::series::Ticker;
 use crate::values::{Seconds, Token};
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 const BATCH: usize = 256;
 /// Where the kernel stamps packets they are gathered for so long before they are read: waking up
@@ -19,6 +20,10 @@ const GATHER_NS: u64 = 500_000;
 const DRAIN_STEP_NS: u64 = 500_000;
 /// Without another size asked for: a receiver that loses packets in its own socket measures itself.
 const RECEIVE_BUFFER: usize = 16 << 20;
+
+/// How long after its end a socket stays open, unread. Not one whose port was asked for: somebody
+/// may ask for it again.
+const KEPT_OPEN: Duration = Duration::from_secs(2);
 
 /// What to listen to, and for how long.
 pub struct Listen<'a> {
@@ -38,6 +43,8 @@ pub struct Listen<'a> {
 pub trait Account {
     /// A packet of the session; false if it does not belong here after all.
     fn packet(&mut self, header: &Header, payload: &[u8], arrived_ns: u64) -> bool;
+    /// Packets so far, duplicates counted once.
+    fn distinct(&self) -> u64;
     /// An interval is over; `socket_drops` so far.
     fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context);
 }
@@ -79,12 +86,25 @@ pub fn receive(
     clock::use_exact_timers();
     context.ready(Listening { port });
     reception.run(listen, account)?;
-    Ok(Heard {
+    let heard = Heard {
         strangers: reception.strangers,
         socket_drops: socket::socket_drops(&reception.socket),
         receive_buffer_effective,
         stamped: reception.batch.stamped(),
-    })
+    };
+    if listen.port == 0 {
+        keep_open(reception.socket);
+    }
+    Ok(heard)
+}
+
+/// A packet that comes too late to count would find a closed port, and the ICMP error would go back
+/// through the tunnel that is being accounted for.
+fn keep_open(socket: UdpSocket) {
+    std::thread::spawn(move || {
+        std::thread::sleep(KEPT_OPEN);
+        drop(socket);
+    });
 }
 
 impl Reception<'_> {
@@ -120,7 +140,8 @@ impl Reception<'_> {
         }
     }
 
-    /// Takes what waits in the socket, then what still comes until nothing has for `quiet_ns`.
+    /// Takes what waits in the socket, then what still comes until that is all, or nothing has come
+    /// for `quiet_ns`.
     fn drain(
         &mut self,
         quiet_ns: u64,
@@ -131,12 +152,15 @@ impl Reception<'_> {
         loop {
             let taken = self.take(account)?;
             let now_ns = clock::monotonic_ns();
+            if self.context.stop.is_all(account.distinct()) {
+                return Ok(());
+            }
             if taken > 0 {
                 heard_ns = now_ns;
             } else if now_ns - heard_ns >= quiet_ns || now_ns >= deadline_ns {
                 return Ok(());
             } else {
-                std::thread::sleep(std::time::Duration::from_nanos(DRAIN_STEP_NS));
+                std::thread::sleep(Duration::from_nanos(DRAIN_STEP_NS));
             }
         }
     }

@@ -120,6 +120,10 @@ impl Account for Watch {
         true
     }
 
+    fn distinct(&self) -> u64 {
+        self.sequence.distinct
+    }
+
     /// Gaps need no intervals; the reception looks at its clock at each.
     fn boundary(&mut self, _t_ns: u64, _socket_drops: Option<u32>, _context: &Context) {}
 }

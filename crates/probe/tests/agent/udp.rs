@@ -50,6 +50,43 @@ fn flows_have_ports_and_books_of_their_own() {
 }
 
 #[test]
+fn a_packet_that_comes_too_late_is_answered_by_no_error() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    agent.stop(1);
+    let late = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    late.connect((LOOPBACK, port)).unwrap();
+    late.send(&packet(0, 1, 0)).unwrap();
+    // On a loopback the error would be there by now.
+    assert!(late.take_error().unwrap().is_none());
+}
+
+#[test]
+fn a_sink_that_knows_how_many_come_waits_for_the_last_and_no_longer() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "interval_ms": 50,
+        "duration_max_s": 60, "quiet_ms": 3_600_000,
+    }))["port"]
+        .as_u64()
+        .unwrap();
+    let socket = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    socket
+        .connect((LOOPBACK, u16::try_from(port).unwrap()))
+        .unwrap();
+    for number in [0, 1, 1] {
+        socket.send(&packet(0, number, 0)).unwrap();
+    }
+    agent.send(json!({"id": 1, "do": "stop", "packets": 3}));
+    socket.send(&packet(0, 2, 0)).unwrap();
+    let sink = agent.done(1);
+    assert_eq!(
+        (&sink["packets"], &sink["duplicates"]),
+        (&json!(4), &json!(1))
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_number_of_packets() {
     let mut agent = Agent::start();
     let port = udp_sink(&mut agent, 1);

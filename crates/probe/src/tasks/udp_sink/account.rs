@@ -200,6 +200,10 @@ impl Account for Sink {
         true
     }
 
+    fn distinct(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.sequence.distinct).sum()
+    }
+
     fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context) {
         let now = self.totals(socket_drops.unwrap_or(0));
         let before = std::mem::replace(&mut self.before, now);
