@@ -42,6 +42,15 @@ class Mends(Works):
     role = "mends"
 
 
+class Forgoes(Works):
+    name = "forgoes"
+    role = "forgoes"
+
+    def missing(self) -> list[Missing]:
+        fast = self.variant.name == "fast"
+        return [Missing("the archive's best", "culvert install forgoes")] if fast else []
+
+
 class RoleMissing(Works):
     name = "roleless"
     role = "no-such-role"
@@ -54,7 +63,7 @@ class Incomplete(Works):
         return [Missing("a kernel module", "modprobe it")]
 
 
-DRIVERS = (NoVpn, Works, Fails, Mends, RoleMissing, Incomplete)
+DRIVERS = (NoVpn, Works, Fails, Mends, Forgoes, RoleMissing, Incomplete)
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +128,16 @@ def test_a_failure_that_the_role_mends_is_none() -> None:
 
 
 @needs_root
+def test_what_a_role_goes_on_without_is_told_with_the_variants_that_lack_it() -> None:
+    result = one("forgoes")
+    assert (result.ok, result.failures) == (True, ())
+    assert result.notes == (
+        "Fetch what only some variants need: the archive is closed",
+        "forgoes/fast still lacks the archive's best: culvert install forgoes",
+    )
+
+
+@needs_root
 def test_a_role_that_is_not_there() -> None:
     result = one("roleless")
     assert not result.ok
@@ -180,6 +199,6 @@ def test_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_vpn_named_twice_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module, "_run_role", lambda *_: (True, []))
+    monkeypatch.setattr(module, "_run_role", lambda *_: module._Done(changed=True))
     (result,) = install(["works/fast", "works", "works/fast"])
     assert result.vpn == "works"

@@ -18,7 +18,7 @@ import culvert
 from culvert import tools
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.vpns import registry
-from culvert.vpns.base import Vpn
+from culvert.vpns.base import Missing, Vpn
 
 ANSIBLE = Path(culvert.__file__).parent / "ansible"
 """Culvert's playbook and roles: a link to ansible/ in the source tree, files in a wheel."""
@@ -81,40 +81,56 @@ def _wanted(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Path) -> InstallResult:
     label = _label(driver, variants)
     start = time.monotonic()
-    failures: list[str] = []
-    changed = False
+    done = _Done()
     if driver.role is not None:
-        changed, failures = _run_role(driver, driver.role, variants, playbook_program)
+        done = _run_role(driver, driver.role, variants, playbook_program)
     duration_s = time.monotonic() - start
     instances = [driver(variant) for variant in driver.variants if variant.name in variants]
-    lacks = [(vpn.id, missing) for vpn in instances for missing in vpn.missing()]
-    failures = failures or [
-        f"{vpn} still lacks {missing.what}: {missing.remedy}"
-        for vpn, missing in lacks
-        if missing.installable
-    ]
-    notes = [
-        f"{vpn} needs {missing.what} too: {missing.remedy}"
-        for vpn, missing in lacks
-        if not missing.installable
-    ]
+    lacking, notes = _lacks(instances)
+    failures = done.failures or (() if done.ignored else lacking)
+    if not failures:
+        notes = (*done.ignored, *lacking, *notes)
     versions = {vpn.variant.name: told for vpn in instances if (told := _version(vpn)) is not None}
     return InstallResult(
         vpn=label,
         role=driver.role,
         ok=not failures,
-        changed=changed,
+        changed=done.changed,
         duration_s=duration_s,
         version=_joined(versions),
-        failures=tuple(failures),
-        notes=tuple(notes),
+        failures=failures,
+        notes=notes,
     )
+
+
+def _lacks(vpns: Sequence[Vpn]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What variants lack that should be installed now, and what no installation brings."""
+    found: dict[Missing, list[str]] = {}
+    for vpn in vpns:
+        for missing in vpn.missing():
+            found.setdefault(missing, []).append(vpn.id)
+    lacking, notes = [], []
+    for missing, names in found.items():
+        s = "s" if len(names) == 1 else ""
+        if missing.installable:
+            lacking.append(f"{', '.join(names)} still lack{s} {missing.what}: {missing.remedy}")
+        else:
+            notes.append(f"{', '.join(names)} need{s} {missing.what} too: {missing.remedy}")
+    return tuple(lacking), tuple(notes)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a role has done; ``ignored`` are failed tasks that it goes on without."""
+
+    changed: bool = False
+    failures: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 def _run_role(
     driver: type[Vpn], role: str, variants: tuple[str, ...], playbook_program: Path
-) -> tuple[bool, list[str]]:
-    """Whether the role changed anything, and the failed tasks."""
+) -> _Done:
     with tempfile.TemporaryDirectory(prefix="culvert-install-") as private:
         runner = ansible_runner.run(
             private_data_dir=private,
@@ -149,17 +165,25 @@ def _run_role(
         return _outcome(runner)
 
 
-def _outcome(runner: Any) -> tuple[bool, list[str]]:
-    failures = list(_failed_tasks(runner.events))
+def _outcome(runner: Any) -> _Done:
+    events = list(runner.events)
+    failures = list(_failed_tasks(events))
     if not failures and runner.status != "successful":
         with runner.stdout as output, runner.stderr as errors:
             lines = [line.strip() for line in (*output, *errors) if line.strip()]
         failures = [f"ansible-playbook {runner.status}: {' | '.join(lines[-_TAIL_LINES:])}"]
     changed = any(count for count in ((runner.stats or {}).get("changed") or {}).values())
-    return changed, failures
+    return _Done(changed, tuple(failures), tuple(_ignored_tasks(events)))
 
 
-def _failed_tasks(events: Iterator[dict[str, Any]]) -> Iterator[str]:
+def _ignored_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for event in events:
+        data = event.get("event_data", {})
+        if event.get("event") == "runner_on_failed" and data.get("ignore_errors"):
+            yield f"{data.get('task')}: {_message(data.get('res', {}))}"
+
+
+def _failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Task and message of every failure that no rescue has mended."""
     pending: list[str] = []
     for event in events:

@@ -134,6 +134,20 @@ class TestUp:
             assert said.strip() == "123"
         vpn.stop(pair)
 
+    @pytest.mark.parametrize("cipher", ["aes-256-gcm", "aes-128-cbc"])
+    def test_what_is_too_long_is_cut_inside(self, lab: LabFactory, cipher: str) -> None:
+        vpn, pair = driver(f"openvpn/{cipher}+fragment-1300"), lab()
+        bring_up(vpn, pair)
+        whole = max(length for length in range(64, 1501) if vpn.outer_length(length) is not None)
+        for inner in (64, whole):
+            lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
+            assert lengths == {vpn.outer_length(inner)}
+        for inner in (whole + 1, 1500):
+            packets = outer_packets(vpn, pair, inner)
+            assert len(packets) == 2 * PINGS
+            assert max(packet.length for packet in packets) <= 28 + 1300
+        vpn.stop(pair)
+
     def test_one_byte_more_is_fragmented(self, lab: LabFactory) -> None:
         vpn, pair = driver("openvpn/aes-256-gcm"), lab()
         bring_up(vpn, pair)

@@ -27,6 +27,14 @@ def test_nothing_is_set_unless_asked() -> None:
     assert Settings.of(["tcp", "psk"]).facts() == {}
 
 
+def test_fragment_brings_mssfix_along() -> None:
+    settings = Settings.of(["fragment-1300"])
+    assert settings.lines() == ["fragment 1300"]
+    assert settings.facts()["mssfix"] == "1300 (as fragment)"
+    assert Settings.of(["fragment-1300", "mssfix-0"]).facts()["mssfix"] == "off"
+    assert refused(["fragment-1300"], udp=True, offloaded=False) == []
+
+
 def test_the_guide_and_what_goes_before_it() -> None:
     assert Settings.of(["gigabit"]).lines() == ["tun-mtu 6000", "mssfix 0"]
     assert Settings.of(["gigabit", "tun-mtu-9000"]).lines() == ["tun-mtu 9000", "mssfix 0"]
@@ -41,6 +49,9 @@ def test_the_guide_and_what_goes_before_it() -> None:
         (["mssfix-1400", "mssfix-1300"], True, False),
         (["fast-io"], False, False),
         (["fast-io"], True, True),
+        (["fragment-100"], True, False),
+        (["fragment-1300"], False, False),
+        (["fragment-1300"], True, True),
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], udp: bool, offloaded: bool) -> None:
@@ -50,7 +61,7 @@ def test_what_cannot_be_is_refused(options: list[str], udp: bool, offloaded: boo
 def test_a_study_can_ask_for_them() -> None:
     vpn = registry.create(registry.parse("openvpn/aes-128-gcm+tun-mtu-9000"))
     assert isinstance(vpn, OpenVpn)
-    assert vpn.settings.tun_mtu == 9000
+    assert vpn.choice.settings.tun_mtu == 9000
     assert vpn.variant.facts["tunnel MTU"] == "9000"
 
 

@@ -17,7 +17,8 @@ from culvert.errors import CulvertError, NotPossible
 
 MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}, or give a kernel with --kernel"
+_BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}"
+_PLANNED = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Archive:
             f'APT::Sandbox::User "";\n',
             encoding="utf-8",
         )
-        self._run(["apt-get", "-qq", "update"])
+        self._run(["apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update"])
 
     def packages(self, pattern: str) -> list[str]:
         """Names of the packages that match a regular expression as a whole."""
@@ -76,6 +77,18 @@ class Archive:
         (deb,) = downloads.glob(f"{package}_*.deb")
         self._run(["dpkg-deb", "--extract", str(deb), str(target)])
         deb.unlink()
+
+    def unpack_with_libraries(self, package: str, suite: str, target: Path) -> None:
+        """Download a package of a suite and every library that it needs, the C library among them;
+        unpack all below ``target``."""
+        status = self.directory / "status"
+        status.touch()  # as if nothing were installed
+        nothing = ["-o", f"Dir::State::status={status}", "--no-install-recommends"]
+        planned = self._run(["apt-get", "-s", *nothing, "install", f"{package}/{suite}"])
+        for name, version in _PLANNED.findall(planned):
+            shown = self._run(["apt-cache", "show", f"{name}={version}"])
+            if name == package or re.search(r"^Section: libs$", shown, re.MULTILINE):
+                self.unpack(name, version, target)
 
     def _run(self, argv: Sequence[str], cwd: Path | None = None) -> str:
         done = subprocess.run(

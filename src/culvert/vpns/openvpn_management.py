@@ -37,6 +37,8 @@ class Management:
         """The latest state; None as long as none is known."""
         self.holds = False
         """Whether it waits, after the end of a connection, for ``hold release``."""
+        self.answers: list[str] = []
+        """What it has said to commands, such as ``SUCCESS: ...``."""
 
     def __enter__(self) -> Management:
         return self
@@ -87,7 +89,9 @@ class Management:
             self.latest = parse_state(line.removeprefix(">STATE:")) or self.latest
         elif line.startswith(">HOLD:"):
             self.holds = True
-        elif not line.startswith((">", "SUCCESS", "ERROR", "END")):
+        elif line.startswith(("SUCCESS", "ERROR")):
+            self.answers.append(line)
+        elif not line.startswith((">", "END")):
             # The reply to ``state``; what came in real time meanwhile is as new or newer.
             self.latest = self.latest or parse_state(line)
 

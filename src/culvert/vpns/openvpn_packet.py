@@ -8,8 +8,9 @@
     static key, CBC                          HMAC 32 | IV 16 | packet id 8, inner packet, padding
     no cipher            as CBC, without IV and padding
 
-Source: https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, and crypto.c for CBC. No
-compression is configured, so there is no framing byte of it.
+With --fragment another 4 bytes stand before the inner packet. No compression is configured, so
+there is no framing byte of it. Source:
+https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, crypto.c for CBC, fragment.h.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _TAG = 16
 _HMAC_SHA256 = 32
 _IV = 16
 _BLOCK = 16
+_FRAGMENT_HEADER = 4
 
 _IP_TCP_LEAST = 20 + 20
 
@@ -59,8 +61,15 @@ class Framing(Enum):
 
 
 def udp_length(framing: Framing, inner_length: int) -> int:
-    """Length in bytes of the outer IP packet for an inner one, over UDP, without fragmentation."""
+    """Length in bytes of the outer IP packet for an inner one, over UDP."""
     return _IP_UDP + _wrapped(framing, inner_length)
+
+
+def fragment_length(framing: Framing, inner_length: int, most: int) -> int | None:
+    """The same with --fragment, whose header is in every packet; None where it cuts the inner
+    packet, as its datagram would be longer than ``most`` bytes."""
+    length = udp_length(framing, _FRAGMENT_HEADER + inner_length)
+    return length if length - _IP_UDP <= most else None
 
 
 def is_control(packet: OuterPacket) -> bool:

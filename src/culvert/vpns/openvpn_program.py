@@ -15,20 +15,22 @@ from culvert.vpns.packages import package_version
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
 
-_NAMES = ("openvpn", "openvpn27")
-"""The second is for an OpenVPN 2.7 that was put beside the distribution's."""
+BESIDE = "openvpn-dco"
+"""An OpenVPN 2.7 or later that was put beside the distribution's (``openvpn_fetch``)."""
 
 
 def find(*, offloaded: bool) -> Path | None:
-    """The program; ``offloaded``: one that drives this kernel's module, or None."""
+    """The program; ``offloaded``: one that drives this kernel's module (where there is none, the
+    one in the tree), or None."""
     if not offloaded:
         return tools.find("openvpn")
-    kind = ovpn_kernel.kernel_kind()
-    found = [path for path in map(tools.find, _NAMES) if path is not None]
-    return next((path for path in found if kind and _drives(path, kind)), None)
+    kind = ovpn_kernel.kernel_kind() or ovpn_kernel.IN_TREE
+    found = [path for path in map(tools.find, ("openvpn", BESIDE)) if path is not None]
+    return next((path for path in found if drives(path, kind)), None)
 
 
-def _drives(program: Path, kind: str) -> bool:
+def drives(program: Path, kind: str) -> bool:
+    """Whether the program is an OpenVPN that speaks to the kernel's module of that kind."""
     try:
         own, said = _told(program)
     except CulvertError:
@@ -39,8 +41,9 @@ def _drives(program: Path, kind: str) -> bool:
 def version(program: Path) -> str:
     """OpenVPN's version, the package's if it is that one, and the TLS library's."""
     own, said = _told(program)
-    package = package_version("openvpn") or ""
-    package = package if package.startswith(own[1]) else ""
+    # The distribution's, or by the folder that openvpn_fetch has put it into.
+    packages = (package_version("openvpn") or "", program.resolve().parent.name)
+    package = next((each for each in packages if each.startswith(own[1])), "")
     library = _LIBRARY.search(said)
     parts = (own[1], package and f"package {package}", library and library[1])
     return ", ".join(part for part in parts if part)

@@ -19,6 +19,7 @@ FAST_IO = "fast-io"
 OPTIONS: Mapping[str, str] = {
     GIGABIT: f"OpenVPN's gigabit guide: tun-mtu {GIGABIT_TUN_MTU}, no fragment, mssfix 0",
     "tun-mtu-N": "an MTU of N bytes inside the tunnel",
+    "fragment-N": "UDP datagrams of at most N bytes: longer packets are cut inside the tunnel",
     "mssfix-N": "TCP inside makes outer packets of at most N bytes; 0 leaves TCP alone",
     "buffers-N": "socket buffers of N bytes (sndbuf and rcvbuf)",
     "txqueuelen-N": "room for N packets in the tunnel device's queue",
@@ -26,6 +27,7 @@ OPTIONS: Mapping[str, str] = {
 }
 _LIMITS: Mapping[str, tuple[int, int]] = {
     "tun-mtu": (576, 65535),
+    "fragment": (200, 65535),  # of at most 25 pieces, headers included (fragment.h)
     "mssfix": (0, 65535),
     "buffers": (4096, 1 << 30),
     "txqueuelen": (1, 1_000_000),
@@ -38,6 +40,7 @@ class Settings:
     """What is set; None is OpenVPN's default. Bytes, but for ``txqueuelen``, which is packets."""
 
     tun_mtu: int | None = None
+    fragment: int | None = None
     mssfix: int | None = None
     buffers: int | None = None
     txqueuelen: int | None = None
@@ -58,6 +61,7 @@ class Settings:
         """For the configuration file."""
         asked = {
             "tun-mtu": self.tun_mtu,
+            "fragment": self.fragment,
             "mssfix": self.mssfix,
             "sndbuf": self.buffers,
             "rcvbuf": self.buffers,
@@ -71,6 +75,9 @@ class Settings:
         found: dict[str, str] = {}
         if self.tun_mtu is not None:
             found["tunnel MTU"] = str(self.tun_mtu)
+        if self.fragment is not None:
+            found["fragment"] = f"{self.fragment} bytes, 4 more in each packet"
+            found["mssfix"] = f"{self.fragment} (as fragment)"
         if self.mssfix is not None:
             found["mssfix"] = "off" if self.mssfix == 0 else str(self.mssfix)
         if self.buffers is not None:
@@ -96,9 +103,10 @@ def refused(options: Iterable[str], *, udp: bool, offloaded: bool) -> list[tuple
             found.append((f"{name} between {low} and {high}", f"{name}-{value}"))
         elif values.count(name) > 1:
             found.append((f"one value of {name}", f"{name}-{value}"))
-    if FAST_IO in chosen and (offloaded or not udp):
+    if offloaded or not udp:
         where = "in the kernel" if offloaded else "over TCP"
-        found.append((f"{FAST_IO}, which means nothing {where}", FAST_IO))
+        only = [option for option in chosen if option == FAST_IO or option.startswith("fragment-")]
+        found += [(f"{option}, which does not exist {where}", option) for option in only]
     return found
 
 
