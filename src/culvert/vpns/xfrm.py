@@ -13,17 +13,18 @@ from typing import ClassVar
 
 from culvert import tools
 from culvert.errors import LabError, VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns import ipsec, ipsec_inner
+from culvert.labs.base import Lab, Node, Process
+from culvert.vpns import esp, espinudp, ipsec, ipsec_inner
 from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn, underlay_address
 from culvert.vpns.ipsec import TRANSFORMS, Algorithm, Carriage
 
 _ROUTE = "route"
 _TRANSPORT = "transport"
+_ENCAP = "encap"
 _SPI = {"a": 0x1001, "b": 0x1002}
 """Of what the node sends."""
 _REQUEST = 1
-_PRIORITY = 1000
+_FIRST, _PRIORITY = 1, 1000
 _UP, _DOWN = "xfrm/up", "xfrm/down"
 _FACTS = {
     "key exchange": "none",
@@ -34,7 +35,7 @@ _FACTS = {
 
 
 class Xfrm(Vpn):
-    """Two associations on each node, one for each direction."""
+    """Two associations on each node, one for each direction; with +encap a UDP socket as well."""
 
     name = "xfrm"
     summary = "IPsec by the kernel, with keys set by hand"
@@ -46,13 +47,18 @@ class Xfrm(Vpn):
     options: ClassVar[Mapping[str, str]] = {
         _ROUTE: "an xfrm interface and a route instead of policies that pick packets",
         _TRANSPORT: "transport mode instead of tunnel mode",
+        _ENCAP: "ESP inside of UDP, as through a NAT",
     }
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self.carriage = Carriage(
-            TRANSFORMS[variant.name], transport=_TRANSPORT in options, route=_ROUTE in options
+            TRANSFORMS[variant.name],
+            transport=_TRANSPORT in options,
+            route=_ROUTE in options,
+            in_udp=_ENCAP in options,
         )
+        self._sockets: dict[str, Process] = {}
 
     # -- what it takes ---------------------------------------------------------------------------
 
@@ -104,6 +110,8 @@ class Xfrm(Vpn):
 
     def _set(self, node: Node) -> None:
         ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
+        if self.carriage.in_udp and node.name not in self._sockets:
+            self._sockets[node.name] = espinudp.hold(self.id, node)
         try:
             self._run(node, _UP)
         except LabError as error:
@@ -112,6 +120,9 @@ class Xfrm(Vpn):
 
     def _unset(self, node: Node) -> None:
         self._run(node, _DOWN, "-force", check=False)
+        socket = self._sockets.pop(node.name, None)
+        if socket is not None:
+            socket.stop()
 
     def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
         node.run([self._ip(), *words, "-batch", str(node.directory / path)], check=check)
@@ -140,6 +151,10 @@ class Xfrm(Vpn):
     def _if_id(self) -> str:
         return f" if_id {ipsec_inner.INTERFACE_ID}" if self.carriage.route else ""
 
+    def _encap(self) -> str:
+        ports = f"{esp.NAT_PORT} {esp.NAT_PORT}"
+        return f" encap espinudp {ports} 0.0.0.0" if self.carriage.in_udp else ""
+
     def _mode(self) -> str:
         return "transport" if self.carriage.transport else "tunnel"
 
@@ -151,7 +166,7 @@ class Xfrm(Vpn):
             flag = "" if self.carriage.transform.shape else " flag align4"
             yield (
                 f"xfrm state add {self._identity(sender, receiver)} reqid {_REQUEST} "
-                f"mode {self._mode()} {algorithms}{flag}{self._if_id()}"
+                f"mode {self._mode()} {algorithms}{flag}{self._encap()}{self._if_id()}"
             )
 
     def _policies(self, node: Node, peer: Node) -> Iterator[str]:
@@ -163,6 +178,16 @@ class Xfrm(Vpn):
                 f"tmpl {'' if self.carriage.transport else ends}proto {protocol} "
                 f"reqid {_REQUEST} mode {self._mode()}"
             )
+
+        for selector in self._let_in(node, peer):
+            yield f"xfrm policy add {selector} priority {_FIRST} action allow"
+
+    def _let_in(self, node: Node, peer: Node) -> Iterator[str]:
+        """In transport mode ESP inside of UDP has the inner addresses, and would have to come by
+        ESP itself."""
+        if self.carriage.transport and self.carriage.in_udp:
+            ends = f"src {self.inner(peer).ip}/32 dst {self.inner(node).ip}/32"
+            yield f"{ends} proto udp dport {esp.NAT_PORT} dir in"
 
     def _selectors(self, node: Node, peer: Node) -> Iterator[tuple[str, tuple[Node, Node]]]:
         yield self._selector(node, peer, "out"), (node, peer)
@@ -181,6 +206,8 @@ class Xfrm(Vpn):
 
     def _removals(self, node: Node, peer: Node) -> Iterator[str]:
         for selector, _ in self._selectors(node, peer):
+            yield f"xfrm policy delete {selector}"
+        for selector in self._let_in(node, peer):
             yield f"xfrm policy delete {selector}"
         for sender, receiver in ((node, peer), (peer, node)):
             yield f"xfrm state delete {self._identity(sender, receiver)}"
