@@ -164,7 +164,7 @@ class TestMissing:
             driver("strongswan/esp-aes256gcm").version()
 
     def test_the_plugin_is_needed_in_user_space_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("culvert.vpns.strongswan._PLUGIN_DIRECTORIES", ())
+        monkeypatch.setattr("culvert.vpns.strongswan_charon._PLUGIN_DIRECTORIES", ())
 
         def lacks(vpn: str) -> set[str]:
             return {lack.what for lack in driver(vpn).missing()}

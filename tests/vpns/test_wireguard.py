@@ -16,7 +16,7 @@ from culvert.labs.base import Lab, LabSpec, LinkSpec
 from culvert.labs.netns import NetnsLab
 from culvert.labs.node import NetnsNode
 from culvert.runid import new_run_id
-from culvert.vpns import registry, wireguard
+from culvert.vpns import registry, wireguard_program
 from culvert.vpns.base import DataPath, OuterPacket
 from culvert.vpns.contract.observe import Capture, pings_answered
 from culvert.vpns.wireguard import DEVICE, PORT, WireGuard
@@ -103,7 +103,7 @@ def test_the_distributions_program_does_not_pass_for_the_current_one(
     old = tmp_path / "wireguard-go"
     old.write_text("#!/bin/sh\n")
     old.chmod(0o755)
-    monkeypatch.setattr(wireguard, "_DISTRIBUTION_PROGRAM", old)
+    monkeypatch.setattr(wireguard_program, "_DISTRIBUTIONS", old)
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "none"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tools.find("wireguard-go") == old

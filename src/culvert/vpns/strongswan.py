@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 import re
 import secrets
-import socket
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Interface
-from pathlib import Path
 from typing import ClassVar
 
-from culvert import tools
-from culvert.errors import DeadlineExceeded, NotPossible, VpnError
-from culvert.labs.base import Completed, Lab, Node, Process
-from culvert.vpns import esp, ipsec, ipsec_inner, strongswan_config
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab, Node
+from culvert.vpns import esp, ipsec, ipsec_inner, strongswan_charon, strongswan_config
 from culvert.vpns.base import (
     DataPath,
     Missing,
@@ -32,23 +28,13 @@ from culvert.vpns.base import (
     Vpn,
     underlay_address,
 )
-from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.ipsec import TRANSFORMS, Carriage, Transform
-from culvert.vpns.packages import package_version
 from culvert.vpns.pki import Authority, KeyKind, Usage
-from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, VICI, End, Upkeep
+from culvert.vpns.strongswan_charon import Charon
+from culvert.vpns.strongswan_config import CONNECTION, IKE_PROPOSAL, End, Upkeep
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
-_ROUTING_RULE = 220
-"""The table, and the priority of its rule, that charon puts its routes into."""
-_PLUGIN = "libstrongswan-kernel-libipsec.so"
-_PLUGIN_DIRECTORIES = (
-    "/usr/lib/ipsec/plugins",
-    "/usr/lib/strongswan/plugins",
-    "/usr/lib64/strongswan/plugins",
-    "/usr/local/lib/ipsec/plugins",
-)
 _KEY_BYTES = 32
 _CERT = "cert"
 _KERNEL = "kernel"
@@ -133,22 +119,13 @@ class StrongSwan(Vpn):
 
     def missing(self) -> list[Missing]:
         """The programs; in user space the plugin and /dev/net/tun as well."""
-        remedy = f"culvert install {self.name}"
-        missing = [
-            Missing(program, remedy)
-            for program in ("charon-systemd", "swanctl", "ip")
-            if tools.find(program) is None
-        ]
+        missing = list(strongswan_charon.lacks())
         if self.in_kernel:
             missing += self.carriage.contradictions()
             missing += self.carriage.kernel_lacks()
         else:
             missing += self._only_in_the_kernel()
-        if self.data_path is DataPath.USER:
-            if not any((Path(place) / _PLUGIN).exists() for place in _PLUGIN_DIRECTORIES):
-                missing.append(Missing("strongSwan's plugin kernel-libipsec", remedy))
-            if not Path("/dev/net/tun").exists():
-                missing.append(Missing("/dev/net/tun", "modprobe tun"))
+            missing += strongswan_charon.lacks_in_user_space()
         return missing
 
     def _only_in_the_kernel(self) -> Iterator[Missing]:
@@ -160,19 +137,8 @@ class StrongSwan(Vpn):
 
     def version(self) -> str:
         """strongSwan's, the package's if it is one, and the kernel's where it encrypts."""
-        # From swanctl: charon-systemd does not tell, but starts whatever it is called with.
-        asked = subprocess.run(
-            [self._program("swanctl"), "--help"], capture_output=True, text=True, check=False
-        )
-        found = re.search(r"strongSwan (\S+) swanctl", asked.stdout + asked.stderr)
-        package = package_version("charon-systemd")
-        own = found[1] if found else "unknown"
-        told = [own, f"package {package}" if package else ""]
-        told.append(self.carriage.kernel_version() if self.in_kernel else "")
-        return ", ".join(filter(None, told))
-
-    def _program(self, name: str) -> str:
-        return str(tools.require(name, f"culvert install {self.name}"))
+        told = strongswan_charon.version()
+        return ", ".join([*told, self.carriage.kernel_version()] if self.in_kernel else told)
 
     # -- the life of a tunnel --------------------------------------------------------------------
 
@@ -219,16 +185,13 @@ class StrongSwan(Vpn):
 
     def initiate(self, a: Node) -> None:
         """Have the running charon initiate."""
-        (charon,) = self.processes[a.name]
         timeout = str(math.ceil(self.up_deadline_s))
-        self._swanctl(
-            a, charon, ["--initiate", "--child", CONNECTION, "--timeout", timeout], "initiate"
-        )
+        words = ["--initiate", "--child", CONNECTION, "--timeout", timeout]
+        self._charon(a).tell(words, "initiate")
 
     def drop(self, a: Node) -> None:
         """Delete the IKE SA, and with it the child: the peer is told."""
-        (charon,) = self.processes[a.name]
-        self._swanctl(a, charon, ["--terminate", "--ike", CONNECTION], "end the tunnel")
+        self._charon(a).tell(["--terminate", "--ike", CONNECTION], "end the tunnel")
 
     def disconnect(self, a: Node) -> None:
         """End the tunnel, then the initiator: a charon that is ended does not wait for the peer's
@@ -240,8 +203,7 @@ class StrongSwan(Vpn):
 
     def rekey(self, a: Node) -> None:
         """A new child SA: the old one goes when the new one is there."""
-        (charon,) = self.processes[a.name]
-        self._swanctl(a, charon, ["--rekey", "--child", CONNECTION], "renew its keys")
+        self._charon(a).tell(["--rekey", "--child", CONNECTION], "renew its keys")
 
     def stop(self, lab: Lab) -> None:
         """End both; devices, associations, policies and routes go with them."""
@@ -254,72 +216,21 @@ class StrongSwan(Vpn):
         daemons = list(self.processes[node.name])
         super()._stop_processes(node)
         if any(daemon.returncode() != 0 for daemon in daemons):
-            self._sweep(node)
+            strongswan_charon.sweep(node)
 
-    def _sweep(self, node: Node) -> None:
-        """Remove what a charon that was killed has left in the kernel."""
-        for words in (
-            ("rule", "del", "pref", str(_ROUTING_RULE)),
-            ("-6", "rule", "del", "pref", str(_ROUTING_RULE)),
-            ("route", "flush", "table", str(_ROUTING_RULE)),
-        ):
-            node.run([self._program("ip"), *words], check=False)
-        ipsec_inner.forget(node)
+    def _charon(self, node: Node) -> Charon:
+        (process,) = self.processes[node.name]
+        return Charon(self.id, node, process, self.up_deadline_s)
 
-    def _start(self, node: Node) -> Process:
+    def _start(self, node: Node) -> None:
         if self.in_kernel:
             ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
-        control = node.file(VICI)
-        control.unlink(missing_ok=True)  # of one that was killed
-        charon = node.spawn(
-            [self._program("charon-systemd")], name="charon", env=_environment(node)
-        )
-        self.processes[node.name].append(charon)
-        wait_for_fact(
-            lambda: _listens(control),
-            vpn=self.id,
-            process=charon,
-            what=f"charon on node {node.name} listened at {VICI}",
-            deadline_s=self.up_deadline_s,
-        )
-        if self.data_path is DataPath.USER:
-            wait_for_fact(
-                lambda: node.link(DEVICE) is not None,
-                vpn=self.id,
-                process=charon,
-                what=f"charon on node {node.name} made {DEVICE}",
-                deadline_s=self.up_deadline_s,
-            )
+        charon = Charon.start(self.id, node, self.up_deadline_s, self.processes[node.name])
+        if not self.in_kernel:
+            charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
             # /32, so that no route leads to the peer but the one that charon makes.
             node.add_address(DEVICE, IPv4Interface(f"{self.inner(node).ip}/32"))
-        self._swanctl(node, charon, ["--load-all", "--noprompt"], "load its configuration")
-        return charon
-
-    def _swanctl(self, node: Node, charon: Process, words: list[str], what: str) -> Completed:
-        try:
-            done = node.run(
-                [self._program("swanctl"), *words, "--uri", f"unix://{VICI}"],
-                env=_environment(node),
-                timeout_s=self.up_deadline_s + 1,
-                check=False,
-            )
-        except DeadlineExceeded as error:
-            raise VpnError(
-                self.id,
-                f"charon on node {node.name} did not {what}: {error.why}; "
-                f"its log ends: {_log_end(charon)}",
-                "look whether the underlay carries UDP ports 500 and 4500, and at the log",
-            ) from error
-        if done.returncode == 0:
-            return done
-        alive = "" if charon.alive() else f" (it ended with code {charon.returncode()})"
-        said = (done.stdout + done.stderr).strip().splitlines()[-1:]
-        raise VpnError(
-            self.id,
-            f"charon on node {node.name} could not {what}{alive}: {' '.join(said)}; "
-            f"its log ends: {_log_end(charon)}",
-            "look at the log of each node for what the other refused",
-        )
+        charon.tell(["--load-all", "--noprompt"], "load its configuration")
 
     # -- what the proof asks ---------------------------------------------------------------------
 
@@ -334,7 +245,7 @@ class StrongSwan(Vpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations; USER if it holds none, and ipsec0 is a tun."""
-        counted = node.run([self._program("ip"), "xfrm", "state", "count"], check=False)
+        counted = node.run([strongswan_charon.program("ip"), "xfrm", "state", "count"], check=False)
         held = re.search(r"SAD count (\d+)", counted.stdout)  # a kernel without XFRM tells none
         if held and int(held[1]):
             return DataPath.KERNEL
@@ -362,21 +273,5 @@ class StrongSwan(Vpn):
         return esp.is_ike(packet)
 
 
-def _environment(node: Node) -> dict[str, str]:
-    directory = node.directory / "strongswan"
-    return {"STRONGSWAN_CONF": str(directory / "strongswan.conf"), "SWANCTL_DIR": str(directory)}
-
-
 def _usage(node: Node) -> Usage:
     return Usage.CLIENT if node.name == "a" else Usage.SERVER
-
-
-def _listens(control: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(control))
-    return True
-
-
-def _log_end(process: Process) -> str:
-    lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
-    return " | ".join(lines[-5:]) or "nothing"

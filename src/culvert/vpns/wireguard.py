@@ -1,33 +1,22 @@
 """WireGuard: the kernel's, and the Go implementation in user space, current and the distribution's.
 
-::
-
-    outer  IP 20 | UDP 8 | type, receiver, counter 16 | inner packet, padded | tag 16
-
 In user space through a tun device, in the kernel through one of its own kind.
-Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the messages;
-``calculatePaddingSize`` in wireguard-go's device/send.go for the padding.
 """
 
 from __future__ import annotations
 
-import base64
 import platform
-import secrets
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
-
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from culvert import tools
 from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Lab, Node, Process
-from culvert.vpns import uapi, wg_tool
+from culvert.vpns import uapi, wg_tool, wireguard_program
+from culvert.vpns import wireguard_packet as wire
 from culvert.vpns.base import (
     DataPath,
     Missing,
@@ -38,21 +27,17 @@ from culvert.vpns.base import (
     underlay_address,
 )
 from culvert.vpns.facts import kernel_lacks, path_of_device, wait_for_fact
-from culvert.vpns.gobuild import read_go_build
-from culvert.vpns.packages import package_version
 from culvert.vpns.wireguard_control import Control, ControlSocket, ControlTool
+from culvert.vpns.wireguard_keys import Keys
+from culvert.vpns.wireguard_program import PROGRAM
 from culvert.waiting import wait_until
 
 DEVICE = "wg0"
 PORT = 51820
 _KERNEL = "kernel"
-_PROGRAM = "wireguard-go"
-_DISTRIBUTION_PROGRAM = Path("/usr/bin/wireguard-go")
 
 _UNDERLAY_ROOM = 80
 """What wg-quick leaves for the outer headers (IPv6's, so that any underlay fits)."""
-_HEADERS = 20 + 8 + 16 + 16
-_PADDING = 16
 _KEEPALIVE = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
 _HANDSHAKE_GUARD_NS = 40_000_000
@@ -64,7 +49,6 @@ _SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
 """Off, the kernel hands the program single packets, which it then sends one by one."""
 
 _PSK = "psk"
-_PSK_BYTES = 32
 
 _CRYPTO = {
     "cipher": "ChaCha20-Poly1305",
@@ -75,15 +59,6 @@ _IN_KERNEL = {
     "initiation": "creation of the interface, wg addconf",
     "CPU accounting": "kworkers encrypt (wg-crypt), all of this kernel's are counted; else softirq",
 }
-
-
-class Message(IntEnum):
-    """The first byte of every WireGuard packet."""
-
-    INITIATION = 1
-    RESPONSE = 2
-    COOKIE_REPLY = 3
-    DATA = 4
 
 
 class WireGuard(Vpn):
@@ -116,8 +91,7 @@ class WireGuard(Vpn):
         if self.in_kernel:
             self.kernel_threads = ("kworker/.*",)  # named after their last work, not their next
         self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
-        self._keys: dict[str, X25519PrivateKey] = {}
-        self._shared_key: str | None = None
+        self._keys = Keys.new(shared=_PSK in options)
         self._nodes: dict[str, Node] = {}
         self._mtu = 1500 - _UNDERLAY_ROOM
 
@@ -132,7 +106,7 @@ class WireGuard(Vpn):
                 missing.append(Missing(wg_tool.PROGRAM, f"culvert install {self.id}"))
         else:
             if self._program() is None:
-                missing.append(Missing(f"{_PROGRAM} for {self.id}", f"culvert install {self.id}"))
+                missing.append(Missing(f"{PROGRAM} for {self.id}", f"culvert install {self.id}"))
             if not Path("/dev/net/tun").exists():
                 missing.append(Missing("/dev/net/tun", "modprobe tun"))
         if _NO_OFFLOADS not in self.chosen:
@@ -148,24 +122,16 @@ class WireGuard(Vpn):
         """The module's (or else the package's) version, and the compiler's; or the kernel's."""
         if self.in_kernel:
             return f"Linux {platform.release()}"
-        program = self._installed()
-        build = read_go_build(program)
-        compiler = f" ({build.go})" if build else ""
-        if build and build.version:
-            return build.version + compiler
-        return (package_version(_PROGRAM) or _told_version(program)) + compiler
+        return wireguard_program.version(self._installed())
 
     def _program(self) -> Path | None:
-        if self.variant.name == "go-debian":
-            return _DISTRIBUTION_PROGRAM if _DISTRIBUTION_PROGRAM.exists() else None
-        found = tools.find(_PROGRAM)
-        # The distribution's program must not pass for the current one: it is five times slower.
-        return None if found == _DISTRIBUTION_PROGRAM else found
+        distributions = self.variant.name == "go-debian"
+        return wireguard_program.distributions() if distributions else wireguard_program.current()
 
     def _installed(self) -> Path:
         program = self._program()
         if program is None:
-            raise NotPossible(self.id, f"{_PROGRAM} is missing", f"culvert install {self.id}")
+            raise NotPossible(self.id, f"{PROGRAM} is missing", f"culvert install {self.id}")
         return program
 
     # -- the life of a tunnel --------------------------------------------------------------------
@@ -174,17 +140,13 @@ class WireGuard(Vpn):
         """A key pair for each node; a copy in the node's directory to try things by hand."""
         self._nodes = {"a": lab.a, "b": lab.b}
         self._mtu = lab.spec.link.mtu - _UNDERLAY_ROOM
-        if _PSK in self.chosen:
-            self._shared_key = secrets.token_hex(_PSK_BYTES)
         for name, node in self._nodes.items():
-            self._keys[name] = key = X25519PrivateKey.generate()
-            text = base64.b64encode(key.private_bytes_raw()).decode() + "\n"
-            node.write("wireguard/private.key", text, secret=True)
+            node.write("wireguard/private.key", self._keys.text(name), secret=True)
 
     def listen(self, b: Node) -> None:
         """Start b; ready when its socket is bound to the port."""
         process = self._start(b)
-        self.control.configure(b, [self._private_key(b), *self._peer_of(b)])
+        self.control.configure(b, [self._keys.private("b"), *self._peer_of(b)])
         self._bring_up(b)
         # Until the interface is up for wireguard-go as well, it tells no port; then a random one,
         # and asking for ours answers with an error if it is taken.
@@ -210,7 +172,7 @@ class WireGuard(Vpn):
         outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
         """
         self._start(a)
-        self.control.configure(a, [self._private_key(a), *self._called_peer(a)])
+        self.control.configure(a, [self._keys.private("a"), *self._called_peer(a)])
         self._bring_up(a)
         self._await_handshake(a)
 
@@ -221,7 +183,7 @@ class WireGuard(Vpn):
 
     def drop(self, a: Node) -> None:
         """Take the peer, and with it all keys, from both."""
-        self.control.configure(a, [("public_key", self._public_hex("b")), ("remove", "true")])
+        self.control.configure(a, [self._keys.public("b"), ("remove", "true")])
         self._forget_initiator()
 
     def _called_peer(self, a: Node) -> list[uapi.Pair]:
@@ -242,7 +204,7 @@ class WireGuard(Vpn):
         )
         self.control.configure(
             a,
-            [("public_key", self._public_hex("b")), ("update_only", "true"), (_KEEPALIVE, "0")],
+            [self._keys.public("b"), ("update_only", "true"), (_KEEPALIVE, "0")],
         )
 
     def disconnect(self, a: Node) -> None:
@@ -292,7 +254,7 @@ class WireGuard(Vpn):
 
     def _forget_initiator(self) -> None:
         b = self._nodes["b"]
-        forget = [("public_key", self._public_hex("a")), ("remove", "true")]
+        forget = [self._keys.public("a"), ("remove", "true")]
         self.control.configure(b, forget)
         self.control.configure(b, self._peer_of(b))
 
@@ -315,7 +277,7 @@ class WireGuard(Vpn):
             return None
         process = node.spawn(
             [str(self._installed()), "--foreground", DEVICE],
-            name=f"{_PROGRAM}-{node.name}",
+            name=f"{PROGRAM}-{node.name}",
             env={"WG_PROCESS_FOREGROUND": "1"},  # or it fills the log with advice
         )
         self.processes[node.name].append(process)
@@ -323,7 +285,7 @@ class WireGuard(Vpn):
             lambda: self.control.state(node) is not None,
             vpn=self.id,
             process=process,
-            what=f"{_PROGRAM} on node {node.name} answered",
+            what=f"{PROGRAM} on node {node.name} answered",
             deadline_s=self.up_deadline_s,
         )
         return process
@@ -341,20 +303,9 @@ class WireGuard(Vpn):
             node.run(["ethtool", "-K", DEVICE, *off])
         node.set_link(DEVICE, up=True, mtu=self._mtu)
 
-    def _private_key(self, node: Node) -> uapi.Pair:
-        return "private_key", self._keys[node.name].private_bytes_raw().hex()
-
-    def _public_hex(self, name: str) -> str:
-        return self._keys[name].public_key().public_bytes_raw().hex()
-
     def _peer_of(self, node: Node) -> list[uapi.Pair]:
-        other = "b" if node.name == "a" else "a"
-        return [
-            ("public_key", self._public_hex(other)),
-            *([("preshared_key", self._shared_key)] if self._shared_key else []),
-            ("replace_allowed_ips", "true"),
-            ("allowed_ip", f"{self.inner(self._nodes[other]).ip}/32"),
-        ]
+        other = self._nodes["b" if node.name == "a" else "a"]
+        return self._keys.peer(other.name, self.inner(other).ip)
 
     # -- what the proof asks ---------------------------------------------------------------------
 
@@ -379,17 +330,8 @@ class WireGuard(Vpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         """Padded to 16 bytes, though never beyond the interface's MTU."""
-        padded = -(-inner_length // _PADDING) * _PADDING
-        return _HEADERS + max(inner_length, min(padded, self._mtu))
+        return wire.outer_length(inner_length, self._mtu)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """Initiation, response and cookie reply: a type byte and three zero bytes."""
-        kinds = (Message.INITIATION, Message.RESPONSE, Message.COOKIE_REPLY)
-        return packet.payload[:4] in {bytes((kind, 0, 0, 0)) for kind in kinds}
-
-
-def _told_version(program: Path) -> str:
-    """The program's own words, such as 0.0.20220316."""
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    first = told.stdout.partition("\n")[0]
-    return first.removeprefix(f"{_PROGRAM} ").removeprefix("v") or "unknown"
+        """Initiation, response and cookie reply."""
+        return wire.is_handshake(packet)
