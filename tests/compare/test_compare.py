@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -211,3 +212,27 @@ def test_the_command_and_its_exit_codes(say: Cli, runs: dict[str, Path], tmp_pat
     assert say("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
     say("compare", runs["before"], "nowhere").refused(2, "no journal")
+
+
+def test_an_emulated_kernel_compares_with_itself_only(tmp_path: Path) -> None:
+    def run(name: str, environment: Mapping[str, object]) -> Path:
+        values = {GO: series(5e8, 2), OVPN: series(3e8, 3), "wireguard/kernel": series(8e8, 4)}
+        text = STUDY.replace(f'"{GO}"', f'"{GO}", "wireguard/kernel"')
+        return write_run(tmp_path / name, values, text=text, environment=environment)
+
+    emulated = {**KERNEL, "not_comparable": "emulated", "guest": {"vehicle": "uml"}}
+    guest, other, machine = run("guest", emulated), run("other", emulated), run("machine", KERNEL)
+
+    def told(a: Path, b: Path, *vpns: str) -> set[Change]:
+        words = [str(path) for path in dict.fromkeys((a, b))]
+        found = compare(*sides(words, list(vpns)), tolerance=0.03, alpha=0.05)
+        assert any(text.startswith("emulated") for text in found.warnings) == (
+            Change.UNCLEAR in {one.change for one in found.found} or a != b
+        )
+        return {one.change for one in found.found}
+
+    assert told(guest, other) == {Change.SAME}
+    assert told(guest, machine) == {Change.UNCLEAR}
+    assert told(guest, guest, GO, OVPN) == {Change.SLOWER}
+    assert told(guest, guest, GO, "wireguard/kernel") == {Change.UNCLEAR}
+    assert told(machine, machine, GO, "wireguard/kernel") == {Change.FASTER}

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
-from culvert.analysis.summary import summarise
-from culvert.journal.journal import Journal
-from culvert.report.claims import as_json, claims_of
 from culvert.report.claims_view import evidence
 from culvert.report.labels import Labels
-from culvert.report.run_info import RunInfo
 from tests.commands import culvert
 from tests.compare.runs import STUDY, write_run
 
@@ -62,15 +57,35 @@ def test_claims_and_published_values_in_all_forms(tmp_path: Path) -> None:
     assert abs(published["ratio"].item() - 0.5) < 0.01
 
 
-def test_a_run_that_stands_for_nothing_gets_no_verdict(tmp_path: Path) -> None:
-    values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)}
+def test_what_an_emulated_kernel_divides_gets_no_verdict(tmp_path: Path) -> None:
+    kernel = "wireguard/kernel"
+    values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3), kernel: [7e8] * 10}
     environment = {"not_comparable": "functional: an emulated kernel"}
-    run = write_run(tmp_path / "run", values, text=STUDY + CLAIMS, environment=environment)
-    with Journal.open(run) as journal:
-        info, rows = RunInfo.from_journal(journal.run()), journal.rows()
-    told = json.loads(json.dumps(as_json(claims_of(info, rows, summarise(rows)))))
-    assert told["counts"]["not testable here"] == 2
-    assert told["claims"][0]["why"] == "functional: an emulated kernel"
+    across = f"""
+[[claim]]
+id = "across"
+text = "the kernel's is faster"
+test = "tcp.goodput_bps: {kernel} > {GO}"
+[[claim]]
+id = "on-one-side"
+text = "WireGuard leads in user space"
+test = "tcp.goodput_bps: {GO} > {OVPN}"
+"""
+    text = STUDY.replace(f'"{GO}"', f'"{GO}", "{kernel}"') + CLAIMS + across
+    run = write_run(tmp_path / "run", values, text=text, environment=environment)
+    told = culvert("report", run)
+    assert told.code == 0, told.err
+    claims = pl.read_csv(run / "tables" / "claims.csv")
+    verdicts = dict(claims.select("id", "verdict").iter_rows())
+    assert verdicts["across"] == "not testable here"
+    assert verdicts["on-one-side"] == "supported"
+    why = claims.filter(pl.col("id") == "across")["why"].item()
+    assert why.startswith("functional: an emulated kernel (wireguard/go: user space, ")
+    compared = set(pl.read_csv(run / "tables" / "comparisons.csv").select("a", "b").iter_rows())
+    assert compared == {("none", kernel), (OVPN, GO)}
+    page = (run / "report.html").read_text()
+    assert "functional: an emulated kernel" in page
+    assert "Highest TCP goodput" not in page
 
 
 def judged(verdict: Verdict, effect: Effect | None, more: int | None, why: str = "") -> Judged:

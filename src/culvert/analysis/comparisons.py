@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.analysis.statistics.effects import cliffs_delta, hodges_lehmann
 from culvert.analysis.statistics.holm import holm
@@ -39,12 +40,13 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-def comparisons(observed: pl.DataFrame) -> pl.DataFrame:
+def comparisons(observed: pl.DataFrame, line: Line = NO_LINE) -> pl.DataFrame:
     """One row per pair of VPNs, context and metric without labels; ``observed`` as ever.
 
     Columns: CONTEXT, METRIC, a, b (a before b by name), n_a, n_b, u, p (two-sided), p_holm, differ
     (p_holm < 0.05), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
-    metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out.
+    metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out, and
+    those across the ``line``.
     """
     family = [*CONTEXT, *METRIC]
     series = (
@@ -57,7 +59,7 @@ def comparisons(observed: pl.DataFrame) -> pl.DataFrame:
     found: list[dict[str, object]] = []
     for key, part in series.group_by(family, maintain_order=True):
         values = {vpn: np.asarray(value) for vpn, value in part.select("vpn", "value").iter_rows()}
-        pairs = list(combinations(values, 2))
+        pairs = [pair for pair in combinations(values, 2) if not line.crossed(pair)]
         tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
         corrected = holm([test.p_value for test in tests])
         for (a, b), test, p_holm in zip(pairs, tests, corrected, strict=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.statistics.ranks import Rank, rank_intervals
@@ -102,12 +103,14 @@ def headlines(
     observed: pl.DataFrame | None = None,
     summary: pl.DataFrame | None = None,
     seed: int = 0,
+    line: Line = NO_LINE,
 ) -> list[Headline]:
     """One headline per condition, in the order in which the rows first name it.
 
     ``vpns`` are all of the study, so that one without a number is shown without a number.
     ``observed`` and ``summary`` are what ``observations`` and ``summarise`` give for the same rows
-    and seed, where they are at hand.
+    and seed, where they are at hand. What the ``line`` divides is neither related to the baseline
+    nor led by a winner.
     """
     if observed is None:
         observed = observations(rows)
@@ -115,14 +118,19 @@ def headlines(
         summary = summarise_observed(observed, seed=seed)
     conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
     return [
-        _headline(condition, summary, observed, vpns, seed)
+        _headline(condition, summary, observed, vpns, seed, line)
         for condition in conditions
         if condition is not None
     ]
 
 
 def _headline(
-    condition: str, summary: pl.DataFrame, observed: pl.DataFrame, vpns: list[str], seed: int
+    condition: str,
+    summary: pl.DataFrame,
+    observed: pl.DataFrame,
+    vpns: list[str],
+    seed: int,
+    line: Line,
 ) -> Headline:
     here = summary.filter(pl.col("condition") == condition)
     seen = observed.filter(pl.col("condition") == condition)
@@ -134,9 +142,10 @@ def _headline(
         absolute = _estimates(_cell(here, question))
         relative = _estimates(paired(cell, question.effect, seed=seed))
         for vpn, estimate in absolute.items():
-            answers[vpn, question.key] = Answer(estimate, relative.get(vpn))
+            beside = None if line.crossed((vpn, BASELINE)) else relative.get(vpn)
+            answers[vpn, question.key] = Answer(estimate, beside)
         winner = _winner(question, absolute, cell, seed)
-        if winner is not None:
+        if winner is not None and not line.crossed(vpn for vpn in absolute if not bare(vpn)):
             winners[question.key] = winner
     return Headline(condition, tuple(questions), _order(vpns, questions, answers), answers, winners)
 

@@ -8,6 +8,7 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
 from culvert.compare.side import Side
 from culvert.report.leaves import at
+from culvert.vpns.sides import line_of
 
 _FACTS = (
     ("processor", ("cpu", "model")),
@@ -22,10 +23,26 @@ _FACTS = (
 )
 
 
+def across(a: Side, b: Side) -> str:
+    """Why no metric of both sides compares; empty where they do.
+
+    Where a guest's speeds say nothing, they compare with those of another VPN on the same side of
+    the line between kernel and user space, in the same kind of guest.
+    """
+    labels = sorted({at(side.run.environment, "not_comparable") for side in (a, b)})
+    vehicles = {at(side.run.environment, "guest", "vehicle") for side in (a, b)}
+    if not any(labels):
+        return ""
+    if len(vehicles) > 1 or len(labels) > 1:
+        return f"{labels[-1]}, nor with another machine"
+    vpns = [side.vpn for side in (a, b) if side.vpn]
+    return line_of(labels[0], vpns).objection(vpns)
+
+
 def warnings(a: Side, b: Side, found: Sequence[Comparison]) -> list[str]:
     """Sentences; none for two VPNs of one run."""
     if a.directory.resolve() == b.directory.resolve():
-        return []
+        return list(filter(None, [across(a, b)]))
     return [*_differences(a, b), *_control(found)]
 
 

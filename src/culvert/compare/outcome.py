@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import polars as pl
@@ -13,13 +13,14 @@ from culvert.analysis.compare.comparison import Comparison, comparisons
 from culvert.analysis.compare.directions import KEY
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.observations import observations
-from culvert.compare.machines import warnings
+from culvert.compare.machines import across, warnings
 from culvert.compare.side import Side
 from culvert.errors import UsageError
 from culvert.study.table import near
 
 ORDER = (Change.SLOWER, Change.CHANGED, Change.FASTER, Change.UNCLEAR, Change.SAME)
 """The order in which people are told."""
+NO_VERDICT = "speeds of the two sides do not compare"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,9 @@ def compare(
     lacking = absent(rows[0], rows[1])
     if not found:
         raise UsageError(f"{a.name} and {b.name}", *_nothing(rows, only, metrics, bool(lacking)))
+    objection = across(a, b)
+    if objection:
+        found = [replace(one, change=Change.UNCLEAR, why=NO_VERDICT, more=None) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
     found.sort(key=lambda one: (one.control, rank[one.change]))
     return Outcome(

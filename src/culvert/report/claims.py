@@ -10,8 +10,8 @@ import polars as pl
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.published import Beside, beside
 from culvert.analysis.claims.verdict import Judged, Verdict
+from culvert.analysis.line import NO_LINE, Line
 from culvert.errors import CulvertError
-from culvert.report.leaves import at
 from culvert.report.run_info import RunInfo
 from culvert.study.claim import ClaimTable
 from culvert.study.installed import installed_catalogue
@@ -35,8 +35,10 @@ class Claims:
         return {verdict: told.count(verdict) for verdict in Verdict}
 
 
-def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims:
-    """Judge what the run's study claims. ``rows`` and ``summary`` as in ``Data``."""
+def claims_of(
+    run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame, line: Line = NO_LINE
+) -> Claims:
+    """Judge what the run's study claims. ``rows``, ``summary`` and ``line`` as in ``Data``."""
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
     try:
@@ -46,7 +48,7 @@ def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims
     found = judge(
         study,
         rows,
-        not_comparable=at(run.environment, "not_comparable"),
+        line=line,
         imported=run.imported,
     )
     printed = ((claim.id, _printed(claim)) for claim in study.file.claim if claim.published)

@@ -18,8 +18,10 @@ from culvert.foreign.tables import foreign_tables
 from culvert.journal.columns import ROWS_SCHEMA
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
+from culvert.report.leaves import at
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
+from culvert.vpns.sides import line_of
 
 Panel = dict[str, Any]
 """A Vega-Lite specification, its data inlined, without schema address and theme."""
@@ -116,7 +118,8 @@ def gather(
     seed = run.seed or 0
     observed = observations(rows)
     summary = summarise_observed(observed, seed=seed)
-    found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed)
+    line = line_of(at(run.environment, "not_comparable"), vpns)
+    found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed, line=line)
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -127,7 +130,7 @@ def gather(
         series=series,
         observed=observed,
         summary=summary,
-        comparisons=comparisons(observed),
+        comparisons=comparisons(observed, line),
         pooled=pooling(single_values(rows, trials, series)),
         headlines=found,
         counts=status_counts(trials),
@@ -136,7 +139,7 @@ def gather(
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
-        claims=claims_of(run, rows, summary),
+        claims=claims_of(run, rows, summary, line),
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
 

@@ -69,6 +69,7 @@ def limits(data: Data) -> tuple[str, ...]:
     if data.run.imported:
         return (*_imported(data), *filter(None, (_blocks(data),)))
     found = (
+        at(environment, "not_comparable"),
         _few_cpus(data),
         _guest(data),
         _load(data),

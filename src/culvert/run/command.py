@@ -40,6 +40,7 @@ from culvert.study.cpus import cores
 from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.vm import inside, lab
+from culvert.vpns.sides import line_here
 
 LABS = ("netns", "vm")
 MOST_PROBLEMS = 8
@@ -172,10 +173,8 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
-    """The claims by all that the journal holds; none where the guest's speeds say nothing."""
-    if not study.file.claim:
-        return []
-    return judge(study, rows, not_comparable=str(inside.described().get("not_comparable", "")))
+    """The claims by all that the journal holds."""
+    return judge(study, rows, line=line_here(study.vpns)) if study.file.claim else []
 
 
 def _make_lab(spec: LabSpec) -> Lab:

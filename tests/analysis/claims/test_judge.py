@@ -14,6 +14,7 @@ from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.compare.contrast import paired_contrast
+from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
 from culvert.study import Study
 from tests.analysis.frames import rows
@@ -217,13 +218,35 @@ def test_what_drifts_is_never_decided_by_more() -> None:
     assert "drifts" in found.why
 
 
-def test_a_claim_without_a_test_and_a_run_that_stands_for_nothing() -> None:
+def test_a_claim_without_a_test() -> None:
     given = parse(HEAD + UDP + '[[claim]]\nid = "c"\ntext = "nice"\n')
     (found,) = judge(given, cell(given, VALUES))
     assert (found.verdict, found.decided) == (Verdict.NOT_TESTABLE, True)
-    tested = study(f"{ON}: {A} > {B}")
-    (found,) = judge(tested, cell(tested, VALUES), not_comparable="an emulated kernel")
-    assert (found.verdict, found.why) == (Verdict.NOT_TESTABLE, "an emulated kernel")
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        (f"{A} > {B}", Verdict.SUPPORTED),  # both in user space
+        (f"{A} < {B}", Verdict.CONTRADICTED),
+        (f"{A} > {C}", Verdict.NOT_TESTABLE),
+        (f"best of {A}, {C} > {B}", Verdict.NOT_TESTABLE),
+        (f"{A} > all", Verdict.NOT_TESTABLE),
+        (f"{A} > {B} and {A} > {C}", Verdict.NOT_TESTABLE),
+        (f"{A} < {B} and {A} > {C}", Verdict.CONTRADICTED),
+        (f"{C} < none", Verdict.SUPPORTED),  # without a VPN only the kernel works
+        (f"{A} < none", Verdict.NOT_TESTABLE),
+        (f"{A} > 1bit/s", Verdict.NOT_TESTABLE),
+    ],
+)
+def test_nothing_is_decided_across_a_line(test: str, expected: Verdict) -> None:
+    sides = {A: "user space", B: "user space", C: "kernel", "none": "kernel"}
+    given = study(f"{ON}: {test}")
+    frame = cell(given, VALUES | {"none": series(900)})
+    (found,) = judge(given, frame, line=Line("emulated", sides))
+    assert found.verdict is expected, found.why
+    if expected is Verdict.NOT_TESTABLE:
+        assert found.why.startswith("emulated")
 
 
 def test_labels_name_a_series() -> None:

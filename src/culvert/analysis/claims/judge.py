@@ -18,6 +18,7 @@ from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.relation import Sides, tested
 from culvert.analysis.claims.verdict import Judged, Part, Verdict
 from culvert.analysis.compare.directions import Direction, direction_of
+from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.statistics.holm import holm
 from culvert.analysis.statistics.serial import FEWEST
 from culvert.study.claim import ClaimTable
@@ -32,15 +33,14 @@ def judge(
     study: Study,
     rows: pl.DataFrame,
     *,
-    not_comparable: str = "",
+    line: Line = NO_LINE,
     imported: bool = False,
 ) -> list[Judged]:
     """The verdict on every claim, in the study's order. ``rows`` are the journal's.
 
     ``imported``: another tool made the trials, not block by block: they are compared unpaired.
 
-    ``not_comparable`` says why figures of this run stand for nothing (an emulated kernel): no claim
-    then gets a verdict.
+    No comparison across the ``line`` gets a verdict.
     """
     metrics = {test.metric for test in study.tests.values()}
     cells = Cells(study, rows, metrics, imported=imported)
@@ -49,8 +49,8 @@ def judge(
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
-        if test is not None and not not_comparable:
-            terms = _Terms(margins[claim.id], looks, blocked=not imported)
+        if test is not None:
+            terms = _Terms(margins[claim.id], looks, line, blocked=not imported)
             parts[claim.id] = tuple(_parts(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
     family = {name: min(both) for name, both in sums.items() if both is not None}
@@ -62,7 +62,6 @@ def judge(
             parts.get(claim.id, ()),
             sums.get(claim.id),
             adjusted.get(claim.id),
-            not_comparable,
         )
         for claim in study.file.claim
     ]
@@ -75,17 +74,29 @@ class _Terms:
 
     margin: float
     looks: Looks
+    line: Line
     blocked: bool
 
 
 def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
     for comparison in test.comparisons:
+        why = _across(comparison, terms.line)
+        if why:
+            yield Part(str(comparison), "", "{}", why=why)
+            continue
         contexts = list(_contexts(comparison, cells, test.measurement))
         if not contexts:
             why = f"the study plans no cell of {test.measurement} for both sides"
             yield Part(str(comparison), "", "{}", why=why)
         for left, right in contexts:
             yield _part(comparison, left, right, test, cells, terms)
+
+
+def _across(comparison: Comparison, line: Line) -> str:
+    """Why both sides do not compare in this run; empty where they do."""
+    sides = (comparison.left, comparison.right)
+    constant = any(isinstance(side, Quantity) for side in sides)
+    return line.objection((one.vpn for side in sides for one in _vpns(side)), constant=constant)
 
 
 def _contexts(
@@ -184,10 +195,9 @@ def _judged(
     parts: tuple[Part, ...],
     both: tuple[float, float] | None,
     adjusted: float | None,
-    not_comparable: str,
 ) -> Judged:
-    told = _Told(Verdict.NOT_TESTABLE, why=not_comparable or "the study gives no test for it")
-    if test is not None and not not_comparable:
+    told = _Told(Verdict.NOT_TESTABLE, why="the study gives no test for it")
+    if test is not None:
         told = _verdict(parts, both, adjusted) or _open(parts)
     return Judged(
         id=claim.id,
