@@ -101,8 +101,11 @@ class Archive:
         )
         if done.returncode:
             said = done.stderr.strip().splitlines()
+            action = next((word for word in argv if word.isalpha()), "")
             raise CulvertError(
-                " ".join(argv[:3]), said[-1] if said else f"exit code {done.returncode}", _BY_HAND
+                f"{argv[0]} {action}",
+                said[-1] if said else f"exit code {done.returncode}",
+                _BY_HAND,
             )
         return done.stdout
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from culvert.console import err
 from culvert.errors import NotPossible, UsageError
 from culvert.vm.cloud import CloudKernel
 from culvert.vm.qemu import Kvm, Tcg
@@ -18,20 +20,33 @@ VEHICLES: dict[str, type[Kvm] | type[Uml] | type[Tcg]] = {
 _UML_MARK = b"User Mode Linux"
 
 
-def choose(name: str | None = None, kernel: Path | None = None) -> Vehicle:
+def _say(text: str) -> None:
+    err.print(text, markup=False, style="dim")
+
+
+def choose(
+    name: str | None = None, kernel: Path | None = None, say: Callable[[str], None] = _say
+) -> Vehicle:
     """The vehicle of that name, or the first that works here; ``kernel`` instead of Culvert's own.
 
-    Raises UsageError for an unknown name or kernel, NotPossible where none works.
+    One that lacks nothing and is not asked for by name is tried first; ``say`` is told where it
+    boots nothing. Raises UsageError for an unknown name or kernel, NotPossible where none works.
     """
     if name is not None and name not in VEHICLES:
         raise UsageError(f"the vehicle '{name}'", "is unknown", f"use {', '.join(VEHICLES)}")
     candidates = [
         vehicle for vehicle in _candidates(kernel) if name is None or vehicle.name == name
     ]
-    reasons = {vehicle.name: vehicle.missing() for vehicle in candidates}
+    reasons: dict[str, str] = {}
     for vehicle in candidates:
-        if reasons[vehicle.name] is None:
+        reason = vehicle.missing()
+        if reason is None and name is None:
+            reason = vehicle.refusal()
+            if reason is not None:
+                say(f"{vehicle.name} is passed over, it boots nothing here: {reason}")
+        if reason is None:
             return vehicle
+        reasons[vehicle.name] = reason
     told = "; ".join(f"{vehicle}: {reason}" for vehicle, reason in reasons.items())
     raise NotPossible(
         "a guest kernel", told or "this kernel is for another vehicle", "culvert vm build"

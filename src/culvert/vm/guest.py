@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -19,14 +20,17 @@ from culvert.vm.vehicle import Vehicle
 from culvert.waiting import wait_until
 
 _POLL_S = 0.05
+_CONTROLS = re.compile(r"\x1b(?:\[[?\d;]*[A-Za-z]|c)")
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 _HELPERS_S = 5.0
 _END_S = 30.0
 """How long an interrupted command may take to clean up."""
 
 
-def run(vehicle: Vehicle, job: Job) -> int:
+def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> int:
     """The exit code of the job's command; what it writes is written as it comes.
+
+    ``boot_deadline_s`` instead of the vehicle's own.
 
     Raises NotPossible where the vehicle cannot be used, CulvertError where the guest dies.
     """
@@ -51,7 +55,7 @@ def run(vehicle: Vehicle, job: Job) -> int:
         if job.terminal:
             guest.wait()
         else:
-            _follow(guest, vehicle, shared)
+            _follow(guest, vehicle, shared, boot_deadline_s or vehicle.boot_deadline_s)
         code = shared.code()
         if code is None:
             raise CulvertError(
@@ -68,29 +72,32 @@ def _guest(vehicle: Vehicle, shared: Folder, job: Job) -> _Group:
     return _group(argv, vehicle, shared, log)
 
 
-def _await_boot(guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder) -> None:
+def _await_boot(
+    guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, deadline_s: float
+) -> None:
     """Until the guest starts the command, or has ended."""
     try:
         wait_until(
             lambda: shared.booted() or guest.poll() is not None,
             what="the guest's boot",
-            deadline_s=vehicle.boot_deadline_s,
+            deadline_s=deadline_s,
             poll_s=_POLL_S,
         )
     except DeadlineExceeded as error:
         raise CulvertError(
             f"the guest ({vehicle.name}, {vehicle.kernel})",
-            f"did not boot within {vehicle.boot_deadline_s:g} s; "
-            f"it said: {_tail(shared.console) or 'nothing'}",
+            f"did not boot within {deadline_s:g} s; it said: {_tail(shared.console) or 'nothing'}",
             "take another vehicle, such as --vehicle uml, or another kernel with --kernel",
         ) from error
 
 
-def _follow(guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder) -> None:
+def _follow(
+    guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, boot_deadline_s: float
+) -> None:
     """Pass on both streams until the guest has ended; on an interrupt let it clean up first."""
     with shared.out.open("rb") as out, shared.err.open("rb") as err:
         try:
-            _await_boot(guest, vehicle, shared)
+            _await_boot(guest, vehicle, shared, boot_deadline_s)
             _pass_on(guest, out, err)
         except KeyboardInterrupt:
             shared.stop()
@@ -123,10 +130,11 @@ def _copy(source: BinaryIO, target: IO[bytes]) -> None:
 
 
 def _tail(log: Path) -> str:
-    """The last words of a log."""
+    """The last words of a log, without what only moves a terminal's cursor."""
     with suppress(OSError):
-        lines = log.read_text("utf-8", "replace").strip().splitlines()
-        return " | ".join(line.strip() for line in lines[-3:])
+        text = _CONTROLS.sub("", log.read_text("utf-8", "replace"))
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return " | ".join(lines[-3:])
     return ""
 
 

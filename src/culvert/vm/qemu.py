@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from culvert import tools
+from culvert.vm import boots
 from culvert.vm.cloud import CloudKernel, fetched
 from culvert.vm.job import Folder
 from culvert.vm.vehicle import Vehicle
 
+DEVICE = Path("/dev/kvm")
 MEMORY = "2G"
 PROGRAM = f"qemu-system-{platform.machine()}"
 FILE_SERVERS = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
@@ -109,9 +111,15 @@ class Kvm(_Qemu):
 
     def missing(self) -> str | None:
         """The device has to be there for us."""
-        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-            return "/dev/kvm is not there for this user: add the user to the group kvm"
+        if not os.access(DEVICE, os.R_OK | os.W_OK):
+            return f"{DEVICE} is not there for this user: add the user to the group kvm"
         return super().missing()
+
+    def refusal(self) -> str | None:
+        """Some machines offer the device and boot nothing on it."""
+        program = tools.find(PROGRAM)
+        image = self._kernel.image if self._kernel is not None else None
+        return boots.refusal(self, [DEVICE, *filter(None, (program, image))])
 
 
 class Tcg(_Qemu):

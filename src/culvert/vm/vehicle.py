@@ -25,6 +25,11 @@ class Vehicle(ABC):
     def missing(self) -> str | None:
         """Why it cannot be used here, with the remedy; None if it can."""
 
+    def refusal(self) -> str | None:
+        """Why nothing boots on it here though nothing is missing, found by trying; None if it may
+        be taken."""
+        return None
+
     @property
     @abstractmethod
     def kernel(self) -> str:
