@@ -7,9 +7,21 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs import aes, cleanup, firewall, links, netem, owner, syscalls, sysctls, veth
+from culvert.labs import (
+    aes,
+    affinity,
+    cleanup,
+    firewall,
+    links,
+    netem,
+    owner,
+    syscalls,
+    sysctls,
+    veth,
+)
 from culvert.labs.base import Lab, LabSpec, LinkSpec, Node
 from culvert.labs.impairment import CLEAN
 from culvert.labs.interrupts import deferred
@@ -66,6 +78,7 @@ class NetnsLab(Lab):
         self._wire_program = WireProgram(run_id)
         self.wires: list[Wire] = []
         """The running wires in the order of cables; empty for other kinds of links."""
+        self._interrupts: Mapping[Path, str] = {}
         self._claimed = False
 
     @property
@@ -120,6 +133,8 @@ class NetnsLab(Lab):
         atexit.register(self.close)
 
     def _make(self) -> None:
+        if self.spec.processors.interrupts:
+            self._interrupts = affinity.pin(self.spec.processors.interrupts)
         directory = run_directory(self.run_id)
         directory.mkdir(mode=0o700)
         flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
@@ -169,6 +184,7 @@ class NetnsLab(Lab):
         for node in self.nodes.values():
             node.close()
         cleanup.remove_run(self.run_id)
+        affinity.restore(self._interrupts)
         self._claimed = False
 
     def _remove_dead_namesake(self) -> None:

@@ -33,6 +33,8 @@ class Processors:
     aes: bool | None = None
     quota: Mapping[str, float] = field(default_factory=dict)
     steering: Steering = UNSTEERED
+    interrupts: tuple[int, ...] = ()
+    """The CPUs that take the machine's interrupts; empty: as it is."""
 
 
 AS_THEY_ARE = Processors()

@@ -1,5 +1,5 @@
 """The keys of a condition about the processors: ``aes``, ``cores``, ``cpus``, ``rps``, ``rfs``,
-``xps`` and ``router``."""
+``xps``, ``interrupts`` and ``router``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import Field
 from culvert.errors import NotPossible
 from culvert.labs.processors import Processors, Steering
 from culvert.study.cpus import nodes_of, split
-from culvert.study.lab import CpusValue, LabTable, NodeCpus
+from culvert.study.lab import CpuList, CpusValue, LabTable, NodeCpus
 from culvert.study.table import Table
 from culvert.units import Fraction
 
-PROCESSOR_KEYS = ("aes", "cores", "cpus", "rps", "rfs", "xps", "router")
+PROCESSOR_KEYS = ("aes", "cores", "cpus", "rps", "rfs", "xps", "interrupts", "router")
 CoreCount = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -38,6 +38,7 @@ class ProcessorKeys(Table):
     rps: bool | None = None
     rfs: bool | None = None
     xps: bool | None = None
+    interrupts: CpuList | None = None
     router: RouterTable | None = None
 
     @property
@@ -49,7 +50,7 @@ class ProcessorKeys(Table):
     def processors(self) -> Processors:
         """What is asked of them besides which node gets which."""
         quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
-        return Processors(self.aes, quota, self.steering)
+        return Processors(self.aes, quota, self.steering, self.interrupts or ())
 
 
 def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
@@ -92,7 +93,7 @@ def own_cores(
         raise NotPossible(
             f"cores = {count}",
             f"{len(nodes)} nodes with {count} CPUs each need {wanted}, "
-            f"this machine offers {len(cpus)}",
+            f"this machine offers {len(set(cpus))}",
             "measure this condition on a machine with more, or let nodes share them with cpus",
         )
     return {
