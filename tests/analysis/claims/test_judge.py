@@ -249,6 +249,25 @@ def test_nothing_is_decided_across_a_line(test: str, expected: Verdict) -> None:
         assert found.why.startswith("emulated")
 
 
+@pytest.mark.parametrize(("key", "expected"), [("aes = false", True), ('delay = "1ms"', False)])
+def test_an_emulated_kernel_says_nothing_of_processors(key: str, expected: bool) -> None:
+    conditions = f'[[condition]]\nname = "plain"\n[[condition]]\nname = "other"\n{key}\n'
+    test = f"{ON}: {A}[condition=plain] > {A}[condition=other]"
+    given = study(test, body=LINK + conditions + UDP)
+    parameters = next(iter(given.requested.values()))[0].parameters
+    frame = pl.concat(
+        rows({A: series(mean)}, measurement="udp", parameters=parameters).with_columns(
+            condition=pl.lit(name)
+        )
+        for name, mean in (("plain", 200), ("other", 100))
+    )
+    (found,) = judge(given, frame, line=Line("emulated", {A: "user space"}))
+    assert (found.verdict is Verdict.NOT_TESTABLE) == expected
+    assert (found.verdict is Verdict.SUPPORTED) != expected
+    (found,) = judge(given, frame)
+    assert found.verdict is Verdict.SUPPORTED
+
+
 def test_labels_name_a_series() -> None:
     for label, expected in (
         ("label.node=a", Verdict.SUPPORTED),

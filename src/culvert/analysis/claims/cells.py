@@ -11,6 +11,7 @@ import polars as pl
 from culvert.analysis.observations import BASELINE, observations
 from culvert.study.claim_test import VpnSide, Where
 from culvert.study.parameters import canonical_json
+from culvert.study.processors import PROCESSOR_KEYS
 from culvert.study.study import Study
 
 Series = Mapping[int, float]
@@ -68,6 +69,10 @@ class Cells:
             if one.agrees(context, side.where, where)
         )
         return next(found, context)
+
+    def one_processor(self, left: Context, right: Context) -> bool:
+        """Whether both conditions ask the same of the processors."""
+        return len({_processors(self._study, one.condition) for one in (left, right)}) == 1
 
     def series(self, side: VpnSide, context: Context, measurement: str, metric: str) -> Series:
         """The trials that count; empty where there are none, or where labels name several series.
@@ -171,6 +176,11 @@ def _outcomes(rows: pl.DataFrame) -> tuple[set[Cell], dict[Cell, str]]:
         else:
             reasons[cell] = f"{status}, {reason}" if reason else str(status)
     return counted, reasons
+
+
+def _processors(study: Study, condition: str) -> str:
+    keys = set(PROCESSOR_KEYS)
+    return study.condition(condition).model_dump_json(include=keys)
 
 
 def _has(parameters: str, where: Where) -> bool:

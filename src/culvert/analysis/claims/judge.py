@@ -89,6 +89,10 @@ def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
             why = f"the study plans no cell of {test.measurement} for both sides"
             yield Part(str(comparison), "", "{}", why=why)
         for left, right in contexts:
+            if terms.line.why and not cells.one_processor(left, right):
+                why = f"{terms.line.why}, nor between processors: it has one, of its own kind"
+                yield Part(str(comparison), left.condition, left.parameters, why=why)
+                continue
             yield _part(comparison, left, right, test, cells, terms)
 
 
