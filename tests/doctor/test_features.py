@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -31,9 +32,11 @@ from culvert.doctor.features import FEATURES
 from culvert.doctor.links import link
 from culvert.doctor.privileges import parse_effective
 from culvert.doctor.qdiscs import qdisc
+from culvert.doctor.quotas import cpu_quota
 from culvert.doctor.scratch import in_scratch
 from culvert.doctor.verdict import find
 from culvert.errors import UsageError
+from culvert.labs import cgroup
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -98,6 +101,31 @@ def test_names_are_unique_and_each_feature_has_a_remedy_and_a_user() -> None:
     assert len(set(names)) == len(names)
     assert all(feature.remedy and feature.needed_by for feature in FEATURES)
     assert {"esp", "wireguard", "netem", "fq", "tun", "ovpn", "capture", "kvm"} <= set(names)
+
+
+@as_root
+def test_a_quota_is_tried_and_nothing_stays() -> None:
+    before = cgroup.runs()
+    finding = cpu_quota()
+    where = cgroup.hierarchy()
+    assert (finding.status is Status.PRESENT) == (where is not None)
+    assert cgroup.runs() == before
+
+
+def test_without_the_controller_there_are_no_quotas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup, "hierarchy", lambda: None)
+    assert find(cpu_quota, scratch=False).status is Status.MISSING
+
+
+def test_who_may_not_make_groups_does_not_know(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(cgroup, "hierarchy", lambda: cgroup.Hierarchy(tmp_path, 1))
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert find(cpu_quota, scratch=False).status is Status.UNKNOWN
 
 
 def test_effective_capabilities() -> None:

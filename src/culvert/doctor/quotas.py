@@ -16,6 +16,8 @@ def cpu_quota() -> Finding:
         with cgroup.trial(f"culvert-{new_run_id()}-doctor") as group:
             group.limit(CPUS)
     except CulvertError as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise error.__cause__ from error  # nobody has tried: it is not known
         return missing(error.why)
     return present(
         f"control groups {group.version} hold programs back, and not what the kernel does itself"
