@@ -20,12 +20,13 @@ const LEFT_OUT: [&str; 12] = [
 ];
 
 /// What people look for, in that order; the rest follows by name.
-const FIRST: [&str; 27] = [
+const FIRST: [&str; 28] = [
     "transactions",
     "per_second",
     "offered",
     "scheduled",
     "sent",
+    "overdue",
     "packets",
     "bytes",
     "received",

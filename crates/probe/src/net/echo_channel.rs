@@ -5,8 +5,8 @@ use crate::failure::{Failure, during};
 use crate::net::icmp::IcmpSocket;
 use crate::net::receive_batch::ReceiveBatch;
 use crate::net::socket;
-use crate::packet::header::Kind;
-use crate::packet::icmp::{ICMP_HEADER, reply_payload, write_request};
+use crate::packet::header::{HEADER_LENGTH, Header, Kind};
+use crate::packet::icmp::{EchoRequest, reply_payload};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;
@@ -63,23 +63,19 @@ impl EchoChannel {
         }
     }
 
-    /// Bytes in front of our header in what is sent.
-    pub fn front(&self) -> usize {
+    /// What requests are sent out of; `payload` is that of all of them, with room for the header.
+    pub fn outbox(&self, payload: &[u8]) -> Outbox {
         match self {
-            EchoChannel::Udp(_) | EchoChannel::Tcp(_) => 0,
-            EchoChannel::Icmp(_) => ICMP_HEADER,
-        }
-    }
-
-    pub fn send(&self, message: &mut [u8], sequence: u64) -> io::Result<()> {
-        match self {
-            EchoChannel::Udp(socket) => socket.send(message).map(|_| ()),
+            EchoChannel::Udp(_) | EchoChannel::Tcp(_) => Outbox::Payload(payload.to_vec()),
             EchoChannel::Icmp(icmp) => {
                 let identifier = std::process::id() as u16;
-                write_request(message, identifier, sequence as u16, icmp.ipv6);
-                icmp.socket.send(message).map(|_| ())
+                Outbox::Icmp(EchoRequest::new(
+                    payload,
+                    HEADER_LENGTH,
+                    identifier,
+                    icmp.ipv6,
+                ))
             }
-            EchoChannel::Tcp(socket) => { socket }.write_all(message),
         }
     }
 
@@ -108,6 +104,32 @@ impl EchoChannel {
                 message_size,
             },
             _ => Inbox::Packets(ReceiveBatch::new(self.socket(), BATCH, MAX_PACKET, false)),
+        }
+    }
+}
+
+/// A request that is ready but for its header: nothing that takes time stands between the moment
+/// that the header tells and the call that sends it.
+pub enum Outbox {
+    Payload(Vec<u8>),
+    Icmp(EchoRequest),
+}
+
+impl Outbox {
+    pub fn send(&mut self, channel: &EchoChannel, header: &Header) -> io::Result<()> {
+        let message = match self {
+            Outbox::Payload(payload) => {
+                header.write(payload);
+                payload
+            }
+            Outbox::Icmp(request) => {
+                request.numbered(header.sequence as u16, |front| header.write(front))
+            }
+        };
+        match channel {
+            EchoChannel::Udp(socket) => socket.send(message).map(|_| ()),
+            EchoChannel::Icmp(icmp) => icmp.socket.send(message).map(|_| ()),
+            EchoChannel::Tcp(socket) => { socket }.write_all(message),
         }
     }
 }

@@ -1,25 +1,58 @@
 //! ICMP echo messages, of both versions.
 
-use etherparse::icmpv4::TYPE_ECHO_REPLY as V4_ECHO_REPLY;
+use etherparse::Ipv4HeaderSlice;
+use etherparse::checksum::Sum16BitWords;
+use etherparse::icmpv4::{TYPE_ECHO_REPLY as V4_ECHO_REPLY, TYPE_ECHO_REQUEST as V4_ECHO_REQUEST};
 use etherparse::icmpv6::{TYPE_ECHO_REPLY as V6_ECHO_REPLY, TYPE_ECHO_REQUEST as V6_ECHO_REQUEST};
-use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Ipv4HeaderSlice};
+use std::ops::Range;
 
 /// Type, code, checksum, identifier and sequence number.
 pub const ICMP_HEADER: usize = 8;
+const CHECKSUM: Range<usize> = 2..4;
+const IDENTIFIER: Range<usize> = 4..6;
+const SEQUENCE: Range<usize> = 6..8;
 
-/// Writes an echo request into `message`: the header; the payload stays as it is.
+/// An echo request of which all is made beforehand but what differs from one to the next.
 ///
-/// The identifier is the kernel's on a ping socket; over IPv6 so is the checksum.
-pub fn write_request(message: &mut [u8], identifier: u16, sequence: u16, ipv6: bool) {
-    let echo = IcmpEchoHeader {
-        id: identifier,
-        seq: sequence,
-    };
-    let (header, payload) = message.split_at_mut(ICMP_HEADER);
-    let v4 = Icmpv4Header::with_checksum(Icmpv4Type::EchoRequest(echo), payload);
-    header.copy_from_slice(&v4.to_bytes());
-    if ipv6 {
-        header[0] = V6_ECHO_REQUEST;
+/// To sum up 65,000 bytes takes longer than they need on a fast link, and would count as its time.
+pub struct EchoRequest {
+    message: Vec<u8>,
+    /// Bytes in front that differ: the header and the start of the payload.
+    front: usize,
+    /// Of what is behind them (RFC 1071).
+    sum_behind: Sum16BitWords,
+}
+
+impl EchoRequest {
+    /// `differing` bytes at the start of the payload, an even number, are written for each request.
+    ///
+    /// The identifier is the kernel's on a ping socket; over IPv6 so is the checksum.
+    pub fn new(payload: &[u8], differing: usize, identifier: u16, ipv6: bool) -> EchoRequest {
+        let mut message = vec![0; ICMP_HEADER];
+        message[0] = if ipv6 {
+            V6_ECHO_REQUEST
+        } else {
+            V4_ECHO_REQUEST
+        };
+        message[IDENTIFIER].copy_from_slice(&identifier.to_be_bytes());
+        message.extend(payload);
+        let front = ICMP_HEADER + differing;
+        EchoRequest {
+            sum_behind: Sum16BitWords::new().add_slice(&message[front..]),
+            message,
+            front,
+        }
+    }
+
+    /// The request of that number, its payload's start written by `write`.
+    pub fn numbered(&mut self, sequence: u16, write: impl FnOnce(&mut [u8])) -> &[u8] {
+        let front = &mut self.message[..self.front];
+        front[CHECKSUM].fill(0);
+        front[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
+        write(&mut front[ICMP_HEADER..]);
+        let sum = self.sum_behind.clone().add_slice(front);
+        front[CHECKSUM].copy_from_slice(&sum.ones_complement().to_ne_bytes());
+        &self.message
     }
 }
 
@@ -40,6 +73,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// RFC 1071: the sum over a message with its right checksum is all ones.
+    fn folded_sum(message: &[u8]) -> u64 {
+        let mut sum: u64 = message
+            .chunks(2)
+            .map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)))
+            .sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_without_harm(packet: Vec<u8>, ip_header: bool, ipv6: bool) {
@@ -47,27 +92,28 @@ mod tests {
         }
 
         #[test]
-        fn the_checksum_is_right(payload: Vec<u8>, identifier: u16, sequence: u16) {
-            let mut message = vec![0; ICMP_HEADER];
-            message.extend(&payload);
-            write_request(&mut message, identifier, sequence, false);
-            // RFC 1071: the sum over a message with its right checksum is all ones.
-            let sum: u64 = message
-                .chunks(2)
-                .map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)))
-                .sum();
-            let mut folded = sum;
-            while folded > 0xffff {
-                folded = (folded & 0xffff) + (folded >> 16);
+        fn the_checksum_of_each_request_is_right(
+            payload in prop::collection::vec(any::<u8>(), 8..3000),
+            identifier: u16,
+            requests: Vec<(u16, [u8; 8])>,
+        ) {
+            let mut request = EchoRequest::new(&payload, 8, identifier, false);
+            for (sequence, start) in requests {
+                let message = request.numbered(sequence, |front| front.copy_from_slice(&start));
+                prop_assert_eq!(folded_sum(message), 0xffff);
+                prop_assert_eq!(&message[..2], &[8, 0]);
+                prop_assert_eq!(&message[IDENTIFIER], &identifier.to_be_bytes());
+                prop_assert_eq!(&message[SEQUENCE], &sequence.to_be_bytes());
+                prop_assert_eq!(&message[ICMP_HEADER..ICMP_HEADER + 8], &start);
+                prop_assert_eq!(&message[ICMP_HEADER + 8..], &payload[8..]);
             }
-            prop_assert_eq!(folded, 0xffff);
         }
     }
 
     #[test]
     fn a_reply_is_told_from_a_request() {
-        let mut message = vec![7; ICMP_HEADER + 4];
-        write_request(&mut message, 1, 2, false);
+        let mut request = EchoRequest::new(&[7; 4], 0, 1, false);
+        let mut message = request.numbered(2, |_| {}).to_vec();
         assert_eq!(reply_payload(&message, false, false), None);
         message[0] = V4_ECHO_REPLY;
         assert_eq!(reply_payload(&message, false, false), Some(&[7; 4][..]));

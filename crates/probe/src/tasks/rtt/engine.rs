@@ -25,6 +25,8 @@ const GATHERED: u64 = 32;
 /// What was sent, and what came back.
 pub struct Outcome {
     pub sent: u64,
+    /// Tried when the next one was due as well.
+    pub overdue: u64,
     pub errors: BTreeMap<String, u64>,
     pub schedule_error: Latency,
     pub tally: Tally,
@@ -56,6 +58,7 @@ impl Engine<'_> {
             looked: 0,
             outcome: Outcome {
                 sent: 0,
+                overdue: 0,
                 errors: BTreeMap::new(),
                 schedule_error: Latency::default(),
                 tally: Tally::default(),
@@ -69,9 +72,7 @@ impl Engine<'_> {
     }
 
     fn send_all(&self, progress: &mut Progress) -> Result<(), Failure> {
-        let front = self.channel.front();
-        let mut message = vec![0; front];
-        message.extend(&self.expected.payload);
+        let mut outbox = self.channel.outbox(&self.expected.payload);
         for sequence in 0..self.expected.count {
             let due_ns = self.schedule.time_ns(sequence);
             let Some(time_ns) = self.until(due_ns, sequence, progress)? else {
@@ -84,9 +85,8 @@ impl Engine<'_> {
                 sequence,
                 time_ns,
             };
-            header.write(&mut message[front..]);
             let outcome = &mut progress.outcome;
-            match self.channel.send(&mut message, sequence) {
+            match outbox.send(self.channel, &header) {
                 Ok(()) => outcome.sent += 1,
                 Err(error) => {
                     *outcome.errors.entry(errno_name(&error)).or_default() += 1;
@@ -99,6 +99,9 @@ impl Engine<'_> {
             outcome
                 .schedule_error
                 .record(time_ns.saturating_sub(due_ns));
+            if time_ns >= self.schedule.time_ns(sequence + 1) {
+                outcome.overdue += 1;
+            }
         }
         Ok(())
     }

@@ -62,11 +62,13 @@ pub struct Parameters {
     spin_us: u32,
 }
 
+/// `overdue` requests went when the next one was due as well: the schedule was not kept.
 /// `histogram` counts from when a request was due, `histogram_actual` from when it was sent.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     protocol: Protocol,
     sent: u64,
+    overdue: u64,
     received: u64,
     lost: u64,
     duplicates: u64,
@@ -117,6 +119,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
     Ok(Measured {
         protocol: parameters.protocol,
         sent: outcome.sent,
+        overdue: outcome.overdue,
         received: tally.received,
         lost: outcome.sent.saturating_sub(tally.answered()),
         duplicates: tally.sequence.duplicates,
