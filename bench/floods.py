@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from culvert.measurements.packet import UDP_HEADERS
 from culvert.measurements.session import Session
 from culvert.measurements.udp_trial import UdpRun, UdpStream
 from culvert.probe.client import Probe
-from culvert.probe.results import Accounted, parse
+from culvert.probe.results import Accounted, UdpSource, parse
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 
@@ -28,6 +29,7 @@ SIZE = 64
 PAYLOAD_BYTES = SIZE - UDP_HEADERS
 DEADLINE_S = 30.0
 QUIET_MS = 50
+DISCARD_PORT = 9
 
 
 @dataclass(frozen=True)
@@ -51,29 +53,42 @@ class Flood:
         return (self.received or 0) / max(self.receiver_s or 0.0, 1e-9)
 
 
-def probe_flood(lab: Lab, *, segmentation: str = "auto", rate_pps: float | None = None) -> Flood:
-    """The probe's. What was sent is what the link counted."""
+def probe_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
+    """The probe's, from its source to its sink."""
     vpn = registry.create(registry.parse("none"))
     with Probe(lab.a) as a, Probe(lab.b) as b:
         session = Session(lab, vpn, a, b, lab.spec.link)
-        stream = UdpStream(
-            session.inner(lab.b), (SIZE,), SECONDS, rate_pps=rate_pps, segmentation=segmentation
-        )
+        stream = UdpStream(session.inner(lab.b), (SIZE,), SECONDS, rate_pps=rate_pps)
         run = UdpRun(session, stream, QUIET_MS)
-        device = lab.a.underlay.device
-        accounting = a.begin("accounting", pids=[], kernel_threads=[], devices=[device])
-        accounting.ready()
         before = cpu_s(a.pid), cpu_s(b.pid)
         run.start()
         sent = run.sent()
         sender_s = cpu_s(a.pid) - before[0]
-        counted = parse(Accounted, accounting.stop()).device(device)
         sunk = run.finish().sunk
         receiver_s = cpu_s(b.pid) - before[1]
-    on_the_wire = counted.tx_packets if counted else 0
-    return Flood(
-        min(sent.packets, on_the_wire), sender_s, sunk.packets, receiver_s, sunk.socket_drops
-    )
+    return Flood(sent.packets, sender_s, sunk.packets, receiver_s, sunk.socket_drops)
+
+
+def probe_source(lab: Lab, *, segmentation: str = "auto") -> Flood:
+    """The probe's source alone. What was sent is what the link counted."""
+    with Probe(lab.a) as a:
+        device = lab.a.underlay.device
+        accounting = a.begin("accounting", pids=[], kernel_threads=[], devices=[device])
+        accounting.ready()
+        before = cpu_s(a.pid)
+        source = a.begin(
+            "udp_source",
+            to=_address(lab),
+            port=DISCARD_PORT,
+            token=secrets.token_hex(16),
+            payload_size=PAYLOAD_BYTES,
+            duration_s=SECONDS,
+            segmentation=segmentation,
+        )
+        sent = parse(UdpSource, source.result(DEADLINE_S))
+        sender_s = cpu_s(a.pid) - before
+        counted = parse(Accounted, accounting.stop()).device(device)
+    return Flood(min(sent.packets, counted.tx_packets if counted else 0), sender_s)
 
 
 def iperf3_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:

@@ -1,7 +1,7 @@
 """64-byte packets per CPU-second of the sender, the probe beside each of its peers.
 
 Real packets on the wire: offloads are off at the link, the link counts them. What receiving them
-costs is kept off every sender alike: see bench/steering.py.
+costs is kept out of every sender's account alike: see bench/far_end.py.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bench.floods import PACKAGES, PEERS, probe_flood
+from bench.far_end import keep_out_of_the_account
+from bench.floods import PACKAGES, PEERS, SIZE, probe_source
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
-from bench.steering import steer_to_receiver
 from culvert.labs.base import Lab
 
 FACTORS = {"iperf3": 4.0, "iperf2": 4.0, "nuttcp": 5.0, "sockperf": 5.0}
@@ -32,13 +32,13 @@ class _PerCpuSecond(Goal):
 class _BesidePeer(_PerCpuSecond):
     """The probe chooses how it sends."""
 
-    what: ClassVar[str] = "64-byte packets per CPU-second of the sender (RPS at the receiver)"
+    what: ClassVar[str] = "64-byte packets per CPU-second of the sender"
 
     def measure(self) -> Samples:
         """On one lab."""
         with _link() as lab:
             return alternate(
-                lambda: probe_flood(lab).sent_per_cpu_s,
+                lambda: probe_source(lab).sent_per_cpu_s,
                 lambda: PEERS[self.peer](lab).sent_per_cpu_s,
                 ROUNDS,
             )
@@ -73,7 +73,7 @@ class PacketsUnsegmented(_PerCpuSecond):
         """On one lab."""
         with _link() as lab:
             return alternate(
-                lambda: probe_flood(lab, segmentation="none").sent_per_cpu_s,
+                lambda: probe_source(lab, segmentation="none").sent_per_cpu_s,
                 lambda: max(flood(lab).sent_per_cpu_s for flood in PEERS.values()),
                 ROUNDS,
             )
@@ -82,5 +82,5 @@ class PacketsUnsegmented(_PerCpuSecond):
 @contextmanager
 def _link() -> Iterator[Lab]:
     with fast_link() as lab:
-        steer_to_receiver(lab)
+        keep_out_of_the_account(lab, SIZE)
         yield lab
