@@ -60,7 +60,7 @@ class FakeTask:
     def result(self, timeout_s: float = 0) -> Answer:
         return self.answer
 
-    def stop(self, timeout_s: float = 0) -> Answer:
+    def stop(self, timeout_s: float = 0, *, packets: int | None = None) -> Answer:
         return self.answer
 
 

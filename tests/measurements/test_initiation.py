@@ -170,17 +170,20 @@ def test_who_was_restarted_is_who_used_the_time() -> None:
 
 
 @pytest.mark.parametrize("start", ["cold", "warm", "restart-self", "restart-peer"])
-def test_icmp_errors_are_excused_after_a_restart_alone(start: str) -> None:
-    strangers = {"packets": 1, "bytes": 99, "examples": ["ICMP"]}
+@pytest.mark.parametrize(("where", "doubted"), [("other", True), ("about_flow", False)])
+def test_icmp_errors_are_excused_if_they_are_about_the_tunnel(
+    start: str, where: str, doubted: bool
+) -> None:
+    errors = {"packets": 1, "bytes": 99}
     vpn = Slow(Tunnel.variants[0])
     counts = {"packets": 3, "bytes": 300}
-    capture = NOTHING_CAPTURED | counts | {"matching": {"out": counts}, "other": strangers}
+    capture = NOTHING_CAPTURED | counts | {"matching": {"out": counts}, where: errors}
     answer = {"first_sent_ns": START_NS, "answered_ns": START_NS + 9, "attempts": 1}
     made = session({"first_answer": answer, "capture": capture}, vpn=vpn)
     parameters = InitiationParameters.model_validate({"cycles": 1, "start": start})
     outcome = Initiation().run(made, parameters)
     failed = [check.name for check in outcome.doubts if not check.passed]
-    assert any("beside" in name for name in failed) == (not start.startswith("restart"))
+    assert any("beside" in name for name in failed) == doubted
 
 
 def test_a_thousand_alike_are_told_once_and_a_failure_is_never_lost() -> None:

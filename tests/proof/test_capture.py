@@ -59,6 +59,14 @@ def test_a_packet_beside_the_tunnel_fails(tunnel: Vpn) -> None:
     assert failures(tunnel, other=other) == ["nothing beside the tunnel (canary)"]
 
 
+def test_an_error_about_the_tunnels_own_packets_is_not_beside_it(tunnel: Vpn) -> None:
+    refused = {"packets": 3, "bytes": 400}
+    assert failures(tunnel, about_flow=refused) == []
+    assert failures(tunnel, about_flow=refused, canary_hits=1) == [
+        "no clear text on the underlay (canary)"
+    ]
+
+
 def test_no_packet_of_the_tunnel_fails(tunnel: Vpn) -> None:
     assert failures(tunnel, matching={}) == ["the tunnel's packets are on the underlay (canary)"]
 

@@ -211,6 +211,11 @@ class Impairment:
         """Whether either direction does."""
         return self.a_to_b.drop_udp or self.b_to_a.drop_udp
 
+    @property
+    def duplicates(self) -> bool:
+        """Whether either direction is asked to."""
+        return bool(self.a_to_b.duplicate or self.b_to_a.duplicate)
+
     def __bool__(self) -> bool:
         """True if anything is asked for."""
         return self != CLEAN

@@ -32,8 +32,6 @@ class Happening(ABC):
     """Recovery is told from when the event is over: what comes before it is waiting."""
     tail_s: ClassVar[float] = 0.2
     """How long the stream is watched after packets went through again."""
-    port_closes: ClassVar[bool] = False
-    """The tunnel's own port is closed for a while: the kernel answers with ICMP."""
 
     @abstractmethod
     def happen(self, session: Session) -> None:
@@ -43,8 +41,6 @@ class Happening(ABC):
 class RestartPeer(Happening):
     """Node b's side ends and starts anew; node a is told nothing."""
 
-    port_closes: ClassVar[bool] = True
-
     def happen(self, session: Session) -> None:
         """Restart b."""
         session.vpn.end_responder(session.lab.b)
@@ -53,8 +49,6 @@ class RestartPeer(Happening):
 
 class RestartSelf(Happening):
     """Node a's side ends and starts anew."""
-
-    port_closes: ClassVar[bool] = True
 
     def happen(self, session: Session) -> None:
         """Restart a."""

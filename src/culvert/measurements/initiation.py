@@ -32,7 +32,7 @@ from culvert.measurements.phases import phases_of
 from culvert.measurements.session import Session
 from culvert.measurements.starts import Cold, Start, Starting, starting
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
-from culvert.proof.capture import NOTHING_BESIDE, judge_capture
+from culvert.proof.capture import judge_capture
 from culvert.proof.check import Check
 from culvert.units import DurationS
 
@@ -163,12 +163,7 @@ class _Cycle:
         if phases.handshake_ns is not None:
             self.times_ms["handshake_ms"] = phases.handshake_ns / 1e6
         self.checks = [
-            *[
-                check
-                for check in judge_capture(vpn, captured, "during initiation")
-                # The ICMP errors quote ciphertext; clear text is looked for all the same.
-                if not (start.port_closes and check.name.startswith(NOTHING_BESIDE))
-            ],
+            *judge_capture(vpn, captured, "during initiation"),
             self._answered_after_command(),
         ]
 

@@ -31,8 +31,6 @@ class Starting(ABC):
     asks_every_us: ClassVar[int] = 250
     expected_s: ClassVar[float] = 0.4
     answer_max_s: ClassVar[float] = 15.0
-    port_closes: ClassVar[bool] = False
-    """The tunnel's own port is closed for a while: the kernel answers with ICMP."""
 
     def prepare(self, session: Session) -> None:
         """The state that comes before the first ``end``: a tunnel that is up."""
@@ -83,7 +81,6 @@ class RestartSelf(Starting):
     """Node a's side is executed anew; node b still believes in the tunnel that was."""
 
     restarts: ClassVar[str | None] = "a"
-    port_closes: ClassVar[bool] = True
 
     def end(self, session: Session) -> None:
         """End a's processes only."""
@@ -101,7 +98,6 @@ class RestartPeer(Starting):
     asks_every_us: ClassVar[int] = 1000  # it may take seconds, and each request is recorded
     expected_s: ClassVar[float] = 15.0
     answer_max_s: ClassVar[float] = 60.0
-    port_closes: ClassVar[bool] = True
 
     def end(self, session: Session) -> None:
         """End b's processes only."""

@@ -149,7 +149,10 @@ class UdpRun:
     def finish(self) -> UdpTrial:
         """Wait for the last packet sent, then for the last that comes."""
         sent = self.sent()
-        return UdpTrial(self._stream.length, sent, parse(UdpSunk, self._sink.stop()))
+        # Duplicates may come after all the others.
+        expected = None if self._session.link.impairment.duplicates else sent.packets
+        sunk = parse(UdpSunk, self._sink.stop(packets=expected))
+        return UdpTrial(self._stream.length, sent, sunk)
 
 
 def udp_trial(session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> UdpTrial:

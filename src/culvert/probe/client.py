@@ -65,9 +65,10 @@ class Task:
                 return result
         raise self._nonsense(event)
 
-    def stop(self, timeout_s: float = _ANSWER_S) -> Event:
-        """Ask the task to end now; its result."""
-        self._probe.send({"id": self.number, "do": "stop"})
+    def stop(self, timeout_s: float = _ANSWER_S, *, packets: int | None = None) -> Event:
+        """Ask the task to end now; its result. ``packets`` tells a receiver how many there are."""
+        asked = {"id": self.number, "do": "stop", "packets": packets}
+        self._probe.send(_without_none(asked))
         return self.result(timeout_s)
 
     def _nonsense(self, event: Event) -> ProbeError:

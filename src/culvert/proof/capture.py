@@ -6,7 +6,6 @@ from culvert.probe.results import Captured
 from culvert.proof.check import Check
 from culvert.vpns.base import Vpn
 
-NOTHING_BESIDE = "nothing beside the tunnel"
 ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
 MIXED_ENTROPY_BITS = 7.0
@@ -92,16 +91,22 @@ def _no_clear_text(captured: Captured, where: str) -> Check:
 
 
 def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
+    """An ICMP error about the tunnel's own packets, such as of a port that is closed while a VPN
+    restarts, is not beside it: what it quotes is ciphertext, and the canary is looked for in it."""
     count = captured.other.packets
     # A bit that is flipped in a header makes a packet look like another's.
     excused = 2 * corruption * captured.packets + (3 if corruption else 0)
     return Check(
-        f"{NOTHING_BESIDE} ({where})",
+        f"nothing beside the tunnel ({where})",
         count <= excused,
         f"{count} packets do not belong to the tunnel"
         + (f", such as {captured.other.examples[0]}" if captured.other.examples else ""),
         "find what sends on the underlay beside the VPN; routes may lead around the tunnel",
-        {"other_packets": count, "examples": captured.other.examples},
+        {
+            "other_packets": count,
+            "examples": captured.other.examples,
+            "icmp_about_the_tunnel": captured.about_flow.packets,
+        },
     )
 
 

@@ -58,6 +58,8 @@ class Captured(Result):
     packets: int
     bytes: int
     matching: TwoWay
+    about_flow: Count = Count()
+    """ICMP errors that quote a packet of the tunnel."""
     other: Others
     fragments: int = 0
     gso_packets: int = 0
