@@ -42,6 +42,21 @@ def test_a_warm_start_is_a_new_handshake_of_the_same_processes(lab: LabFactory, 
 
 
 @pytest.mark.parametrize("word", [*HANDSHAKES, "openvpn/aes-256-cbc+psk"])
+def test_a_responder_sends_nothing_to_an_initiator_that_disconnected(
+    lab: LabFactory, word: str
+) -> None:
+    vpn, pair = up(word, lab)
+    ask = ["ping", "-q", "-c", "5", "-i", "0.01", "-W", "0.1", str(vpn.inner(pair.a).ip)]
+    with Capture(pair.a) as capture:
+        assert pair.b.run(ask, check=False).returncode == 0
+        vpn.disconnect(pair.a)
+        capture.packets()
+        assert pair.b.run(ask, check=False).returncode != 0
+        assert capture.packets() == []
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize("word", [*HANDSHAKES, "openvpn/aes-256-cbc+psk"])
 def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word: str) -> None:
     vpn, pair = up(word, lab)
     responder = [process.pid for process in vpn.processes["b"]]

@@ -64,6 +64,13 @@ def test_it_holds_when_the_program_says_so(tmp_path: Path) -> None:
         assert client.holds
 
 
+def test_answers_to_commands_are_kept(tmp_path: Path) -> None:
+    with speaking(tmp_path / "s") as (client, program):
+        program.sendall(b"1,WAIT,,,,,,\r\nEND\r\nSUCCESS: common name 'a' found\r\nERROR: no\r\n")
+        assert client.watch(1.0) == State("WAIT")
+        assert client.answers == ["SUCCESS: common name 'a' found", "ERROR: no"]
+
+
 def test_nobody_there(tmp_path: Path) -> None:
     with Management(tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
         client.watch(0)

@@ -39,14 +39,15 @@ class Row:
 def list_vpns() -> list[Row]:
     """Every variant of every driver, also with options that make another VPN of it; a driver that
     is broken has one row that says why."""
-    rows = [
-        _row_whatever_happens(listed)
-        for vpn_id in registry.all_variants()
-        for listed in (vpn_id, *_with_options(vpn_id))
-    ]
+    rows = [_row_whatever_happens(vpn_id) for vpn_id in listed()]
     for name, error in registry.installed().broken.items():
         rows.append(_broken(name, error))
     return rows
+
+
+def listed() -> list[registry.VpnId]:
+    """Every variant, each followed by itself with options that make another VPN of it."""
+    return [each for vpn_id in registry.all_variants() for each in (vpn_id, *_with_options(vpn_id))]
 
 
 def _with_options(vpn_id: registry.VpnId) -> Iterator[registry.VpnId]:

@@ -6,13 +6,14 @@ import pytest
 
 from culvert.vm.inside import guest
 
-from ..tunnels import skip_reason
+from ..tunnels import driver, skip_reason
 
 
 def require(word: str) -> None:
-    """Skip, or in a guest fail, where the VPN cannot run."""
+    """Skip where the VPN cannot run, or in a guest fail if more than a program is missing."""
     why_not = skip_reason(word)
-    if why_not and guest() is not None:
+    of_the_kernel = [lack for lack in driver(word).missing() if not lack.installable]
+    if of_the_kernel and guest() is not None:
         pytest.fail(f"{word} cannot run in the guest: {why_not}")
     if why_not:
         pytest.skip(why_not)

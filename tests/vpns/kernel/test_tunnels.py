@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from culvert.journal.record import Status
@@ -110,6 +112,31 @@ def test_each_way_is_proved_and_counts(word: str, kind: str) -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert finding.evidence.proved
     assert "Linux" in finding.version
+
+
+class FallsBack(OpenVpn):
+    """Its data channel is not in the kernel on some node, though the variant says so."""
+
+    nodes: ClassVar[tuple[str, ...]]
+
+    def prepare(self, lab: Lab) -> None:
+        super().prepare(lab)
+        for name in self.nodes:
+            node = lab.nodes[name]
+            written = (node.directory / "openvpn/config").read_text()
+            node.write("openvpn/config", written + "disable-dco\n")
+
+
+@pytest.mark.parametrize("nodes", [("a", "b"), ("a",), ("b",)])
+def test_an_offload_that_fell_back_to_user_space_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...]
+) -> None:
+    require("openvpn/dco-aes-256-gcm")
+    monkeypatch.setattr(FallsBack, "nodes", nodes, raising=False)
+    vpn = FallsBack(next(v for v in OpenVpn.variants if v.name == "dco-aes-256-gcm"))
+    finding = execute(vpn, "tcp")
+    assert finding.status is Status.INVALID
+    assert "user space" in finding.reason
 
 
 @pytest.mark.parametrize("word", CONTRACT)

@@ -1,0 +1,95 @@
+"""A round: a tunnel comes up, is proved, carries each kind of traffic, and leaves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from culvert.labs import cleanup
+from culvert.labs.base import LabSpec, LinkSpec
+from culvert.labs.netns import NetnsLab
+from culvert.labs.node import NetnsNode
+from culvert.measurements.base import Measurement
+from culvert.measurements.initiation import Initiation
+from culvert.measurements.rtt import Rtt
+from culvert.measurements.session import Session
+from culvert.measurements.tcp import Tcp
+from culvert.measurements.udp import Udp
+from culvert.probe.client import Probe
+from culvert.proof.check import Check
+from culvert.proof.judge import judge_outcome
+from culvert.run.execution import before, survivors
+from culvert.runid import new_run_id
+from culvert.vpns.base import Vpn
+from culvert.vpns.contract import agent
+from culvert.vpns.contract.observe import NodeState, processes_in
+
+from .tunnels import bring_up, driver
+
+ROUNDS = 10
+READABLE = ("no clear text", "payload looks encrypted")
+LINK = LinkSpec(rate_bps=10_000_000_000)
+"""Of a rate that nothing here reaches: how fast the machine is today is not asked."""
+TRAFFIC: Mapping[str, tuple[Measurement[Any], Mapping[str, Any]]] = {
+    "tcp": (Tcp(), {"duration": "200ms", "warmup": "0s"}),
+    "udp": (Udp(), {"duration": "200ms", "packet_size": 512, "rate": "5000/s"}),
+    "rtt": (Rtt(), {"probes": 20}),
+}
+
+
+def faults_of_round(word: str) -> list[str]:
+    """What went wrong from nothing to nothing, in words."""
+    vpn, run_id = driver(word), new_run_id()
+    lab = NetnsLab(run_id, LabSpec(link=LINK))
+    with lab, Probe(lab.a) as a, Probe(lab.b) as b:
+        was = {node: _state(node) for node in (lab.a, lab.b)}
+        try:
+            faults = list(_life(Session(lab, vpn, a, b, LINK)))
+        finally:
+            vpn.stop(lab)
+        for node, state in was.items():
+            left = _state(node).left_since(state)
+            faults += [f"node {node.name} after stop(): {each}" for each in left]
+    left_of_run = [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]
+    return faults + [f"after the lab: {one.kind} {one.name}" for one in left_of_run]
+
+
+def _life(session: Session) -> Iterator[str]:
+    vpn, lab = session.vpn, session.lab
+    bring_up(vpn, lab)
+    yield from _doubts(vpn, "up", before(session))
+    for kind, (measurement, parameters) in TRAFFIC.items():
+        yield from _doubts(vpn, kind, _measured(session, measurement, parameters))
+    if vpn.no_initiation:
+        return
+    vpn.disconnect(lab.a)
+    yield from _doubts(vpn, "initiation", _measured(session, Initiation(), {"cycles": 1}))
+    yield from _doubts(vpn, "up again", before(session))
+
+
+def _measured(
+    session: Session, measurement: Measurement[Any], parameters: Mapping[str, Any]
+) -> list[Check]:
+    outcome = measurement.run(session, measurement.Parameters.model_validate(parameters))
+    assert {metric.name for metric in outcome.metrics} >= {measurement.headline}
+    return [*survivors(session.vpn), *judge_outcome(session.vpn, session.lab, LINK, outcome)]
+
+
+def _doubts(vpn: Vpn, phase: str, checks: Sequence[Check]) -> Iterator[str]:
+    """Checks that failed; of a tunnel that protects nothing its clear text must be noticed."""
+    failed = [check for check in checks if not check.passed]
+    if not (vpn.variant.encrypts or vpn.variant.integrity_only or vpn.outer_flow is None):
+        noticed = [check for check in failed if check.name.startswith(READABLE)]
+        failed = [check for check in failed if check not in noticed]
+        if not noticed:
+            yield f"{phase}: nobody noticed that it is readable"
+    yield from (f"{phase}: {check.name}: {check.detail}" for check in failed)
+
+
+def _state(node: NetnsNode) -> NodeState:
+    """What the contract's agent tells, without a process of its own."""
+    told = node.inside(agent.state)
+    objects, namespace = told["objects"], told["namespace"]
+    assert isinstance(objects, list)
+    assert isinstance(namespace, int)
+    return NodeState(frozenset(objects), processes_in(namespace))
