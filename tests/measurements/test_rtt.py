@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
 from culvert.measurements.rtt import PERCENTILES, Rtt, RttParameters
+from culvert.proof.limits import GENERATOR
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells
 from tests.run.cells import value, vpn
@@ -52,6 +53,24 @@ def test_most_probes_must_be_answered(sent: int, lost: int) -> None:
     doubts = measure(found(sent, received)).doubts
     assert doubts[0].passed == (received >= sent / 2)
     assert doubts[0].remedy
+
+
+def failed(outcome: Outcome) -> list[str]:
+    return [check.name for check in outcome.doubts if not check.passed]
+
+
+def test_a_sender_that_cannot_keep_the_schedule_measures_itself() -> None:
+    kept = measure(found(1000, 1000, overdue=500), probes=1000)
+    behind = measure(found(1000, 1000, overdue=501), probes=1000)
+    assert failed(kept) == []
+    assert failed(behind) == [GENERATOR]
+    assert values(behind)["probes_overdue"] == 501
+
+
+def test_probes_that_were_not_sent_are_told() -> None:
+    outcome = measure(found(990, 990, send_errors={"ENETUNREACH": 10}), probes=1000)
+    assert failed(outcome) == ["every probe was sent"]
+    assert "990 of 1000 probes; refused: ENETUNREACH 10" in outcome.doubts[1].detail
 
 
 def test_no_answer_has_no_time_no_histogram_and_is_doubted() -> None:

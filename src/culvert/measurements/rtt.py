@@ -24,11 +24,13 @@ from culvert.measurements.session import Session
 from culvert.measurements.tcp_echo import transaction_traffic
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.check import Check
+from culvert.proof.limits import GENERATOR
 from culvert.proof.traffic import Flow, InnerTraffic
 from culvert.units import DurationNs, PerSecond
 
 TIMEOUT_MS = 1000
 MAX_LOSS = 0.5
+MAX_OVERDUE = 0.5
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
@@ -93,6 +95,7 @@ class Rtt(Measurement[RttParameters]):
     headline: ClassVar[str] = "rtt_p50_us"
     metrics: ClassVar[Mapping[str, str]] = {
         "probes_sent": "packets",
+        "probes_overdue": "packets",
         "probes_lost": "packets",
         "loss_ratio": "1",
         "rtt_min_us": "us",
@@ -135,7 +138,12 @@ class Rtt(Measurement[RttParameters]):
                 *([Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else []),
                 *floor.histograms(),
             ],
-            doubts=[_answered(found), intact(found.corrupt)],
+            doubts=[
+                _answered(found),
+                _all_sent(found, parameters.probes),
+                _on_time(found),
+                intact(found.corrupt),
+            ],
         )
 
 
@@ -197,6 +205,7 @@ def _flow(packets: int, size: int) -> Flow:
 def _metrics(found: RttResult) -> list[Metric]:
     metrics = [
         Metric("probes_sent", "packets", found.sent),
+        Metric("probes_overdue", "packets", found.overdue),
         Metric("probes_lost", "packets", found.lost),
         Metric("loss_ratio", "1", found.lost / max(found.sent, 1)),
     ]
@@ -215,6 +224,26 @@ def _metrics(found: RttResult) -> list[Metric]:
 
 def _answered(found: RttResult) -> Check:
     return _enough(found.received, found.sent)
+
+
+def _all_sent(found: RttResult, planned: int) -> Check:
+    errors = ", ".join(f"{name} {count}" for name, count in sorted(found.send_errors.items()))
+    return Check(
+        "every probe was sent",
+        found.sent == planned,
+        f"{found.sent} of {planned} probes" + (f"; refused: {errors}" if errors else ""),
+        "the node or the tunnel took no more: see its log, or lower the rate",
+    )
+
+
+def _on_time(found: RttResult) -> Check:
+    """Times count from when a probe was due: the sender's own backlog would be in most of them."""
+    return Check(
+        GENERATOR,
+        found.overdue <= MAX_OVERDUE * found.sent,
+        f"{found.overdue} of {found.sent} probes were sent when the next was due as well",
+        "lower the rate, or give the nodes a core each",
+    )
 
 
 def _enough(received: int, sent: int) -> Check:

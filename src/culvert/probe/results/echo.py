@@ -11,6 +11,10 @@ class RttResult(Times):
     """Result of ``rtt``; its times count from when a request was due."""
 
     sent: int
+    overdue: int = 0
+    """Requests that went when the next one was due as well: the schedule was not kept."""
+    send_errors: dict[str, int] = {}
+    """Requests that the kernel did not take, by the name of its error."""
     received: int
     lost: int
     duplicates: int = 0
