@@ -121,8 +121,9 @@ class FallsBack(OpenVpn):
 
     def prepare(self, lab: Lab) -> None:
         super().prepare(lab)
-        for name in self.nodes:
-            node = lab.nodes[name]
+        for node in (lab.a, lab.b):
+            if node.name not in self.nodes:
+                continue
             written = (node.directory / "openvpn/config").read_text()
             node.write("openvpn/config", written + "disable-dco\n")
 
