@@ -19,6 +19,9 @@ OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
 APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev) \
   $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
 
+# Tests that use the machine run one by one on one worker; all others beside them: tests/conftest.py.
+WORKERS := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+
 # To build a guest kernel from source.
 KERNEL_APT := gcc libc6-dev make flex bison bc libelf-dev xz-utils
 
@@ -47,7 +50,7 @@ demo: setup
 
 test: setup .venv/.set-up-tests
 	cargo test --workspace --locked
-	$(SUDO) $(BIN)/pytest $(PYTEST)
+	$(SUDO) $(BIN)/pytest $(WORKERS) $(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check

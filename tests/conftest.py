@@ -22,18 +22,37 @@ from tests.commands import Cli, Said
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
-# A shell's background job ignores SIGINT, and so would what the tests start and interrupt.
+# A shell's background job ignores SIGINT, nohup's SIGHUP; so would what the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LabFactory = Callable[..., NetnsLab]
 
 
+BESIDE = {"analysis", "bundle", "compare", "foreign", "journal", "plan", "report", "study"}
+"""Folders of tests that leave the machine alone: these may run beside those that do not."""
+NICENESS = 10
+"""How much they give way to the others."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a lab where none can be made."""
+    """Skip what needs a lab where none can be made. What uses the machine comes one by one, what
+    boots a guest as well; they begin, for they last longest."""
     reason = _no_lab()
     for item in items:
-        if reason and (item.get_closest_marker("lab") or item.get_closest_marker("vpn")):
+        if reason and _in_a_lab(item):
             item.add_marker(pytest.mark.skip(reason=reason))
+        if item.get_closest_marker("guest"):
+            item.add_marker(pytest.mark.xdist_group("guest"))
+        elif _uses_machine(item):
+            item.add_marker(pytest.mark.xdist_group("machine"))
+    items.sort(key=lambda item: (not item.get_closest_marker("guest"), not _uses_machine(item)))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Of several workers, one with pure tests gives way to the one with the labs."""
+    if "PYTEST_XDIST_WORKER" in os.environ and not _uses_machine(item):
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
 
 @pytest.fixture
@@ -64,6 +83,15 @@ def lab() -> Iterator[LabFactory]:
             return made
 
         yield make
+
+
+def _in_a_lab(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("lab", "vpn"))
+
+
+def _uses_machine(item: pytest.Item) -> bool:
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return _in_a_lab(item) or folder not in BESIDE
 
 
 def _no_lab() -> str | None:

@@ -70,6 +70,7 @@ def test_a_long_path_is_waited_for(kind: str) -> None:
 
 
 @pytest.mark.skipif(has("netem"), reason="this kernel has netem: it was tested on it")
+@pytest.mark.guest
 @pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
 @pytest.mark.skipif(guest() is not None, reason="this is the guest")
 def test_netem_in_a_guest() -> None:

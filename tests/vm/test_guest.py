@@ -19,7 +19,10 @@ from culvert.vm.job import Job
 from culvert.vm.uml import Uml
 from culvert.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
+pytestmark = [
+    pytest.mark.guest,
+    pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build"),
+]
 
 
 def _culvert(*words: str) -> list[str]:
