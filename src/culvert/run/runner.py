@@ -35,6 +35,7 @@ from culvert.study.catalogue import Catalogue
 from culvert.study.lacking import REMEDY
 from culvert.study.study import Study
 from culvert.vpns import registry
+from culvert.vpns.sides import line_here
 
 GIVE_UP_AFTER = 3
 """Failures in a row of one VPN in one condition, after which it is not tried there again."""
@@ -117,7 +118,8 @@ class Runner:
 
     def _open_claims(self, block: int) -> OpenClaims:
         rows = self._journal.rows()
-        judged = judge(self._study, rows.filter(pl.col("block") <= block))
+        seen = rows.filter(pl.col("block") <= block)
+        judged = judge(self._study, seen, line=line_here(self._study.vpns))
         alive = replace(
             self._plan, cells=tuple(cell for cell in self._plan.cells if not self._dead(cell))
         )
