@@ -19,6 +19,7 @@ DEADLINE_S = 900
 
 @pytest.mark.slow
 @pytest.mark.timeout(DEADLINE_S + 20)
+@pytest.mark.guest
 @pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
 @pytest.mark.skipif(guest() is not None, reason="this is the guest")
 def test_kernel_vpns_in_a_guest() -> None:
