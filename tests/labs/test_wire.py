@@ -298,7 +298,30 @@ def test_a_wire_that_was_late_says_so(delivered: int, late: int, said: bool) -> 
         clean, delivered_packets=delivered, late_packets=late, latest_ns=5_260_000 if late else 0
     )
     words = (
-        f"{late} of {delivered} packets left the wire more than 1 ms after their moment "
-        "(the worst by 5.3 ms; 1% may), b to a"
+        f"{late} of {delivered} packets left the wire late, each by more than 1 ms and 2 % of its "
+        "time on the link (the worst by 5.3 ms; 1% may), b to a"
     )
     assert Statistics(1, clean, held).faults() == ([words] if said else [])
+
+
+def test_a_wire_that_stands_still_is_late(lab: LabFactory) -> None:
+    pair = lab(spec(OneWay(delay_ns=300 * MS)))
+    process = pair.wires[0].program._process
+    assert isinstance(process, LocalProcess)
+    with udp_pair(pair.a, pair.b) as (near, far):
+        for _ in range(20):
+            near.send(b"x")
+        wait_until(
+            lambda: pair.wires[0].statistics().a_to_b.in_flight_packets == 20 or None,
+            what="the packets",
+            deadline_s=5,
+        )
+        process._signal(signal.SIGSTOP)
+        due_s = time.monotonic() + 0.32
+        wait_until(lambda: time.monotonic() > due_s or None, what="their time", deadline_s=5)
+        process._signal(signal.SIGCONT)
+        for _ in range(20):
+            far.recv(10)
+    (fault,) = pair.faults()
+    assert " of 20 packets left the wire late" in fault
+    assert fault.endswith("a to b")

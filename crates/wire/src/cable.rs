@@ -7,12 +7,14 @@ use std::thread::JoinHandle;
 
 use crate::chance::Chance;
 use crate::counters::{Counters, Counts};
-use crate::direction::{Direction, Mailbox, Setup, Stop};
+use crate::direction::{Direction, Setup};
 use crate::egress::Egress;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
+use crate::mailbox::Mailbox;
 use crate::record::{self, Limits, Point, Saved, Tape};
 use crate::schedule::Conditions;
+use crate::stop::Stop;
 use crate::tap::{Offloads, Tap};
 
 /// Directions draw from the streams before.

@@ -8,7 +8,10 @@ use nix::errno::Errno;
 
 use crate::schedule::Drop;
 
+/// What a packet may be late, beside this part of the time that was asked for: what the verification
+/// of a link tolerates, too.
 const LATE_NS: u64 = 1_000_000;
+const LATE_PART: u64 = 50;
 
 /// Counts since the start, in packets of the wire, and bytes of frames (Ethernet header included).
 ///
@@ -47,7 +50,8 @@ pub struct Counts {
     /// Dropped by the kernel before the wire saw them, as it did not read fast enough: the link is
     /// not what was asked for. Here a super-packet counts as one.
     pub ring_full_packets: u64,
-    /// Handed over more than 1 ms after they were due.
+    /// Handed over after they were due by more than 1 ms and 2 % of the time asked for (delay, jitter,
+    /// and the rate's).
     pub late_packets: u64,
     /// The greatest delay beyond what was asked, of packets that were held.
     pub latest_ns: u64,
@@ -120,9 +124,9 @@ impl Counters {
         Ok(())
     }
 
-    /// Packets that were held leave so long after they were due.
-    pub fn departed(&self, late_ns: u64, packets: u64) {
-        if late_ns > LATE_NS {
+    /// Packets that were held, for `asked_ns`, leave so long after they were due.
+    pub fn departed(&self, late_ns: u64, asked_ns: u64, packets: u64) {
+        if late_ns > LATE_NS + asked_ns / LATE_PART {
             add(&self.late_packets, packets);
         }
         if late_ns > self.latest_ns.load(Ordering::Relaxed) {
@@ -169,4 +173,21 @@ impl Counters {
 /// Only one thread writes, so a load and a store do, which is cheaper than a locked add.
 fn add(counter: &AtomicU64, value: u64) {
     counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_late() {
+        let counters = Counters::default();
+        counters.departed(1_000_000, 0, 1);
+        counters.departed(2_000_000, 50_000_000, 2);
+        assert_eq!(counters.read().late_packets, 0);
+        counters.departed(1_000_001, 49, 4);
+        counters.departed(2_000_001, 50_000_000, 8);
+        let counts = counters.read();
+        assert_eq!((counts.late_packets, counts.latest_ns), (12, 2_000_001));
+    }
 }

@@ -14,6 +14,7 @@
 
 pub mod arena;
 pub mod asked;
+pub mod awake;
 pub mod cable;
 pub mod chance;
 pub mod command;
@@ -24,9 +25,11 @@ pub mod egress;
 pub mod endpoint;
 pub mod failure;
 pub mod live;
+pub mod mailbox;
 pub mod packet;
 pub mod priority;
 pub mod quantity;
 pub mod record;
 pub mod schedule;
+pub mod stop;
 pub mod tap;

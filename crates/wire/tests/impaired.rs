@@ -248,3 +248,28 @@ fn what_is_refused_changes_nothing() {
     }
     assert_eq!(arrived(&b, || send_super_packet(&a, 3)), [0, 1, 2]);
 }
+
+/// Whether the program asks the kernel for processors that do not sleep.
+fn keeps_awake(wire: &Wire) -> bool {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", wire.child.id())).expect("it runs");
+    open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .any(|target| target == std::path::Path::new("/dev/cpu_dma_latency"))
+}
+
+#[test]
+fn processors_are_awake_only_while_packets_are_on_their_way() {
+    let (a, b) = nodes!();
+    if !std::path::Path::new("/dev/cpu_dma_latency").exists() {
+        return;
+    }
+    let wire = connect(&a, &b, &["--delay", "1ms"]);
+    let end = std::time::Instant::now() + DEADLINE;
+    while !keeps_awake(&wire) {
+        assert!(std::time::Instant::now() < end, "packets pass");
+        send_super_packet(&a, 1);
+    }
+    while keeps_awake(&wire) {
+        assert!(std::time::Instant::now() < end, "none has passed for long");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

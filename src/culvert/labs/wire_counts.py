@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-LATE_MS = 1
-"""Beyond its moment a packet is late (crates/wire/src/counters.rs): what the verification of a
-link tolerates in the median."""
+LATE = "1 ms and 2 % of its time on the link"
+"""So long after its moment a packet is late (crates/wire/src/counters.rs): what the verification of
+a link tolerates in the median."""
 MOST_LATE = 0.01
 """Share of the packets that may be late: a trial's 99th percentile is the link's own."""
 
@@ -54,8 +54,8 @@ class Counts:
         ]
         if self.late_packets > MOST_LATE * self.delivered_packets:
             found.append(
-                f"{self.late_packets} of {self.delivered_packets} packets left the wire more than "
-                f"{LATE_MS} ms after their moment (the worst by {self.latest_ns / 1e6:.1f} ms; "
+                f"{self.late_packets} of {self.delivered_packets} packets left the wire late, "
+                f"each by more than {LATE} (the worst by {self.latest_ns / 1e6:.1f} ms; "
                 f"{MOST_LATE:.0%} may)"
             )
         return found

@@ -11,6 +11,7 @@ mod floods;
 mod losses;
 mod memory;
 mod rate;
+mod stamps;
 
 use delays::{delay, rtt, rtt_veth};
 use floods::{tcp, udp};

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// A packet on its way.
 #[derive(Debug, Clone, Copy)]
 pub struct OnItsWay<T> {
+    pub arrival_ns: u64,
     pub due_ns: u64,
     /// Keeps apart packets that are due at the same time, in the order in which they came.
     order: u64,
@@ -62,8 +63,18 @@ impl<T> Lanes<T> {
         }
     }
 
-    pub fn push(&mut self, due_ns: u64, link_ns: u64, bytes: u32, corrupt: Option<u64>, packet: T) {
+    /// It came at `arrival_ns`, took `link_ns` on a link with a rate, and is to leave at `due_ns`.
+    pub fn push(
+        &mut self,
+        arrival_ns: u64,
+        due_ns: u64,
+        link_ns: u64,
+        bytes: u32,
+        corrupt: Option<u64>,
+        packet: T,
+    ) {
         let entry = OnItsWay {
+            arrival_ns,
             due_ns,
             link_ns,
             order: self.order,
@@ -132,7 +143,7 @@ mod tests {
         fn they_leave_by_time_and_then_by_arrival(dues in prop::collection::vec(0u64..20, 0..100)) {
             let mut lanes = Lanes::new();
             for (number, due_ns) in dues.iter().enumerate() {
-                lanes.push(*due_ns, 0, 1, None, number);
+                lanes.push(0, *due_ns, 0, 1, None, number);
             }
             let mut expected: Vec<(u64, usize)> =
                 dues.iter().enumerate().map(|(number, due_ns)| (*due_ns, number)).collect();

@@ -82,7 +82,12 @@ pub struct Facts {
 /// How a packet that was held ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    Departs { due_ns: u64, corrupt: Option<u64> },
+    /// At `due_ns`, `asked_ns` after it came. With a draw for the bit that is to be flipped, if any.
+    Departs {
+        due_ns: u64,
+        asked_ns: u64,
+        corrupt: Option<u64>,
+    },
     Dropped(Drop),
 }
 
@@ -213,6 +218,7 @@ impl<T: Copy> Schedule<T> {
         self.gate.passed(self.now_ns, link_ns);
         let fate = Fate::Departs {
             due_ns: entry.due_ns,
+            asked_ns: entry.due_ns.saturating_sub(entry.arrival_ns),
             corrupt: entry.corrupt,
         };
         Some((fate, entry.packet))
@@ -316,8 +322,11 @@ impl<T: Copy> Schedule<T> {
             return Outcome::Departs(waiting.verdict.corrupt);
         }
         let corrupt = waiting.verdict.corrupt;
+        let Waiting {
+            arrival_ns, bytes, ..
+        } = waiting;
         self.lanes
-            .push(due_ns, 0, waiting.bytes, corrupt, waiting.packet);
+            .push(arrival_ns, due_ns, 0, bytes, corrupt, waiting.packet);
         Outcome::Held
     }
 
@@ -336,8 +345,11 @@ impl<T: Copy> Schedule<T> {
         } else {
             0
         };
+        let Waiting {
+            arrival_ns, bytes, ..
+        } = waiting;
         self.lanes
-            .push(due_ns, link_ns, waiting.bytes, corrupt, waiting.packet);
+            .push(arrival_ns, due_ns, link_ns, bytes, corrupt, waiting.packet);
     }
 
     /// Whether the moment at which each packet is taken matters to its rate.
