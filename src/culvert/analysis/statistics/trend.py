@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,10 +30,16 @@ def mann_kendall(values: Values) -> Trend:
     (Water Resources Management 18, 2004): n over the effective sample size, of the ranks without
     their trend. Tau is SciPy's. With fewer than 5 values, or without spread: tau 0 and p 1.
     """
+    return _mann_kendall(array(values).tobytes())
+
+
+@lru_cache(4096)
+def _mann_kendall(content: bytes) -> Trend:
+    """Claims look at one series again and again: each with every VPN that it is compared with."""
     from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
     from scipy.special import ndtr, ndtri  # noqa: PLC0415
 
-    sample = array(values)
+    sample = np.frombuffer(content)
     n = sample.size
     if n < FEWEST or np.ptp(sample) == 0:
         return Trend(0.0, 1.0)

@@ -108,9 +108,22 @@ def vpn_shape(data: Data, *, legend: Sequence[str] = ()) -> alt.Shape:
     )
 
 
+class _Held(str):
+    """Stands for records while a chart is built: Altair would copy each of them a dozen times."""
+
+    __slots__ = ("records",)
+    records: Records
+
+    @classmethod
+    def of(cls, records: Records) -> _Held:
+        held = cls(id(records))
+        held.records = records
+        return held
+
+
 def source(records: Records) -> alt.InlineData:
-    """Data inlined in the specification."""
-    return alt.InlineData(values=records)
+    """Data that ``layered`` inlines in the specification."""
+    return alt.InlineData(values=_Held.of(records))
 
 
 def height(data: Data) -> int:
@@ -251,6 +264,6 @@ def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> Panel:
     for layer in spec["layer"]:
         name = layer["data"].pop("name", None)
         if name is not None:
-            layer["data"] = {"values": datasets[name]}
+            layer["data"] = {"values": datasets[name].records}
     # The page brings its own theme and must name no address.
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
