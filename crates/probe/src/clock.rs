@@ -19,6 +19,11 @@ pub fn monotonic_ns() -> u64 {
     now_ns(ClockId::CLOCK_MONOTONIC)
 }
 
+/// Seconds since a moment of `monotonic_ns`.
+pub fn seconds_since(past_ns: u64) -> f64 {
+    monotonic_ns().saturating_sub(past_ns) as f64 / 1e9
+}
+
 /// CLOCK_REALTIME: that of the kernel's packet timestamps.
 pub fn realtime_ns() -> u64 {
     now_ns(ClockId::CLOCK_REALTIME)

@@ -1,5 +1,6 @@
 //! An agent that a test talks to, over loopback only.
 
+use crate::LOOPBACK;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -108,4 +109,23 @@ impl Drop for Agent {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+pub fn udp_sink_with_buffer(agent: &mut Agent, id: u64, receive_buffer: usize) -> u16 {
+    let ready = agent.ready(json!({
+        "id": id, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "receive_buffer": receive_buffer, "interval_ms": 50, "duration_max_s": 20,
+    }));
+    ready["port"].as_u64().unwrap() as u16
+}
+
+pub fn udp_sink(agent: &mut Agent, id: u64) -> u16 {
+    udp_sink_with_buffer(agent, id, 8 << 20)
+}
+
+pub fn echo(agent: &mut Agent, id: u64, idle_s: f64) -> u16 {
+    let ready = agent.ready(json!({
+        "id": id, "do": "echo", "bind": LOOPBACK, "token": TOKEN, "idle_s": idle_s,
+    }));
+    ready["port"].as_u64().unwrap() as u16
 }

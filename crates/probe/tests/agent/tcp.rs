@@ -3,6 +3,7 @@
 use crate::support::{Agent, CANARY, TOKEN};
 use crate::{LOOPBACK, OTHER_TOKEN};
 use serde_json::{Value, json};
+use std::net::TcpStream;
 
 fn sum(of: &Value, field: &str) -> u64 {
     let all = of.as_array().unwrap().iter();
@@ -171,4 +172,82 @@ fn the_noise_floor_is_told_without_a_network() {
     );
     assert!(floor["p50_ns"].as_u64().unwrap() > 0);
     assert!(!floor["histogram"].as_str().unwrap().is_empty());
+}
+
+#[test]
+fn every_tcp_byte_is_counted_and_acknowledged() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "duration_max_s": 20, "interval_ms": 50,
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "duration_s": 0.3, "congestion_control": "reno", "write_size": 12345,
+        "nodelay": true, "interval_ms": 50, "drain_s": 10,
+    }));
+    let source = agent.done(2);
+    let sink = agent.done(1);
+    assert_eq!(source["congestion_control"], "reno");
+    assert_eq!(source["drained"], true, "{source}");
+    assert!(source["bytes_written"].as_u64().unwrap() > 0);
+    assert_eq!(source["bytes_written"], sink["bytes"]);
+    assert_eq!(sink["ended"], "closed");
+    assert_eq!(sink["corrupt_samples"], 0);
+    let intervals = sink["intervals"].as_array().unwrap();
+    let total: u64 = intervals.iter().map(|i| i["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(json!(total), sink["bytes"]);
+    assert!(source["final_tcp_info"]["bytes_acked"].as_u64() > source["bytes_written"].as_u64());
+}
+
+#[test]
+fn another_canary_is_corruption() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "duration_max_s": 20, "interval_ms": 50,
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "duration_s": 0.05, "congestion_control": "reno", "write_size": 1000,
+        "nodelay": false, "interval_ms": 50,
+    }));
+    agent.done(2);
+    assert!(agent.done(1)["corrupt_samples"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_tcp_stranger_is_turned_away() {
+    let mut agent = Agent::start();
+    let ready = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN,
+        "duration_max_s": 20, "interval_ms": 50,
+    }));
+    let port = ready["port"].as_u64().unwrap() as u16;
+    let mut stranger = TcpStream::connect((LOOPBACK, port)).unwrap();
+    std::io::Write::write_all(&mut stranger, &[0; 16]).unwrap();
+    // Turned away means closed.
+    assert_eq!(std::io::Read::read(&mut stranger, &mut [0]).unwrap_or(0), 0);
+    let sink = agent.stop(1);
+    assert_eq!(sink["strangers"], 1);
+    assert_eq!(sink["bytes"], 0);
+    assert_eq!(sink["ended"], "stopped");
+}
+
+#[test]
+fn an_unknown_congestion_control_names_those_there_are() {
+    let mut agent = Agent::start();
+    agent.send(json!({
+        "id": 1, "do": "tcp_source", "connect": LOOPBACK, "port": 9, "token": TOKEN,
+        "duration_s": 1, "congestion_control": "warp", "write_size": 1000, "nodelay": false,
+        "interval_ms": 50,
+    }));
+    assert!(
+        agent.error(Some(1))["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("reno")
+    );
 }

@@ -1,7 +1,7 @@
 //! Flows, sizes, arrivals, gaps.
 
-use crate::support::{Agent, CANARY, TOKEN};
-use crate::{LOOPBACK, udp_sink};
+use crate::LOOPBACK;
+use crate::support::{Agent, CANARY, TOKEN, udp_sink};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
 

@@ -128,7 +128,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
         corrupt: tally.corrupt,
         send_errors: outcome.errors,
         started_ns,
-        seconds: clock::monotonic_ns().saturating_sub(started_ns) as f64 / 1e9,
+        seconds: clock::seconds_since(started_ns),
         due: tally.due.summary(),
         p50_actual_ns: actual.as_ref().map(|actual| actual.p50_ns),
         p99_actual_ns: actual.as_ref().map(|actual| actual.p99_ns),

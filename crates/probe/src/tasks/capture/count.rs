@@ -1,0 +1,145 @@
+//! Packets, one after another: counted, compared with the flow, searched for canaries.
+
+use super::Parameters;
+use super::evidence::{Evidence, Recorded};
+use crate::net::netlink::Link;
+use crate::net::packet_socket::Captured;
+use crate::packet::bytes::ByteCounts;
+use crate::packet::seen::{Seen, Sight, see};
+use crate::values::to_hex;
+use memchr::memmem::Finder;
+
+const EXAMPLES: usize = 5;
+/// Behind the IP header come the headers of transport and tunnel, which are not random.
+const NOT_RANDOM: usize = 64;
+
+pub struct Capture<'a> {
+    parameters: &'a Parameters,
+    finders: Vec<Finder<'a>>,
+    bytes: ByteCounts,
+    evidence: Evidence,
+}
+
+impl<'a> Capture<'a> {
+    pub fn new(parameters: &'a Parameters, link: Link) -> Capture<'a> {
+        let finders = parameters.canaries.iter();
+        Capture {
+            parameters,
+            finders: finders.map(|canary| Finder::new(canary.bytes())).collect(),
+            bytes: ByteCounts::default(),
+            evidence: Evidence {
+                device: link.name,
+                mtu: link.mtu,
+                sample_one_in: parameters.sample_one_in,
+                ..Evidence::default()
+            },
+        }
+    }
+
+    pub fn count(&mut self, packet: &Captured<'_>) {
+        let sight = see(packet.ethertype, packet.bytes, packet.wire_length);
+        if self.is_decrypted(packet, &sight) {
+            self.evidence.decrypted += 1;
+            return;
+        }
+        let evidence = &mut self.evidence;
+        if packet.realtime_ns.is_some() {
+            evidence.first_realtime_ns = evidence.first_realtime_ns.or(packet.realtime_ns);
+            evidence.last_realtime_ns = packet.realtime_ns;
+        }
+        if packet.wire_length > evidence.mtu as usize {
+            evidence.gso_packets += 1;
+        }
+        match sight {
+            Sight::Neighbour => {
+                evidence.neighbour += 1;
+                return;
+            }
+            Sight::Ip(seen) => {
+                evidence.packets += 1;
+                evidence.bytes += seen.length as u64;
+                evidence.directions.add(packet.outgoing, seen.length);
+                evidence.fragments += u64::from(seen.fragment);
+                let is_of_flow = |seen: &Seen<'_>| {
+                    let flow = self.parameters.flow.as_ref();
+                    flow.is_none_or(|flow| flow.has(seen))
+                };
+                if is_of_flow(&seen) {
+                    self.count_matching(packet, &seen);
+                } else if seen.quoted().is_some_and(|quoted| is_of_flow(&quoted)) {
+                    evidence.about_flow.add(seen.length);
+                } else {
+                    self.count_other(seen.length, || seen.to_string());
+                }
+            }
+            Sight::Unknown(ethertype) => {
+                let length = packet.wire_length;
+                evidence.packets += 1;
+                evidence.bytes += length as u64;
+                evidence.directions.add(packet.outgoing, length);
+                self.count_other(length, || {
+                    format!("EtherType {ethertype:#06x} len {length}")
+                });
+            }
+        }
+        self.look_for_canaries(packet);
+    }
+
+    fn is_decrypted(&self, packet: &Captured<'_>, sight: &Sight<'_>) -> bool {
+        match (sight, &self.parameters.flow) {
+            (Sight::Ip(seen), Some(flow)) => {
+                self.parameters.decrypted_inward && !packet.outgoing && !flow.has(seen)
+            }
+            _ => false,
+        }
+    }
+
+    fn count_matching(&mut self, packet: &Captured<'_>, seen: &Seen<'_>) {
+        self.evidence.matching.add(packet.outgoing, seen.length);
+        self.bytes
+            .add(seen.behind_ip.get(NOT_RANDOM..).unwrap_or_default());
+        if self.evidence.recorded.len() < self.parameters.record {
+            let length = seen.payload.len().min(self.parameters.snaplen_record);
+            self.evidence.recorded.push(Recorded {
+                realtime_ns: packet.realtime_ns,
+                outgoing: packet.outgoing,
+                protocol: seen.protocol,
+                source_port: seen.source_port,
+                destination_port: seen.destination_port,
+                length: seen.length,
+                mss: seen.announced_mss(),
+                payload: to_hex(&seen.payload[..length]),
+            });
+        }
+    }
+
+    fn count_other(&mut self, length: usize, example: impl FnOnce() -> String) {
+        let other = &mut self.evidence.other;
+        other.packets += 1;
+        other.bytes += length as u64;
+        if other.examples.len() < EXAMPLES {
+            other.examples.push(example());
+        }
+    }
+
+    fn look_for_canaries(&mut self, packet: &Captured<'_>) {
+        let found = |finder: &Finder<'_>| finder.find(packet.bytes).is_some();
+        if !self.finders.iter().any(found) {
+            return;
+        }
+        self.evidence.canary_hits += 1;
+        self.evidence.canary_example.get_or_insert_with(|| {
+            match see(packet.ethertype, packet.bytes, packet.wire_length) {
+                Sight::Ip(seen) => seen.to_string(),
+                _ => format!("EtherType {:#06x}", packet.ethertype),
+            }
+        });
+    }
+
+    pub fn finish(mut self, drops: u32, seconds: f64) -> Evidence {
+        self.evidence.kernel_drops = drops;
+        self.evidence.randomness = self.bytes.randomness();
+        self.evidence.seconds = seconds;
+        self.evidence
+    }
+}

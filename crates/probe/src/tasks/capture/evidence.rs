@@ -1,0 +1,82 @@
+//! What a capture has seen.
+
+use crate::packet::bytes::Randomness;
+use serde::Serialize;
+
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+pub struct Count {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Count {
+    pub fn add(&mut self, length: usize) {
+        self.packets += 1;
+        self.bytes += length as u64;
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct PerDirection {
+    pub out: Count,
+    #[serde(rename = "in")]
+    pub inward: Count,
+}
+
+impl PerDirection {
+    pub fn add(&mut self, outgoing: bool, length: usize) {
+        if outgoing {
+            self.out.add(length);
+        } else {
+            self.inward.add(length);
+        }
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Other {
+    pub packets: u64,
+    pub bytes: u64,
+    pub examples: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Recorded {
+    pub realtime_ns: Option<u64>,
+    pub outgoing: bool,
+    pub protocol: u8,
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub length: usize,
+    /// Of a SYN or SYN-ACK.
+    pub mss: Option<u16>,
+    pub payload: String,
+}
+
+/// Bytes are those of IP packets.
+#[derive(Debug, Default, Serialize)]
+pub struct Evidence {
+    pub device: String,
+    pub mtu: u32,
+    pub sample_one_in: u32,
+    pub packets: u64,
+    pub bytes: u64,
+    pub directions: PerDirection,
+    pub matching: PerDirection,
+    /// ICMP errors that quote a packet of the flow.
+    pub about_flow: Count,
+    pub other: Other,
+    pub neighbour: u64,
+    pub decrypted: u64,
+    pub fragments: u64,
+    /// Packets longer than the MTU: no packet on a wire is.
+    pub gso_packets: u64,
+    pub canary_hits: u64,
+    pub canary_example: Option<String>,
+    pub randomness: Option<Randomness>,
+    pub kernel_drops: u32,
+    pub recorded: Vec<Recorded>,
+    pub first_realtime_ns: Option<u64>,
+    pub last_realtime_ns: Option<u64>,
+    pub seconds: f64,
+}

@@ -1,0 +1,163 @@
+//! `capture`: what really crosses an interface: the evidence for every proof. It comes from the
+//! interface, or from a recording of what passed there.
+
+mod count;
+mod evidence;
+mod recording;
+
+use crate::clock;
+use crate::context::{Context, Started};
+use crate::failure::{Failure, during};
+use crate::net::filter::Direction;
+use crate::net::netlink::{Link, links};
+use crate::net::packet_socket::PacketSocket;
+use crate::packet::seen::Flow;
+use crate::values::{Canary, Seconds};
+use count::Capture;
+use evidence::Evidence;
+use serde::Deserialize;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+const MAX_SNAPLEN: usize = 1 << 16;
+const DEFAULT_SNAPLEN: usize = 2048;
+const MAX_RECORD: usize = 100_000;
+/// What the kernel may hold back for us; see `GATHER_NS`.
+const RECEIVE_BUFFER: usize = 64 << 20;
+/// Packets are gathered for so long before they are read: waking up for each would cost those
+/// that are being measured. Their timestamps are the kernel's.
+const GATHER_NS: u64 = 2_000_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    device: String,
+    /// A pcapng file: what has passed at the device, instead of what passes from now on.
+    file: Option<PathBuf>,
+    /// The tunnel's packets; if none is given, all IP packets match.
+    flow: Option<Flow>,
+    /// The kernel shows what it has decrypted as packets that the device receives: such as are not
+    /// of the flow are counted, and not looked at.
+    #[serde(default)]
+    decrypted_inward: bool,
+    /// Bytes that must not be seen.
+    #[serde(default)]
+    canaries: Vec<Canary>,
+    /// How many matching packets to record, the first of them.
+    #[serde(default)]
+    record: usize,
+    /// How many bytes of the payload of each to record.
+    #[serde(default)]
+    snaplen_record: usize,
+    /// 1: all packets; N: a random one in N, chosen by the kernel.
+    #[serde(default = "all")]
+    sample_one_in: u32,
+    #[serde(default = "both")]
+    direction: Direction,
+    /// How many bytes of each packet to look at.
+    #[serde(default = "default_snaplen")]
+    snaplen: usize,
+    #[serde(default = "an_hour")]
+    duration_max_s: Seconds,
+}
+
+fn all() -> u32 {
+    1
+}
+
+fn both() -> Direction {
+    Direction::Both
+}
+
+fn default_snaplen() -> usize {
+    DEFAULT_SNAPLEN
+}
+
+fn an_hour() -> Seconds {
+    Seconds::new(3600.0).expect("an hour is in range")
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failure> {
+    check(parameters)?;
+    let link = find_link(&parameters.device)?;
+    if let Some(path) = &parameters.file {
+        return recording::of_recording(parameters, context, link, path);
+    }
+    let mut socket = PacketSocket::open(
+        &link,
+        parameters.direction,
+        parameters.sample_one_in,
+        parameters.snaplen,
+        RECEIVE_BUFFER,
+    )?;
+    let mut capture = Capture::new(parameters, link);
+    clock::use_exact_timers();
+    let started_ns = clock::monotonic_ns();
+    context.ready(Started { started_ns });
+    let deadline_ns = started_ns + parameters.duration_max_s.ns();
+    while !context.stop.asked() && clock::monotonic_ns() < deadline_ns {
+        if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
+            context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
+            take_all(&mut capture, &mut socket, deadline_ns)?;
+        }
+    }
+    take_all(&mut capture, &mut socket, deadline_ns)?;
+    let drops = socket.kernel_drops()?;
+    Ok(capture.finish(drops, clock::seconds_since(started_ns)))
+}
+
+fn check(parameters: &Parameters) -> Result<(), Failure> {
+    if !(64..=MAX_SNAPLEN).contains(&parameters.snaplen) {
+        return Err(Failure::new(
+            format!("snaplen {}", parameters.snaplen),
+            "out of range",
+            format!("give 64 to {MAX_SNAPLEN} bytes"),
+        ));
+    }
+    if parameters.record > MAX_RECORD {
+        return Err(Failure::new(
+            format!("record {}", parameters.record),
+            "too many packets to keep in memory",
+            format!("record at most {MAX_RECORD}"),
+        ));
+    }
+    if parameters.sample_one_in == 0 {
+        return Err(Failure::new(
+            "sample_one_in 0",
+            "no packet would be captured",
+            "give 1 for all packets, or N for one in N",
+        ));
+    }
+    Ok(())
+}
+
+fn find_link(device: &str) -> Result<Link, Failure> {
+    let links = links().map_err(during("list the interfaces"))?;
+    let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let names = names.join(", ");
+    let found = links.into_iter().find(|link| link.name == device);
+    found.ok_or_else(|| {
+        Failure::new(
+            format!("device {}", device.escape_debug()),
+            "this node has none of that name",
+            format!("use one of: {names}"),
+        )
+    })
+}
+
+/// Takes what is queued; packets may come faster than they are read, hence the deadline.
+fn take_all(
+    capture: &mut Capture<'_>,
+    socket: &mut PacketSocket,
+    deadline_ns: u64,
+) -> Result<(), Failure> {
+    while socket.receive_now().map_err(during("capture: receive"))? > 0 {
+        for packet in socket.packets() {
+            capture.count(&packet);
+        }
+        if clock::monotonic_ns() >= deadline_ns {
+            break;
+        }
+    }
+    Ok(())
+}
