@@ -43,9 +43,18 @@ def test_cut_off_within_the_compression(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    found = read(tmp_path, FLENT.replace('"version": 3', '"version": 4'))
+    assert read(tmp_path, FLENT.replace('"version": 3', '"version": 4')).runs
+    found = read(tmp_path, FLENT.replace('"version": 3', '"version": 5'))
     assert not found.runs
-    assert "its format 4 is newer than 3" in found.lost[0].why
+    assert "its format 5 is newer than 4" in found.lost[0].why
+
+
+def test_what_may_be_negative(tmp_path: Path) -> None:
+    document = json.loads(FLENT)
+    document["results"]["qdisc_stats::drop_next"] = [-5.0, 0.0, -1.0]
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.status is Status.OK
+    assert figures(run)["flent_median@qdisc_stats::drop_next"] == -1.0
 
 
 def test_impossible_values(tmp_path: Path) -> None:

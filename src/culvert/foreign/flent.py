@@ -1,8 +1,9 @@
-"""flent 1.x and 2.x: ``*.flent`` and ``*.flent.gz``, file format 1 to 3, one test a file.
+"""flent 1.x and 2.x: ``*.flent`` and ``*.flent.gz``, file format 1 to 4, one test a file.
 
 A series of flent is a list of values, one for each of ``x_values`` (seconds), null where there is
 none. Its name tells what it is: "Ping (ms) ICMP", "TCP download sum", "TCP upload::1". A trial gets
-the median of each, and the leading ones under names of ours: bit/s and us.
+the median of each, and the leading ones under names of ours: bit/s and us. Format 4 changed what
+flent calls raw values; they are not read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from culvert.foreign.run import ForeignRun, Found, judged
 from culvert.foreign.salvage import Document, documents
 from culvert.journal.record import Metric, Series
 
-NEWEST_FORMAT = 3
+NEWEST_FORMAT = 4
 MOST_SERIES = 1000
 MEGA = 1e6
 _LEADING = (
@@ -29,6 +30,8 @@ _LEADING = (
     ("goodput_bps", "bit/s", MEGA, ("TCP totals", "TCP total")),
 )
 """Our metric, its unit, how many of it are in one of flent's, and flent's names, the best first."""
+_NEVER_NEGATIVE = frozenset(name for *_, names in _LEADING for name in names)
+"""Others may be: CoDel's drop_next is a time from now."""
 
 
 def read(path: Path) -> Found:
@@ -110,7 +113,7 @@ def _points(
             for at, one in zip(map(figure, times), map(figure, values), strict=False)
             if at is not None and one is not None and abs(at) <= 365 * MOST_S
         ]
-        if any(one < 0 for _, one in pairs):
+        if name in _NEVER_NEGATIVE and any(one < 0 for _, one in pairs):
             doubts.append(f"series {name[:60]!r} has a negative value: impossible")
         if pairs:
             yield name[:200], [round(1e9 * at) for at, _ in pairs], [one for _, one in pairs]
