@@ -101,7 +101,7 @@ def test_twice_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     first, second = one("works"), one("works")
     assert (first.ok, first.changed, first.failures) == (True, True, ())
     assert (second.ok, second.changed, second.failures) == (True, False, ())
-    assert first.version == "slow: 1.0-slow, fast: 1.0-fast"
+    assert first.version == "slow: 1.0-slow; fast: 1.0-fast"
     assert first.duration_s > 0
     assert (tools.tools_directory() / "slow-fast").is_dir()
     assert capfd.readouterr() == ("", "")

@@ -239,7 +239,10 @@ def _version(vpn: Vpn) -> str | None:
 
 
 def _joined(versions: dict[str, str]) -> str | None:
-    """One version, or each with its variant where they differ."""
-    if len(set(versions.values())) <= 1:
-        return next(iter(versions.values()), None)
-    return ", ".join(f"{variant}: {version}" for variant, version in versions.items())
+    """One version, or each with its variants where they differ."""
+    variants: dict[str, list[str]] = {}
+    for variant, version in versions.items():
+        variants.setdefault(version, []).append(variant)
+    if len(variants) <= 1:
+        return next(iter(variants), None)
+    return "; ".join(f"{', '.join(names)}: {version}" for version, names in variants.items())

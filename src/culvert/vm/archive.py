@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from culvert.errors import CulvertError, NotPossible
 MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}"
+_PACKAGE = re.compile(r"^Package: (\S+)$", re.MULTILINE)
+_LIBRARY = re.compile(r"^Section: libs$", re.MULTILINE)
 _PLANNED = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+)", re.MULTILINE)
 
 
@@ -49,7 +52,8 @@ class Archive:
             f'Dir::Etc::preferencesparts "{self.directory}/preferences";\n'
             f'Dir::State::lists "{self.directory}/lists";\n'
             f'Dir::Cache "{self.directory}/cache";\n'
-            f'APT::Sandbox::User "";\n',
+            f'APT::Sandbox::User "";\n'
+            f'Acquire::Languages "none";\n',
             encoding="utf-8",
         )
         self._run(["apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update"])
@@ -71,12 +75,7 @@ class Archive:
 
     def unpack(self, package: str, version: str, target: Path) -> None:
         """Download a package, check its signature's chain, unpack it below ``target``."""
-        downloads = self.directory / "downloads"
-        downloads.mkdir(exist_ok=True)
-        self._run(["apt-get", "-qq", "download", f"{package}={version}"], cwd=downloads)
-        (deb,) = downloads.glob(f"{package}_*.deb")
-        self._run(["dpkg-deb", "--extract", str(deb), str(target)])
-        deb.unlink()
+        self._unpack([f"{package}={version}"], target)
 
     def unpack_with_libraries(self, package: str, suite: str, target: Path) -> None:
         """Download a package of a suite and every library that it needs, the C library among them;
@@ -85,10 +84,17 @@ class Archive:
         status.touch()  # as if nothing were installed
         nothing = ["-o", f"Dir::State::status={status}", "--no-install-recommends"]
         planned = self._run(["apt-get", "-s", *nothing, "install", f"{package}/{suite}"])
-        for name, version in _PLANNED.findall(planned):
-            shown = self._run(["apt-cache", "show", f"{name}={version}"])
-            if name == package or re.search(r"^Section: libs$", shown, re.MULTILINE):
-                self.unpack(name, version, target)
+        wanted = [f"{name}={version}" for name, version in _PLANNED.findall(planned)]
+        shown = self._run(["apt-cache", "show", *wanted]).split("\n\n")
+        libraries = [text for text in shown if _LIBRARY.search(text)]
+        needed = {package, *(name for text in libraries for name in _PACKAGE.findall(text))}
+        self._unpack([word for word in wanted if word.partition("=")[0] in needed], target)
+
+    def _unpack(self, words: Sequence[str], target: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="downloads-", dir=self.directory) as downloads:
+            self._run(["apt-get", "-qq", "download", *words], cwd=Path(downloads))
+            for deb in Path(downloads).iterdir():
+                self._run(["dpkg-deb", "--extract", str(deb), str(target)])
 
     def _run(self, argv: Sequence[str], cwd: Path | None = None) -> str:
         done = subprocess.run(
