@@ -1,0 +1,159 @@
+//! Time on processors, by process and thread.
+
+use super::super::processes::{Process, Processes, Thread};
+use super::{Ticks, since};
+use serde::Serialize;
+
+/// Times of a process that has died are unknown, hence none.
+#[derive(Debug, Serialize)]
+pub struct ProcessTime {
+    pub label: String,
+    pub pid: i32,
+    pub comm: String,
+    pub user_s: Option<f64>,
+    pub system_s: Option<f64>,
+    pub run_ns: Option<u64>,
+    pub voluntary: Option<u64>,
+    pub involuntary: Option<u64>,
+    pub vm_hwm_bytes: Option<u64>,
+    pub threads: Vec<ThreadTime>,
+    pub died: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ThreadTime {
+    pub tid: i32,
+    pub name: String,
+    pub run_ns: u64,
+    pub user_s: f64,
+    pub system_s: f64,
+    pub voluntary: u64,
+    pub involuntary: u64,
+}
+
+/// Processes of both moments; one that is new counts from zero.
+pub fn process_times(before: &Processes, after: &Processes, ticks: Ticks) -> Vec<ProcessTime> {
+    let nothing = Process::default();
+    let alive = after.iter().map(|(identity, process)| {
+        let before = before.get(identity).unwrap_or(&nothing);
+        process_time(identity.pid, before, process, ticks)
+    });
+    let dead = before
+        .iter()
+        .filter(|(identity, _)| !after.contains_key(identity))
+        .map(|(identity, process)| dead_process(identity.pid, process));
+    alive.chain(dead).collect()
+}
+
+fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> ProcessTime {
+    let nothing = Thread::default();
+    let threads: Vec<ThreadTime> = after
+        .threads
+        .iter()
+        .map(|(tid, thread)| {
+            let before = before.threads.get(tid).unwrap_or(&nothing);
+            ThreadTime {
+                tid: *tid,
+                name: thread.name.clone(),
+                run_ns: since(thread.run_ns, before.run_ns),
+                user_s: ticks.seconds(thread.user, before.user),
+                system_s: ticks.seconds(thread.system, before.system),
+                voluntary: since(thread.voluntary, before.voluntary),
+                involuntary: since(thread.involuntary, before.involuntary),
+            }
+        })
+        .collect();
+    ProcessTime {
+        label: after.label.clone(),
+        pid,
+        comm: after.comm.clone(),
+        user_s: Some(ticks.seconds(after.user, before.user)),
+        system_s: Some(ticks.seconds(after.system, before.system)),
+        run_ns: Some(since(after.run_ns, before.run_ns)),
+        voluntary: Some(threads.iter().map(|thread| thread.voluntary).sum()),
+        involuntary: Some(threads.iter().map(|thread| thread.involuntary).sum()),
+        vm_hwm_bytes: after.vm_hwm_bytes,
+        threads,
+        died: false,
+    }
+}
+
+fn dead_process(pid: i32, before: &Process) -> ProcessTime {
+    ProcessTime {
+        label: before.label.clone(),
+        pid,
+        comm: before.comm.clone(),
+        user_s: None,
+        system_s: None,
+        run_ns: None,
+        voluntary: None,
+        involuntary: None,
+        vm_hwm_bytes: before.vm_hwm_bytes,
+        threads: Vec::new(),
+        died: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::processes::Identity;
+    use super::*;
+
+    fn process(run_ns: u64, threads: &[(i32, u64)]) -> Process {
+        Process {
+            label: "vpn".to_owned(),
+            comm: "vpn".to_owned(),
+            user: run_ns / 10_000_000,
+            run_ns,
+            threads: threads
+                .iter()
+                .map(|&(tid, voluntary)| {
+                    let thread = Thread {
+                        voluntary,
+                        ..Thread::default()
+                    };
+                    (tid, thread)
+                })
+                .collect(),
+            ..Process::default()
+        }
+    }
+
+    fn of(processes: &[(i32, u64, Process)]) -> Processes {
+        let identified = processes.iter().map(|(pid, start_ticks, process)| {
+            let identity = Identity {
+                pid: *pid,
+                start_ticks: *start_ticks,
+            };
+            (identity, process.clone())
+        });
+        identified.collect()
+    }
+
+    #[test]
+    fn alive_new_dead_and_reused() {
+        let before = of(&[
+            (1, 0, process(1_000_000_000, &[(1, 5)])),
+            (2, 0, process(7, &[])),
+            (3, 0, process(9_000_000_000, &[])),
+        ]);
+        let after = of(&[
+            (1, 0, process(1_500_000_000, &[(1, 8), (4, 2)])),
+            (3, 99, process(20_000_000, &[])),
+        ]);
+        let times = process_times(&before, &after, Ticks(100.0));
+        let find = |pid, died| {
+            let mut all = times.iter();
+            all.find(|process| process.pid == pid && process.died == died)
+        };
+        let alive = find(1, false).unwrap();
+        assert_eq!(alive.run_ns, Some(500_000_000));
+        assert_eq!(alive.user_s, Some(0.5));
+        assert_eq!(alive.voluntary, Some(5));
+        assert!(find(2, true).unwrap().run_ns.is_none());
+        // Another process with the id of one that is gone.
+        assert!(find(3, true).is_some());
+        assert_eq!(find(3, false).unwrap().run_ns, Some(20_000_000));
+        assert_eq!(times.len(), 4);
+    }
+}

@@ -1,0 +1,93 @@
+//! The commands by hand, and the requests they stand for.
+
+mod listen;
+mod round_trips;
+mod shared;
+mod streams;
+mod transactions;
+
+use clap::Subcommand;
+use culvert_probe::failure::Failure;
+use listen::{Answer, Receive};
+use round_trips::{NoiseFloor, Protocol, Rtt};
+use serde_json::{Value, json};
+use streams::{TcpSend, UdpSend};
+use transactions::Transactions;
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Send numbered UDP packets, paced or not.
+    UdpSend(UdpSend),
+    /// Receive them: loss, reordering, delay.
+    UdpReceive(Receive),
+    /// Send TCP streams.
+    TcpSend(TcpSend),
+    /// Receive them.
+    TcpReceive(Receive),
+    /// Measure round-trip times.
+    Rtt(Rtt),
+    /// Measure what round trips cost the probe itself, over the loopback.
+    NoiseFloor(NoiseFloor),
+    /// Answer round trips over UDP.
+    Echo(Answer),
+    /// Answer over TCP: round trips, transactions.
+    TcpEcho(Answer),
+    /// Requests and responses over one TCP connection.
+    TcpRr(Transactions),
+    /// Requests and responses over a TCP connection each.
+    TcpCrr(Transactions),
+}
+
+impl Command {
+    pub fn json(&self) -> bool {
+        let common = match self {
+            Command::UdpSend(args) => &args.target.common,
+            Command::TcpSend(args) => &args.target.common,
+            Command::TcpRr(args) | Command::TcpCrr(args) => &args.target.common,
+            Command::UdpReceive(args) | Command::TcpReceive(args) => &args.common,
+            Command::Echo(args) | Command::TcpEcho(args) => &args.common,
+            Command::Rtt(args) => &args.common,
+            Command::NoiseFloor(args) => &args.common,
+        };
+        common.json
+    }
+
+    /// Whether it calls somebody who listens for a token.
+    pub fn needs_token(&self) -> bool {
+        match self {
+            Command::Rtt(args) => args.protocol != Protocol::Icmp,
+            Command::NoiseFloor(_) => false,
+            _ => self.counterpart().is_none(),
+        }
+    }
+
+    /// For who listens: the command of the other end.
+    pub fn counterpart(&self) -> Option<&'static str> {
+        match self {
+            Command::UdpReceive(_) => Some("udp-send"),
+            Command::TcpReceive(_) => Some("tcp-send"),
+            Command::Echo(_) => Some("rtt --protocol udp"),
+            Command::TcpEcho(_) => Some("tcp-rr"),
+            _ => None,
+        }
+    }
+
+    /// As the agent would be asked.
+    pub fn request(&self, token: &str) -> Result<Value, Failure> {
+        let mut request = match self {
+            Command::UdpSend(args) => args.request()?,
+            Command::TcpSend(args) => args.request()?,
+            Command::Rtt(args) => args.request()?,
+            Command::NoiseFloor(args) => args.probing.request("noise_floor")?,
+            Command::UdpReceive(args) => args.request("udp_sink", "flows"),
+            Command::TcpReceive(args) => args.request("tcp_sink", "streams"),
+            Command::Echo(args) => args.request("echo"),
+            Command::TcpEcho(args) => args.request("tcp_responder"),
+            Command::TcpRr(args) => args.request("tcp_rr"),
+            Command::TcpCrr(args) => args.request("tcp_crr"),
+        };
+        request["id"] = json!(1);
+        request["token"] = json!(token);
+        Ok(request)
+    }
+}
