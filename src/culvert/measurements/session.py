@@ -10,6 +10,7 @@ from functools import cached_property
 
 from culvert.labs.base import Lab, LinkSpec, Node
 from culvert.measurements.outside import Outside
+from culvert.measurements.sampling import one_in
 from culvert.measurements.watch import Watched, Watcher, new_canary
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
@@ -56,8 +57,10 @@ class Session:
 
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
-        """Account on both nodes and look at the link while the body runs."""
-        with self._watcher().watch(sample_one_in=sample_one_in) as watched:
+        """Account on both nodes and look at the link while the body runs: at a random one in so
+        many packets, at more of them where the link is slow."""
+        sampled = one_in(sample_one_in, self.link)
+        with self._watcher().watch(sample_one_in=sampled) as watched:
             yield watched
 
     @contextmanager

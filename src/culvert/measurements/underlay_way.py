@@ -88,7 +88,8 @@ class Way:
         self.delays = sunk.one_way.histogram if sunk.one_way else None
         self._delivered = Delivered(
             sent=sent.packets,
-            lost=max(sent.packets - sunk.unique, 0),
+            # what the receiver had no time to fetch had come over the link
+            lost=max(sent.packets - sunk.unique - (sunk.socket_drops or 0), 0),
             packet_bytes=self._size,
             seconds=seconds,
             duplicates=sunk.duplicates,
@@ -184,7 +185,8 @@ class Way:
         offered_bps = sent.packets * frame_bits / sent.seconds if sent.seconds else math.inf
         if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
             return offered_bps, None
-        return offered_bps, (sunk.packets - 1) * frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
+        arrived = sunk.packets + (sunk.socket_drops or 0)
+        return offered_bps, (arrived - 1) * frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
 
     def _stream(self, pps: float, seconds: float, size: int) -> tuple[UdpSource, UdpSunk]:
         """Packets of that size; what was sent and what arrived count for the proof."""
