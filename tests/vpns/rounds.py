@@ -33,8 +33,17 @@ LINK = LinkSpec(rate_bps=10_000_000_000)
 TRAFFIC: Mapping[str, tuple[Measurement[Any], Mapping[str, Any]]] = {
     "tcp": (Tcp(), {"duration": "200ms", "warmup": "0s"}),
     "udp": (Udp(), {"duration": "200ms", "packet_size": 512, "rate": "5000/s"}),
-    "rtt": (Rtt(), {"probes": 20}),
+    "rtt": (Rtt(), {"probes": 20, "rate": "200/s"}),
 }
+
+
+def faults_of_rounds(word: str) -> list[str]:
+    """Of as many rounds as it takes to find one with a fault, ten at most."""
+    for number in range(ROUNDS):
+        faults = faults_of_round(word)
+        if faults:
+            return [f"round {number}: {each}" for each in faults]
+    return []
 
 
 def faults_of_round(word: str) -> list[str]:
