@@ -83,9 +83,12 @@ test = "tcp.goodput_bps: {GO} > {OVPN}"
     assert why.startswith("functional: an emulated kernel (wireguard/go: user space, ")
     compared = set(pl.read_csv(run / "tables" / "comparisons.csv").select("a", "b").iter_rows())
     assert compared == {("none", kernel), (OVPN, GO)}
+    ratios = pl.read_csv(run / "tables" / "ratio-to-baseline.csv")
+    assert set(ratios["vpn"].to_list()) == {kernel}
     page = (run / "report.html").read_text()
     assert "functional: an emulated kernel" in page
     assert "Highest TCP goodput" not in page
+    assert page.count("does not compare with no VPN here") == 2  # those in user space
 
 
 def judged(verdict: Verdict, effect: Effect | None, more: int | None, why: str = "") -> Judged:

@@ -80,6 +80,8 @@ class Headline:
     """By VPN and question key; absent where there is no trial that counts."""
     winners: Mapping[str, Winner]
     """By question key; the baseline does not compete."""
+    apart: frozenset[str] = frozenset()
+    """VPNs whose figures do not compare with the baseline's here."""
 
 
 _ASKED = (
@@ -147,7 +149,9 @@ def _headline(
         winner = _winner(question, absolute, cell, seed)
         if winner is not None and not line.crossed(vpn for vpn in absolute if not bare(vpn)):
             winners[question.key] = winner
-    return Headline(condition, tuple(questions), _order(vpns, questions, answers), answers, winners)
+    order = _order(vpns, questions, answers)
+    apart = frozenset(vpn for vpn in vpns if line.crossed((vpn, BASELINE)))
+    return Headline(condition, tuple(questions), order, answers, winners, apart)
 
 
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:

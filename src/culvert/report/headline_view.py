@@ -155,6 +155,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         scale.ends(absolute.value, absolute.low, absolute.high),
     )
     below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
+    below = "does not compare with no VPN here" if vpn in headline.apart else below
     # A cold start against a link that needs none: the time itself is the answer.
     if question.key == "up":
         below = ""

@@ -10,6 +10,7 @@ import polars as pl
 
 from culvert.analysis.comparisons import comparisons
 from culvert.analysis.headline import Headline, headlines
+from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
@@ -72,6 +73,8 @@ class Data:
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
+    line: Line = NO_LINE
+    """Across which nothing of the run compares."""
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Of an import: the tables of a paper whose data it is, by file name."""
 
@@ -140,6 +143,7 @@ def gather(
         colours=colours(ordered),
         shapes=shapes(ordered),
         claims=claims_of(run, rows, summary, line),
+        line=line,
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
 

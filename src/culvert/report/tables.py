@@ -8,6 +8,7 @@ from culvert.analysis.cpu import cpu_split
 from culvert.analysis.initiation import cycles, initiation_table
 from culvert.analysis.latency import percentile_table
 from culvert.analysis.losses import loss_shares
+from culvert.analysis.observations import BASELINE
 from culvert.analysis.pairs import Effect, paired
 from culvert.analysis.status import reasons
 from culvert.report.claims import claims_table, published_table
@@ -32,11 +33,13 @@ def harmless(table: pl.DataFrame) -> pl.DataFrame:
 
 def _tables(data: Data) -> dict[str, pl.DataFrame]:
     seed = data.run.seed or 0
+    apart = [vpn for vpn in data.vpns if data.line.crossed((vpn, BASELINE))]
+    comparable = data.observed.filter(~pl.col("vpn").is_in(apart))
     latency = data.trials.filter(pl.col("measurement") == "rtt")
     return {
         "summary": data.summary,
-        "ratio-to-baseline": paired(data.observed, Effect.RATIO, seed=seed),
-        "difference-to-baseline": paired(data.observed, Effect.DIFFERENCE, seed=seed),
+        "ratio-to-baseline": paired(comparable, Effect.RATIO, seed=seed),
+        "difference-to-baseline": paired(comparable, Effect.DIFFERENCE, seed=seed),
         "comparisons": data.comparisons,
         "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),
