@@ -6,7 +6,7 @@ from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_up import LabUp
-from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule
+from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
@@ -50,6 +50,7 @@ GOALS: tuple[type[Goal], ...] = (
     SmallRttAgreement,
     RttBesideSockperf,
     RttSchedule,
+    RttScheduleFast,
     RttMemory,
     ExactLoss,
     AgentStart,
