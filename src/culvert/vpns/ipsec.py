@@ -151,8 +151,7 @@ class Carriage:
         """The kernel's, and which of its drivers does the ciphers: with AES instructions or not."""
         drivers = _drivers(_CRYPTO.read_text("utf-8"))
         used = (drivers.get(algorithm.name) for algorithm in self.transform.algorithms)
-        known = ", ".join(driver for driver in used if driver)
-        return f"Linux {platform.release()}" + (f" ({known})" if known else "")
+        return ", ".join([f"Linux {platform.release()}", *filter(None, used)])
 
 
 def _drivers(text: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from culvert import tools
@@ -56,7 +57,13 @@ def dialect(program: Path) -> Dialect:
 
 
 def _told(program: Path) -> tuple[re.Match[str], str]:
-    """What ``openvpn --version`` prints, its first words parsed. Older ones exit with 1."""
+    """What ``openvpn --version`` prints, its first words parsed; asked once of each file."""
+    return _asked(program, program.stat().st_mtime_ns)
+
+
+@cache
+def _asked(program: Path, _: int) -> tuple[re.Match[str], str]:
+    # Older ones exit with 1.
     told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     own = _OWN.match(told.stdout)
     if own is None:
