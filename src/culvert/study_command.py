@@ -14,8 +14,7 @@ from culvert.console import err, out
 from culvert.errors import StudyError
 from culvert.plan.plan import Plan
 from culvert.run import outline
-from culvert.run.runner import expectation
-from culvert.run.trial_times import learned
+from culvert.run.expected import estimate_of
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.shipped import shipped_studies
@@ -64,7 +63,7 @@ def show_checked(found: Sequence[dict[str, Any]]) -> None:
 def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
     """All that a study comes to."""
     plan = Plan.of(study)
-    estimate = plan.estimate(expectation(catalogue, learned()))
+    estimate = estimate_of(study, plan, catalogue)
     return {
         **outline.as_json(study, plan, estimate),
         "title": study.title,
@@ -100,16 +99,17 @@ def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
 def show(study: Study, catalogue: Catalogue) -> None:
     """For people."""
     plan = Plan.of(study)
-    estimate = plan.estimate(expectation(catalogue, learned()))
+    estimate = estimate_of(study, plan, catalogue)
     out.print(outline.cells_table(study, plan))
     for line in outline.absent_text(study, plan):
         out.print(line, markup=False, style="dim")
     out.print()
     out.print(f"Plan: {outline.plan_text(plan, estimate)}", markup=False)
     for scale in study.file.scale if not study.scale else ():
-        smaller = Plan.of(Study.parse(study.text, catalogue, scale=scale, directory=None))
-        shorter = smaller.estimate(expectation(catalogue, learned()))
-        out.print(f"  --scale {scale}: {outline.plan_text(smaller, shorter)}", markup=False)
+        smaller = Study.parse(study.text, catalogue, scale=scale, directory=None)
+        fewer = Plan.of(smaller)
+        told = outline.plan_text(fewer, estimate_of(smaller, fewer, catalogue))
+        out.print(f"  --scale {scale}: {told}", markup=False)
     if study.file.claim:
         out.print()
         out.print(_claims(study))
@@ -151,7 +151,7 @@ def listing(catalogue: Catalogue) -> list[dict[str, Any]]:
     for name in shipped_studies():
         study = Study.load(name, catalogue)
         plan = Plan.of(study)
-        estimate = plan.estimate(expectation(catalogue, learned()))
+        estimate = estimate_of(study, plan, catalogue)
         found.append(
             {
                 "name": name,

@@ -117,6 +117,7 @@ def test_time_is_estimated() -> None:
     endless = replace(plan, max_blocks=None, budget_s=100.0).estimate(lambda cell: 2.0)
     assert endless.max_s == 100.0
     assert replace(plan, cells=()).estimate(lambda cell: 2.0).max_s == 0.0
+    assert plan.estimate(lambda cell: 2.0, before=cells(2)).block_s == 16.0
 
 
 def test_only_keeps_the_baseline_of_what_matches() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from culvert.plan.plan import Plan
-from culvert.run.runner import expectation
+from culvert.run.expected import estimate_of
 from culvert.run.trial_times import TrialTimes
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.shipped import shipped_studies
@@ -81,9 +81,10 @@ def test_it_is_valid(name: str, scale: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_its_quick_edition_is_quick(name: str) -> None:
-    plan = Plan.of(study(name, "quick"))
+    quick = study(name, "quick")
+    plan = Plan.of(quick)
     overhead = TrialTimes(overhead={cell.vpn: OVERHEAD_S for cell in plan.cells})
-    estimate = plan.estimate(expectation(catalogue(), overhead))
+    estimate = estimate_of(quick, plan, catalogue(), overhead)
     assert 0 < estimate.max_s < QUICK_S
 
 

@@ -151,9 +151,13 @@ class Plan:
         """Blocks of the whole run at most, warm-up included; None where only the time ends it."""
         return None if self.max_blocks is None else self.max_blocks + self.warmup_blocks
 
-    def estimate(self, trial_s: Callable[[Cell], float]) -> Estimate:
-        """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead."""
+    def estimate(self, trial_s: Callable[[Cell], float], before: Collection[Cell] = ()) -> Estimate:
+        """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead.
+
+        ``before`` are cells that each block measures beside its own.
+        """
         block_s = sum(trial_s(cell) + self.pause_s for cell in self.present)
+        block_s += sum(map(trial_s, before))
         budget_s = float("inf") if self.budget_s is None else self.budget_s
         most = float("inf") if self.most_blocks is None else self.most_blocks
         # Where no block has a cell, no number of blocks takes any time.

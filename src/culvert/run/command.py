@@ -30,10 +30,10 @@ from culvert.report.claims import as_json as as_document
 from culvert.report.claims_terminal import claims_text
 from culvert.report.labels import Labels
 from culvert.run import outline
+from culvert.run.expected import estimate_of
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
-from culvert.run.runner import Runner, expectation
+from culvert.run.runner import Runner
 from culvert.run.tally import Problem, Tally
-from culvert.run.trial_times import learned
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.cpus import cores
@@ -96,7 +96,7 @@ class RunRequest:
 def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and how long it takes; nothing is touched."""
     study, plan, catalogue = request.prepared()
-    estimate = plan.estimate(expectation(catalogue, learned()))
+    estimate = estimate_of(study, plan, catalogue)
     if as_json:
         print_json(outline.as_json(study, plan, estimate))
         return

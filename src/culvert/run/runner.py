@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
@@ -18,6 +18,7 @@ from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
+from culvert.labs.base import LinkSpec
 from culvert.measurements.base import Measurement
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
@@ -25,12 +26,13 @@ from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
 from culvert.run.execution import Execution, Finding, LabFactory
+from culvert.run.expected import expectation, verifications
 from culvert.run.notes import notes_on
 from culvert.run.progress import Progress, Step
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
-from culvert.run.trial_times import Stopwatch, TrialTimes, learned
-from culvert.run.underlays import Underlays
+from culvert.run.trial_times import Stopwatch, learned
+from culvert.run.underlays import Underlays, verification_of
 from culvert.study.catalogue import Catalogue
 from culvert.study.lacking import REMEDY
 from culvert.study.study import Study
@@ -64,9 +66,12 @@ class Runner:
         self._make_lab = make_lab
         self._cores = cores
         self._progress = progress
-        self._underlays = Underlays(
-            lambda condition: study.lab_spec(condition, cores).link, journal
-        )
+
+        def link_of(condition: str) -> LinkSpec:
+            return study.lab_spec(condition, cores).link
+
+        self._underlays = Underlays(link_of, journal)
+        self._verifications = verifications(plan, link_of)
         self._stopwatch = Stopwatch()
         self._before_s = expectation(catalogue, learned())
         self._known_max_size: dict[str, int] = {}
@@ -142,6 +147,9 @@ class Runner:
         if verification is not None:
             self._journal.record(verification)
             tally.add(verification)
+            if verification.status is Status.OK:
+                cell = verification_of(trial.cell.condition)
+                self._stopwatch.note(cell, verification.duration_s, verification.measuring_s)
 
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
@@ -230,21 +238,11 @@ class Runner:
     def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
         """At most, from before the trial of that number."""
         cells = [cell for cell in self._plan.present if cell.key not in self._unsupported]
-        mean_s = sum(map(self._expected_s, cells)) / max(len(cells), 1)
+        block_s = sum(map(self._expected_s, [*cells, *self._verifications]))
+        mean_s = block_s / max(len(cells), 1)
         by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
         budget_s = inf if self._plan.budget_s is None else self._plan.budget_s
         return min(by_trials_s, max(budget_s - elapsed_s, 0.0))
-
-
-def expectation(catalogue: Catalogue, times: TrialTimes) -> Callable[[Cell], float]:
-    """Seconds that a trial of a cell is expected to take, its overhead included."""
-
-    def expected_s(cell: Cell) -> float:
-        measurement: Any = catalogue.measurements[cell.measurement]
-        parameters = catalogue.parameters(cell.measurement, cell.parameters)
-        return times.expected_s(cell, measurement.estimate_s(parameters))
-
-    return expected_s
 
 
 def block_seed(seed: int, block: int) -> int:

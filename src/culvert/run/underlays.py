@@ -25,6 +25,10 @@ POSITION = 0
 """In its block: before all trials."""
 
 
+LinkOf = Callable[[str], LinkSpec]
+"""The link that a condition asks for. It may raise CulvertError: the condition's trials tell it."""
+
+
 @dataclass(frozen=True)
 class _Verdict:
     status: Status
@@ -33,13 +37,9 @@ class _Verdict:
 
 
 class Underlays:
-    """What is known of the links of a run, by block and condition.
+    """What is known of the links of a run, by block and condition."""
 
-    ``link_of`` gives the link that a condition asks for; it may raise CulvertError, which the
-    condition's trials will tell.
-    """
-
-    def __init__(self, link_of: Callable[[str], LinkSpec], journal: Journal) -> None:
+    def __init__(self, link_of: LinkOf, journal: Journal) -> None:
         self._link_of = link_of
         self._journal = journal
         self._verdicts: dict[tuple[int, str], _Verdict] = {}
@@ -55,10 +55,9 @@ class Underlays:
         Returns the record to keep.
         """
         place = trial.block, trial.cell.condition
-        if place in self._verdicts or not self._emulated(trial.cell.condition):
+        if place in self._verdicts or not emulated(self._link_of, trial.cell.condition):
             return None
-        parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
-        cell = Cell(BASELINE, trial.cell.condition, Underlay.kind, canonical_json(parameters))
+        cell = verification_of(trial.cell.condition)
         if (trial.block, cell.key) in done:
             self._verdicts[place] = self._recalled(trial.block, cell)
             return None
@@ -80,17 +79,24 @@ class Underlays:
             remedy=verdict.remedy,
         )
 
-    def _emulated(self, condition: str) -> bool:
-        """Whether anything is asked of the link that a plain cable does not do."""
-        try:
-            link = self._link_of(condition)
-        except CulvertError:
-            return False
-        return bool(link.impairment) or (link.kind != "veth" and link.rate_bps is not None)
-
     def _recalled(self, block: int, cell: Cell) -> _Verdict:
         """What the journal of an interrupted run says."""
         trials = self._journal.trials()
         found = trials.filter((pl.col("block") == block) & (pl.col("cell") == cell.key))
         row = found.row(-1, named=True)
         return _Verdict(Status(row["status"]), row["reason"], row["remedy"])
+
+
+def emulated(link_of: LinkOf, condition: str) -> bool:
+    """Whether anything is asked of the link that a plain cable does not do."""
+    try:
+        link = link_of(condition)
+    except CulvertError:
+        return False
+    return bool(link.impairment) or (link.kind != "veth" and link.rate_bps is not None)
+
+
+def verification_of(condition: str) -> Cell:
+    """What is measured before each block where the condition's link is emulated."""
+    parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
+    return Cell(BASELINE, condition, Underlay.kind, canonical_json(parameters))
