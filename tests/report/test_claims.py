@@ -8,7 +8,7 @@ import polars as pl
 from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
 from culvert.report.claims_view import evidence
 from culvert.report.labels import Labels
-from tests.commands import culvert
+from tests.commands import Cli
 from tests.compare.runs import STUDY, write_run
 
 GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"
@@ -38,10 +38,10 @@ def series(mean: float, seed: int) -> list[float]:
     return list(mean * (1 + 0.005 * np.random.default_rng(seed).standard_normal(10)))
 
 
-def test_claims_and_published_values_in_all_forms(tmp_path: Path) -> None:
+def test_claims_and_published_values_in_all_forms(say: Cli, tmp_path: Path) -> None:
     values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3)}
     run = write_run(tmp_path / "run", values, text=STUDY + CLAIMS)
-    told = culvert("report", run)
+    told = say("report", run)
     assert told.code == 0, told.err
     assert "claim (1 supported, 1 not testable here)" in told.out
     assert "over 10 blocks, p < 0.001" in told.out
@@ -57,7 +57,7 @@ def test_claims_and_published_values_in_all_forms(tmp_path: Path) -> None:
     assert abs(published["ratio"].item() - 0.5) < 0.01
 
 
-def test_what_an_emulated_kernel_divides_gets_no_verdict(tmp_path: Path) -> None:
+def test_what_an_emulated_kernel_divides_gets_no_verdict(say: Cli, tmp_path: Path) -> None:
     kernel = "wireguard/kernel"
     values = {"none": series(9e8, 1), GO: series(5e8, 2), OVPN: series(3e8, 3), kernel: [7e8] * 10}
     environment = {"not_comparable": "functional: an emulated kernel"}
@@ -73,7 +73,7 @@ test = "tcp.goodput_bps: {GO} > {OVPN}"
 """
     text = STUDY.replace(f'"{GO}"', f'"{GO}", "{kernel}"') + CLAIMS + across
     run = write_run(tmp_path / "run", values, text=text, environment=environment)
-    told = culvert("report", run)
+    told = say("report", run)
     assert told.code == 0, told.err
     claims = pl.read_csv(run / "tables" / "claims.csv")
     verdicts = dict(claims.select("id", "verdict").iter_rows())
