@@ -40,8 +40,6 @@ from culvert.proof.limits import (
 from culvert.units import DurationS
 
 SAMPLE_ONE_IN = 64
-ENOUGH_PACKETS = 1000
-"""Fewer are all looked at: a sample of them might hold none."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
@@ -133,7 +131,7 @@ class Udp(Measurement[UdpParameters]):
             return _by_instrument(session, parameters)
         stream = _stream(session, parameters)
         run = UdpRun(session, stream, quiet_ms(session, stream.to))
-        with session.watch(sample_one_in=_sample_one_in(stream)) as watched:
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             trial = run.start().finish()
         sent, sunk = trial.sent, trial.sunk
         ceiling = udp_ceiling(session, stream, sent.segmentation)
@@ -180,13 +178,6 @@ def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
         source_port=parameters.source_port,
         interval_ms=round(parameters.interval_s * 1000),
     )
-
-
-def _sample_one_in(stream: UdpStream) -> int:
-    if stream.rate_pps is None:
-        return SAMPLE_ONE_IN
-    sampled = round(stream.rate_pps * stream.duration_s / ENOUGH_PACKETS)
-    return min(max(sampled, 1), SAMPLE_ONE_IN)
 
 
 def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:

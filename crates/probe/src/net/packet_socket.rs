@@ -47,7 +47,6 @@ impl PacketSocket {
     pub fn open(
         link: &Link,
         direction: Direction,
-        sample_one_in: u32,
         snaplen: usize,
         receive_buffer: usize,
     ) -> Result<PacketSocket, Failure> {
@@ -61,15 +60,14 @@ impl PacketSocket {
             // Cheaper than the filter, which does the same on kernels before 4.20.
             let _ = socket::set_int(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
         }
-        let program: Vec<SockFilter> = filter::program(direction, sample_one_in)
-            .iter()
-            .map(|step| SockFilter::new(step.code, step.jt, step.jf, step.k))
-            .collect();
-        socket
-            .attach_filter(&program)
-            .map_err(during(format!("{what}: filter")))?;
+        attach(&socket, direction, 1).map_err(during(format!("{what}: filter")))?;
         bind(&socket, link.index).map_err(during(what))?;
         Ok(PacketSocket::with_room(socket, snaplen))
+    }
+
+    /// From now on the kernel queues a random packet in `sample_one_in`.
+    pub fn thin_out(&self, direction: Direction, sample_one_in: u32) -> Result<(), Failure> {
+        attach(&self.socket, direction, sample_one_in).map_err(during("capture: filter"))
     }
 
     fn with_room(socket: Socket, snaplen: usize) -> PacketSocket {
@@ -181,6 +179,14 @@ impl PacketSocket {
             Err(Failure::io("capture: statistics", &error))
         }
     }
+}
+
+fn attach(socket: &Socket, direction: Direction, sample_one_in: u32) -> io::Result<()> {
+    let program: Vec<SockFilter> = filter::program(direction, sample_one_in)
+        .iter()
+        .map(|step| SockFilter::new(step.code, step.jt, step.jf, step.k))
+        .collect();
+    socket.attach_filter(&program)
 }
 
 impl AsFd for PacketSocket {

@@ -7,6 +7,9 @@ use crate::chance::{Chance, Purpose};
 /// In front of each packet: its time in nanoseconds, its length, and how much of it is kept.
 const HEAD_BYTES: usize = 16;
 
+/// A sample begins behind so many packets: of a few it might hold none.
+const ALL_OF_THE_FIRST: u64 = 256;
+
 /// What to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -14,7 +17,7 @@ pub struct Limits {
     pub ring_bytes: usize,
     /// Bytes kept of each packet.
     pub packet_bytes: usize,
-    /// 1: all packets; N: a random one in N.
+    /// 1: all packets; N: behind the first a random one in N.
     pub sample_one_in: u32,
 }
 
@@ -60,7 +63,7 @@ impl Ring {
         self.passed += 1;
         let one_in = u64::from(self.limits.sample_one_in.max(1));
         let draw = self.chance.draw(Purpose::Sample, number);
-        draw.is_multiple_of(one_in)
+        number < ALL_OF_THE_FIRST || draw.is_multiple_of(one_in)
     }
 
     pub fn push(&mut self, at_ns: u64, packet: &[u8]) {
@@ -156,6 +159,7 @@ mod tests {
     #[test]
     fn a_sample_is_random_and_of_the_size_asked_for() {
         let mut ring = ring(1, 1, 64);
+        assert!((0..ALL_OF_THE_FIRST).all(|_| ring.wants()));
         let wanted: Vec<u32> = (0..64_000).filter(|_| ring.wants()).collect();
         assert!((850..1150).contains(&wanted.len()), "{}", wanted.len());
         let steps: std::collections::BTreeSet<u32> =

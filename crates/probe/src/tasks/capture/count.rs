@@ -36,6 +36,11 @@ impl<'a> Capture<'a> {
         }
     }
 
+    /// Counted so far.
+    pub fn packets(&self) -> u64 {
+        self.evidence.packets
+    }
+
     pub fn count(&mut self, packet: &Captured<'_>) {
         let sight = see(packet.ethertype, packet.bytes, packet.wire_length);
         if self.is_decrypted(packet, &sight) {

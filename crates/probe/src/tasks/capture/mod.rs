@@ -28,6 +28,9 @@ const RECEIVE_BUFFER: usize = 64 << 20;
 /// that are being measured. Their timestamps are the kernel's.
 const GATHER_NS: u64 = 2_000_000;
 
+/// A sample begins behind so many packets: of a few it might hold none.
+const ALL_OF_THE_FIRST: u64 = 256;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -49,7 +52,7 @@ pub struct Parameters {
     /// How many bytes of the payload of each to record.
     #[serde(default)]
     snaplen_record: usize,
-    /// 1: all packets; N: a random one in N, chosen by the kernel.
+    /// 1: all packets; N: behind the first a random one in N, chosen by the kernel.
     #[serde(default = "all")]
     sample_one_in: u32,
     #[serde(default = "both")]
@@ -86,7 +89,6 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     let mut socket = PacketSocket::open(
         &link,
         parameters.direction,
-        parameters.sample_one_in,
         parameters.snaplen,
         RECEIVE_BUFFER,
     )?;
@@ -95,10 +97,15 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     let started_ns = clock::monotonic_ns();
     context.ready(Started { started_ns });
     let deadline_ns = started_ns + parameters.duration_max_s.ns();
+    let mut whole = parameters.sample_one_in > 1;
     while !context.stop.asked() && clock::monotonic_ns() < deadline_ns {
         if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
             context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
             take_all(&mut capture, &mut socket, deadline_ns)?;
+            if whole && capture.packets() >= ALL_OF_THE_FIRST {
+                socket.thin_out(parameters.direction, parameters.sample_one_in)?;
+                whole = false;
+            }
         }
     }
     take_all(&mut capture, &mut socket, deadline_ns)?;
