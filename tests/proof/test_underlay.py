@@ -50,6 +50,18 @@ def test_each_disagreement_is_named() -> None:
     assert failures(ASKED, delivered(duplicates=1)) == ["no packet is duplicated"]
 
 
+def test_packets_that_a_late_sender_made_wait_for_each_other_are_not_the_links_delay() -> None:
+    asked = replace(ASKED, rate_bps=20_000_000)
+    queued = delivered(delay_min_ns=5_700_000, delay_p50_ns=9_000_000)
+    wrong = ["the underlay delays as asked"]
+    assert failures(asked, queued, 20_000_000) == wrong
+    assert failures(asked, replace(queued, bursty=True), 20_000_000) == []
+    slow = replace(queued, bursty=True, delay_min_ns=8_000_000)
+    assert failures(asked, slow, 20_000_000) == wrong
+    fast = replace(queued, bursty=True, delay_min_ns=4_000_000)
+    assert failures(asked, fast, 20_000_000) == wrong
+
+
 def test_the_rate_counts_what_was_lost_behind_it() -> None:
     rate = 100_000_000
     assert failures(ASKED, delivered(rate_bps=0.99 * rate), rate) == []

@@ -34,8 +34,10 @@ RATE_SHARE = 0.5
 """Of the link's rate, so that no queue builds up while loss and delay are looked at."""
 OVERLOAD = 1.2
 OVERLOAD_OF_SLOW = 2.0
-"""What soon waits for the link keeps it busy while the sender waits for its processor."""
+BURST_OF_SLOW_S = 0.1
+"""In bursts, so that what waits for the link keeps it busy while the sender does not run."""
 SLOW_BPS = 100_000_000
+DEFAULT_QUEUE_PACKETS = 1000
 RATE_S = 0.5
 RATE_PACKETS = 100
 ATTEMPTS = 3
@@ -97,6 +99,7 @@ class Way:
             delay_min_ns=sunk.one_way.min_ns if sunk.one_way else None,
             delay_p50_ns=sunk.one_way.p50_ns if sunk.one_way else None,
             delay_p99_ns=sunk.one_way.p99_ns if sunk.one_way else None,
+            bursty=(sent.late_p99_ns or 0) > self._may_be_late_ns,
             loss_runs=sunk.loss_runs.runs,
             longest_run=sunk.loss_runs.longest,
             rate_bps=rate_bps,
@@ -179,16 +182,28 @@ class Way:
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
         """Of frames: what was offered, and what arrived; the first one starts the clock."""
         frame_bits = self._frame_bits(self._size)
-        overload = OVERLOAD_OF_SLOW if rate_bps <= SLOW_BPS else OVERLOAD
-        pps = overload * rate_bps / frame_bits
-        sent, sunk = self._stream(pps, max(RATE_S, RATE_PACKETS / pps), self._size)
+        slow = rate_bps <= SLOW_BPS
+        pps = (OVERLOAD_OF_SLOW if slow else OVERLOAD) * rate_bps / frame_bits
+        burst = min(round(pps * BURST_OF_SLOW_S), self._queue_packets // 2) if slow else 1
+        seconds = max(RATE_S, RATE_PACKETS / pps)
+        sent, sunk = self._stream(pps, seconds, self._size, burst=max(burst, 1))
         offered_bps = sent.packets * frame_bits / sent.seconds if sent.seconds else math.inf
         if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
             return offered_bps, None
         arrived = sunk.packets + (sunk.socket_drops or 0)
         return offered_bps, (arrived - 1) * frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
 
-    def _stream(self, pps: float, seconds: float, size: int) -> tuple[UdpSource, UdpSunk]:
+    @property
+    def _queue_packets(self) -> int:
+        """Packets of the measured size that may wait for the rate."""
+        way = self._one_way
+        if way.queue_bytes is not None:
+            return 8 * way.queue_bytes // self._frame_bits(self._size)
+        return way.queue_packets if way.queue_packets is not None else DEFAULT_QUEUE_PACKETS
+
+    def _stream(
+        self, pps: float, seconds: float, size: int, burst: int = 1
+    ) -> tuple[UdpSource, UdpSunk]:
         """Packets of that size; what was sent and what arrived count for the proof."""
         longest_ns = self._one_way.jitter.longest_ns if self._one_way.jitter else 0
         delay_s = (self._one_way.delay_ns + longest_ns) / 1e9
@@ -208,6 +223,8 @@ class Way:
             port=port,
             payload_size=size - UDP_HEADERS,
             rate_pps=max(pps, 1.0),
+            arrivals="burst",
+            burst=burst,
             duration_s=seconds,
             segmentation="none",
             **self._session.marks,
