@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::egress::{Egress, Parcel};
 use crate::failure::{Failure, Kind};
 use crate::mailbox::Mailbox;
-use crate::priority::{Urgency, run_as};
+use crate::priority::{Urgency, give_way, run_as};
 use crate::record::Tape;
 use crate::schedule::{Conditions, Fate, Schedule};
 use crate::stop::Stop;
@@ -103,6 +103,8 @@ impl Direction {
                 .in_flight(self.schedule.in_flight() as u64, overtaken);
             if reading == Reading::Drained {
                 self.wait()?;
+            } else if self.urgency() == Urgency::OnTime {
+                give_way();
             }
         }
         Ok(())
@@ -128,10 +130,12 @@ impl Direction {
                 Fate::Departs {
                     due_ns,
                     asked_ns,
+                    held_ns,
                     corrupt,
                 } => {
                     let late_ns = now_ns.saturating_sub(due_ns);
-                    self.counters.departed(late_ns, asked_ns, parcel.packets());
+                    self.counters
+                        .departed(late_ns, held_ns, asked_ns, parcel.packets());
                     self.send(parcel, corrupt)?;
                 }
                 Fate::Dropped(reason) => {

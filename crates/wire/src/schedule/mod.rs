@@ -82,10 +82,12 @@ pub struct Facts {
 /// How a packet that was held ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// At `due_ns`, `asked_ns` after it came. With a draw for the bit that is to be flipped, if any.
+    /// At `due_ns`, `asked_ns` after it came; where others before it were late the rate may have kept
+    /// it `held_ns` longer. With a draw for the bit that is to be flipped, if any.
     Departs {
         due_ns: u64,
         asked_ns: u64,
+        held_ns: u64,
         corrupt: Option<u64>,
     },
     Dropped(Drop),
@@ -211,7 +213,8 @@ impl<T: Copy> Schedule<T> {
             return Some((Fate::Dropped(reason), packet));
         }
         let link_ns = self.lanes.next()?.link_ns;
-        if self.gate.opens_ns(link_ns) > self.now_ns {
+        let opens_ns = self.gate.opens_ns(link_ns);
+        if opens_ns > self.now_ns {
             return None;
         }
         let entry = self.lanes.pop_due(self.now_ns)?;
@@ -219,6 +222,7 @@ impl<T: Copy> Schedule<T> {
         let fate = Fate::Departs {
             due_ns: entry.due_ns,
             asked_ns: entry.due_ns.saturating_sub(entry.arrival_ns),
+            held_ns: opens_ns.saturating_sub(entry.due_ns),
             corrupt: entry.corrupt,
         };
         Some((fate, entry.packet))
