@@ -217,6 +217,7 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
             {
                 "directory": str(directory),
                 "trials": counts,
+                "lacking": tally.lacking,
                 "problems": [problem.as_json(count) for problem, count in tally.problems.items()],
                 "elapsed_s": tally.elapsed_s,
                 "measuring_s": tally.measuring_s,
