@@ -18,6 +18,7 @@ from culvert.measurements.udp import Udp
 from culvert.probe.client import Probe
 from culvert.proof.check import Check
 from culvert.proof.judge import judge_outcome
+from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.run.execution import before, survivors
 from culvert.runid import new_run_id
 from culvert.vpns.base import Vpn
@@ -29,11 +30,13 @@ from .tunnels import bring_up, driver
 ROUNDS = 10
 READABLE = ("no clear text", "payload looks encrypted")
 LINK = LinkSpec(rate_bps=10_000_000_000)
-"""Of a rate that nothing here reaches: how fast the machine is today is not asked."""
+"""Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
+OF_THE_MACHINE = (GENERATOR, RECEIVER)
+"""How fast it is today is not asked."""
 TRAFFIC: Mapping[str, tuple[Measurement[Any], Mapping[str, Any]]] = {
     "tcp": (Tcp(), {"duration": "200ms", "warmup": "0s"}),
     "udp": (Udp(), {"duration": "200ms", "packet_size": 512, "rate": "5000/s"}),
-    "rtt": (Rtt(), {"probes": 20, "rate": "200/s"}),
+    "rtt": (Rtt(), {"probes": 20}),
 }
 
 
@@ -86,7 +89,7 @@ def _measured(
 
 def _doubts(vpn: Vpn, phase: str, checks: Sequence[Check]) -> Iterator[str]:
     """Checks that failed; of a tunnel that protects nothing its clear text must be noticed."""
-    failed = [check for check in checks if not check.passed]
+    failed = [check for check in checks if not check.passed and check.name not in OF_THE_MACHINE]
     if not (vpn.variant.encrypts or vpn.variant.integrity_only or vpn.outer_flow is None):
         noticed = [check for check in failed if check.name.startswith(READABLE)]
         failed = [check for check in failed if check not in noticed]
