@@ -16,7 +16,7 @@ from culvert.plan.plan import Plan
 from culvert.run.execution import Execution, Finding
 from culvert.run.progress import Step
 from culvert.run.runner import GIVE_UP_AFTER
-from culvert.run.tally import Tally
+from culvert.run.tally import Problem, Tally
 from culvert.run.trial_times import OVERHEAD_S, learned
 from culvert.study.study import Study
 from tests.run.fakes import CATALOGUE, REGISTRY, Recorder, head, made, runner, statuses, study
@@ -256,6 +256,13 @@ def test_warm_up_blocks_are_counted_in_the_total(tmp_path: Path, counting: list[
 def test_exit_codes(counts: dict[Status, int], lacking: int, code: int) -> None:
     tally = Tally(statuses={**dict.fromkeys(Status, 0), **counts}, lacking=lacking)
     assert tally.exit_code == code
+
+
+def test_what_went_wrong_is_told_before_what_is_not_possible() -> None:
+    counts = {Status.UNSUPPORTED: 14, Status.INVALID: 1, Status.FAILED: 2}
+    problems = {Problem("x", status, "why", "how"): count for status, count in counts.items()}
+    told = [problem.status for problem, _ in Tally(problems=problems).worst_first]
+    assert told == [Status.FAILED, Status.INVALID, Status.UNSUPPORTED]
 
 
 CLAIMS = """name = "s"

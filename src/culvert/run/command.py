@@ -228,7 +228,7 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
             }
         )
         return
-    for problem, count in list(tally.problems.items())[:MOST_PROBLEMS]:
+    for problem, count in tally.worst_first[:MOST_PROBLEMS]:
         _explain(problem, count)
     if len(tally.problems) > MOST_PROBLEMS:
         out.print(f"... and {len(tally.problems) - MOST_PROBLEMS} more problems: see the report")

@@ -46,6 +46,14 @@ class Tally:
             self.problems[problem] = self.problems.get(problem, 0) + 1
 
     @property
+    def worst_first(self) -> list[tuple[Problem, int]]:
+        """Problems with their trials: what is not possible here after what went wrong."""
+        return sorted(
+            self.problems.items(),
+            key=lambda item: (item[0].status is Status.UNSUPPORTED, -item[1]),
+        )
+
+    @property
     def ending(self) -> str:
         """Why the session ended, for the journal."""
         return "\n".join([self.stopped, *self.notes])
