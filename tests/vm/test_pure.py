@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,15 @@ def test_a_sources_options_are_found_wherever_they_stand(tmp_path: Path) -> None
 def test_what_a_guest_is_for_is_asked_for() -> None:
     asked = {build._name(line) for line in build.options(build.configuration())}
     assert set(build.ESSENTIAL) <= asked
+
+
+def test_what_the_package_reads_at_run_time_is_in_a_wheel() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["culvert"]
+    package = root / "src/culvert"
+    shipped = {path for pattern in patterns for path in package.glob(pattern)}
+    for folder in ("report", "vm"):
+        for path in (package / folder).rglob("*"):
+            code = path.suffix in {".py", ".pyc"} or path.is_dir()
+            assert code or path in shipped, path
