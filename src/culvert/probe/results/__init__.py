@@ -8,10 +8,10 @@ from culvert.probe.results.accounting import (
     CpuTimes,
     DeviceUse,
     KernelThreadUse,
-    OwnUse,
     ProcessUse,
     QueueUse,
     ThreadUse,
+    TimeUse,
     UdpUse,
 )
 from culvert.probe.results.base import Result, parse
@@ -63,7 +63,6 @@ __all__ = [
     "LossRuns",
     "OneWayDelay",
     "Others",
-    "OwnUse",
     "ProcessUse",
     "QueueUse",
     "Randomness",
@@ -79,6 +78,7 @@ __all__ = [
     "TcpStreamSunk",
     "TcpSunk",
     "ThreadUse",
+    "TimeUse",
     "Times",
     "Transacted",
     "TwoWay",

@@ -18,14 +18,19 @@ class CpuTimes(Result):
     idle_s: float = 0.0
 
 
-class ThreadUse(Result):
-    """One thread's share; ``run_ns`` is time on a CPU from schedstat."""
+class TimeUse(Result):
+    """Time on a CPU: ``run_ns`` by the scheduler's clock, its parts by the kernel's ticks."""
 
-    tid: int
-    name: str
     run_ns: int
     user_s: float = 0.0
     system_s: float = 0.0
+
+
+class ThreadUse(TimeUse):
+    """One thread's share."""
+
+    tid: int
+    name: str
     voluntary: int = 0
     involuntary: int = 0
 
@@ -53,14 +58,6 @@ class KernelThreadUse(Result):
     comm: str
     pid: int
     run_ns: int | None = None
-
-
-class OwnUse(Result):
-    """The probe's own share."""
-
-    run_ns: int
-    user_s: float = 0.0
-    system_s: float = 0.0
 
 
 class QueueUse(Result):
@@ -106,7 +103,8 @@ class Accounted(Result):
     cpus: list[CpuTimes]
     processes: list[ProcessUse] = []
     kernel_threads: list[KernelThreadUse] = []
-    probe: OwnUse | None = None
+    probe: TimeUse | None = None
+    """The probe's own share."""
     devices: list[DeviceUse] = []
     udp: UdpUse = UdpUse()
     context_switches_total: int = 0
