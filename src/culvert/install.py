@@ -32,7 +32,8 @@ class InstallResult:
 
     ``changed`` tells whether anything was done; ``version`` names each variant's program after
     it (None if it can't be told); ``failures`` are the failed tasks with their messages, ``notes``
-    what variants need that no installation brings, such as a feature of the kernel.
+    what some variants go without because the role could not get it, and what they need that no
+    installation brings, such as a feature of the kernel.
     """
 
     vpn: str

@@ -235,4 +235,6 @@ def test_an_emulated_kernel_compares_with_itself_only(tmp_path: Path) -> None:
     assert told(guest, machine) == {Change.UNCLEAR}
     assert told(guest, guest, GO, OVPN) == {Change.SLOWER}
     assert told(guest, guest, GO, "wireguard/kernel") == {Change.UNCLEAR}
+    across = compare(*sides([str(guest)], [GO, "wireguard/kernel"]), tolerance=0.03, alpha=0.05)
+    assert {(one.ratio, one.p_adjusted) for one in across.found} == {(None, None)}
     assert told(machine, machine, GO, "wireguard/kernel") == {Change.FASTER}

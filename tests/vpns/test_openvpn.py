@@ -272,6 +272,12 @@ class TestMissing:
 
 
 class TestDeclared:
+    def test_what_the_kernel_encrypts_is_no_time_of_the_programs(self) -> None:
+        assert driver("openvpn/aes-256-gcm").cpu_attributable
+        offloaded = driver("openvpn/dco-aes-256-gcm")
+        assert not offloaded.cpu_attributable
+        assert "softirq" in offloaded.variant.facts["CPU accounting"]
+
     def test_facts_tell_what_keeps_a_tunnel_up(self) -> None:
         assert driver("openvpn/aes-256-gcm").variant.facts["pings"] == "off"
         facts = driver("openvpn/aes-256-gcm+dpd+reneg").variant.facts

@@ -73,14 +73,18 @@ def compare(
     lacking = absent(rows[0], rows[1])
     if not found:
         raise UsageError(f"{a.name} and {b.name}", *_nothing(rows, only, metrics, bool(lacking)))
-    objection = across(a, b)
-    if objection:
-        found = [replace(one, change=Change.UNCLEAR, why=NO_VERDICT, more=None) for one in found]
+    if across(a, b):
+        found = [_without_verdict(one) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
     found.sort(key=lambda one: (one.control, rank[one.change]))
     return Outcome(
         a, b, tolerance, alpha, paired, tuple(found), tuple(lacking), tuple(warnings(a, b, found))
     )
+
+
+def _without_verdict(one: Comparison) -> Comparison:
+    nothing = dict.fromkeys(("ratio", "low", "high", "p_value", "p_adjusted", "more"))
+    return replace(one, change=Change.UNCLEAR, why=NO_VERDICT, **nothing)  # type: ignore[arg-type]
 
 
 def _only(rows: pl.DataFrame, pattern: str | None) -> pl.DataFrame:

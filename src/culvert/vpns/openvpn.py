@@ -59,6 +59,7 @@ class OpenVpn(Vpn):
         super().__init__(variant, options)
         self.choice = Choice.of(variant.name, options)
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
+        self.cpu_attributable = not self.choice.offloaded
         self._framing = self.choice.framing
         self._nodes: dict[str, Node] = {}
 

@@ -38,6 +38,7 @@ _IN_USER_SPACE = {"data channel offload": "off"}
 _IN_KERNEL = {
     "data channel offload": "on",
     "mssfix": "has no effect in the kernel: full packets are cut outside",
+    "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
 }
 _CERTIFICATES = {
     "authentication": "certificates, ECDSA secp384r1",
