@@ -50,8 +50,8 @@ pub struct Counts {
     /// Dropped by the kernel before the wire saw them, as it did not read fast enough: the link is
     /// not what was asked for. Here a super-packet counts as one.
     pub ring_full_packets: u64,
-    /// Handed over after they could have been by more than 1 ms and 2 % of the time asked for (delay,
-    /// jitter, and the rate's).
+    /// The wire came to hand them over more than 1 ms and 2 % of the time asked for (delay, jitter, and
+    /// the rate's) after they were due.
     pub late_packets: u64,
     /// The greatest delay beyond what was asked, of packets that were held; with what lateness before
     /// has cost a rate.
@@ -125,14 +125,14 @@ impl Counters {
         Ok(())
     }
 
-    /// Packets that were to leave after `asked_ns` leave so long after they were due; for `held_ns` of
-    /// that the rate kept them back.
-    pub fn departed(&self, late_ns: u64, held_ns: u64, asked_ns: u64, packets: u64) {
-        if late_ns.saturating_sub(held_ns) > LATE_NS + asked_ns / LATE_PART {
+    /// Packets that were to leave after `asked_ns` were looked for `late_ns` after that, and leave
+    /// `behind_ns` after it.
+    pub fn departed(&self, late_ns: u64, behind_ns: u64, asked_ns: u64, packets: u64) {
+        if late_ns > LATE_NS + asked_ns / LATE_PART {
             add(&self.late_packets, packets);
         }
-        if late_ns > self.latest_ns.load(Ordering::Relaxed) {
-            self.latest_ns.store(late_ns, Ordering::Relaxed);
+        if behind_ns > self.latest_ns.load(Ordering::Relaxed) {
+            self.latest_ns.store(behind_ns, Ordering::Relaxed);
         }
     }
 
@@ -184,13 +184,13 @@ mod tests {
     #[test]
     fn what_is_late() {
         let counters = Counters::default();
-        counters.departed(1_000_000, 0, 0, 1);
-        counters.departed(2_000_000, 0, 50_000_000, 2);
-        counters.departed(1_500_000, 500_000, 0, 2);
+        counters.departed(1_000_000, 1_000_000, 0, 1);
+        counters.departed(2_000_000, 2_000_000, 50_000_000, 2);
+        counters.departed(0, 3_000_000, 0, 2);
         assert_eq!(counters.read().late_packets, 0);
-        counters.departed(1_000_001, 0, 49, 4);
-        counters.departed(2_000_001, 0, 50_000_000, 8);
+        counters.departed(1_000_001, 1_000_001, 49, 4);
+        counters.departed(2_000_001, 2_500_000, 50_000_000, 8);
         let counts = counters.read();
-        assert_eq!((counts.late_packets, counts.latest_ns), (12, 2_000_001));
+        assert_eq!((counts.late_packets, counts.latest_ns), (12, 3_000_000));
     }
 }

@@ -130,12 +130,12 @@ impl Direction {
                 Fate::Departs {
                     due_ns,
                     asked_ns,
-                    held_ns,
+                    late_ns,
                     corrupt,
                 } => {
-                    let late_ns = now_ns.saturating_sub(due_ns);
+                    let behind_ns = now_ns.saturating_sub(due_ns);
                     self.counters
-                        .departed(late_ns, held_ns, asked_ns, parcel.packets());
+                        .departed(late_ns, behind_ns, asked_ns, parcel.packets());
                     self.send(parcel, corrupt)?;
                 }
                 Fate::Dropped(reason) => {

@@ -52,8 +52,11 @@ pub fn all_departures(socket: &UdpSocket) -> BTreeMap<u32, u64> {
     let mut departed = BTreeMap::new();
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
     loop {
-        let mut space =
-            nix::cmsg_space!([libc::timespec; 3], libc::sock_extended_err, libc::sockaddr_in);
+        let mut space = nix::cmsg_space!(
+            [libc::timespec; 3],
+            libc::sock_extended_err,
+            libc::sockaddr_in
+        );
         let mut parts = [];
         let Ok(message) =
             recvmsg::<SockaddrIn>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)

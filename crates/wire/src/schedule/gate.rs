@@ -27,6 +27,8 @@ pub struct Gate {
     recent_link_ns: u64,
     /// Twice the rate: where it would be.
     paced_ns: u64,
+    /// When it was found closed, while a packet that was due waited, and until when it was.
+    found_closed: VecDeque<(u64, u64)>,
 }
 
 impl Gate {
@@ -53,6 +55,29 @@ impl Gate {
         if let Some((left_ns, _)) = self.recent.back_mut() {
             *left_ns = now_ns.max(*left_ns);
         }
+    }
+
+    /// It is found closed, until then.
+    pub fn found_closed(&mut self, now_ns: u64, until_ns: u64) {
+        if self
+            .found_closed
+            .back()
+            .is_none_or(|(_, last_ns)| *last_ns < until_ns)
+        {
+            self.found_closed.push_back((now_ns, until_ns));
+        }
+    }
+
+    /// When somebody came for a packet that was due and leaves now, or knew that it could not leave
+    /// yet. Packets are asked about in the order in which they are due.
+    pub fn came_for_ns(&mut self, due_ns: u64, now_ns: u64) -> u64 {
+        while let Some((at_ns, until_ns)) = self.found_closed.front() {
+            if *until_ns >= due_ns {
+                return due_ns.max(*at_ns);
+            }
+            self.found_closed.pop_front();
+        }
+        now_ns
     }
 
     /// A packet leaves.

@@ -82,12 +82,13 @@ pub struct Facts {
 /// How a packet that was held ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// At `due_ns`, `asked_ns` after it came; where others before it were late the rate may have kept
-    /// it `held_ns` longer. With a draw for the bit that is to be flipped, if any.
+    /// At `due_ns`, `asked_ns` after it came, but `late_ns` passed until it was asked for; then the
+    /// rate may have kept it back, for others that had been late. With a draw for the bit that is to be
+    /// flipped, if any.
     Departs {
         due_ns: u64,
         asked_ns: u64,
-        held_ns: u64,
+        late_ns: u64,
         corrupt: Option<u64>,
     },
     Dropped(Drop),
@@ -215,14 +216,22 @@ impl<T: Copy> Schedule<T> {
         let link_ns = self.lanes.next()?.link_ns;
         let opens_ns = self.gate.opens_ns(link_ns);
         if opens_ns > self.now_ns {
+            if self.is_behind(self.now_ns) {
+                self.gate.found_closed(self.now_ns, opens_ns);
+            }
             return None;
         }
         let entry = self.lanes.pop_due(self.now_ns)?;
+        let came_ns = if link_ns > 0 {
+            self.gate.came_for_ns(entry.due_ns, self.now_ns)
+        } else {
+            self.now_ns
+        };
         self.gate.passed(self.now_ns, link_ns);
         let fate = Fate::Departs {
             due_ns: entry.due_ns,
             asked_ns: entry.due_ns.saturating_sub(entry.arrival_ns),
-            held_ns: opens_ns.saturating_sub(entry.due_ns),
+            late_ns: came_ns.saturating_sub(entry.due_ns),
             corrupt: entry.corrupt,
         };
         Some((fate, entry.packet))

@@ -130,3 +130,34 @@ fn what_waits_sees_the_new_rate() {
     }
     assert_eq!(due, [(0, NS_PER_S), (1, 1_001_000_000), (2, 1_002_000_000)]);
 }
+
+#[test]
+fn what_fell_due_in_a_sleep_is_late_and_what_the_rate_kept_back_is_not() {
+    let conditions = Conditions {
+        capacity: rate(1_000_000_000),
+        ..Conditions::default()
+    };
+    let mut schedule = Schedule::new(conditions, Chance::new(0, 0));
+    for _ in 0..1_000 {
+        assert_eq!(schedule.offer(0, facts(1514), ()).first, Outcome::Held);
+    }
+    let awake_ns = 5_000_000;
+    let (mut now_ns, mut behind) = (awake_ns, 0);
+    loop {
+        while let Some((fate, ())) = schedule.take(now_ns) {
+            let Fate::Departs {
+                due_ns, late_ns, ..
+            } = fate
+            else {
+                panic!("none is dropped");
+            };
+            assert_eq!(late_ns, awake_ns.saturating_sub(due_ns));
+            behind += usize::from(due_ns > awake_ns && now_ns > due_ns);
+        }
+        match schedule.next_event_ns() {
+            Some(at_ns) => now_ns = now_ns.max(at_ns),
+            None => break,
+        }
+    }
+    assert!(behind > 100, "{behind}");
+}
