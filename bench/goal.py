@@ -6,7 +6,7 @@ import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,10 +17,14 @@ ROUNDS = 5
 
 @dataclass
 class Samples:
-    """Values of both contestants, round by round; ``peer`` is empty where there is none."""
+    """Values of both contestants, round by round; ``peer`` is empty where there is none.
+
+    ``details`` is what else is to be kept in results.json.
+    """
 
     ours: list[float] = field(default_factory=list)
     peer: list[float] = field(default_factory=list)
+    details: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def ratio(self) -> float | None:

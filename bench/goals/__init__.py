@@ -20,6 +20,7 @@ from bench.goals.rtt_agreement import (
 )
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
+from bench.goals.variants import Variants
 from bench.goals.wire_floods import (
     WireHalfLoad,
     WireSinglePackets,
@@ -35,6 +36,7 @@ from bench.goals.wireguard_proved import WireGuardProved
 GOALS: tuple[type[Goal], ...] = (
     LabUp,
     WireGuardProved,
+    Variants,
     *PACKETS_BESIDE,
     PacketsUnsegmented,
     ReceiverLoss,
