@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -191,6 +192,23 @@ def test_each_condition_has_its_own_headline_and_figures() -> None:
     assert "Headline: clean" in page.text
     assert "Headline: lossy" in page.text
     assert len([name for name in page.charts if "lossy" in name]) == len(page.charts) / 2
+
+
+def test_conditions_stand_in_the_study_s_order() -> None:
+    canonical = json.dumps({"condition": [{"name": "lossy"}, {"name": "clean"}]})
+    run = make_run(conditions=("clean", "lossy"), blocks=1, run={"canonical": canonical})
+    text = Page(page_of(run)).text
+    assert text.index("Headline: lossy") < text.index("Headline: clean")
+
+
+def test_what_was_never_tried_takes_one_line() -> None:
+    lacking = ("unsupported", "this Culvert has no VPN mesh/relay", "a newer Culvert may have it")
+    broken = dict.fromkeys(("tcp", "udp", "rtt", "initiation"), lacking)
+    mesh = Truth(**{**VPNS["wireguard/go"].__dict__, "broken": broken})
+    text = Page(page_of(make_run(vpns={**VPNS, "mesh/relay": mesh}, blocks=1, faults=False))).text
+    assert "Not possible here: mesh/relay. Every trial below tells why." in text
+    assert "mesh/relay: no trial that counts." not in text
+    assert "this Culvert has no VPN mesh/relay" in text
 
 
 def test_a_run_of_which_little_is_known() -> None:

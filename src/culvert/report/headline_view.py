@@ -16,6 +16,7 @@ from culvert.report.sentences import (
     SUPERLATIVES,
     Told,
     difference,
+    joined,
     kept_together,
     question_scale,
     share,
@@ -24,6 +25,9 @@ from culvert.report.sentences import (
     verdict,
 )
 from culvert.report.versions import short_version
+
+QUIET = "#888888"
+"""The colour of no VPN."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def headline_views(data: Data) -> list[HeadlineView]:
 
 def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> HeadlineView:
     scales = {question.key: question_scale(headline, question) for question in headline.questions}
+    impossible = [vpn for vpn in headline.vpns if _impossible(data, vpn)]
     rows = tuple(
         HeadlineRow(
             vpn=vpn,
@@ -110,6 +115,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
             ),
         )
         for vpn in headline.vpns
+        if vpn not in impossible
     )
     winners = tuple(
         WinnerCard(
@@ -129,10 +135,19 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
         for row in rows
         if not row.baseline and (any(row.cells) or not row.counts.ok)
     )
+    if impossible:
+        told = f"Not possible here: {joined(impossible)}. Every trial below tells why."
+        verdicts += ((QUIET, told),)
     columns = tuple(
         (question.title, _column_note(data, question)) for question in headline.questions
     )
     return HeadlineView(headline.condition, columns, rows, winners, verdicts)
+
+
+def _impossible(data: Data, vpn: str) -> bool:
+    """Whether nothing was ever tried of it: a row without a number would say no more."""
+    counts = data.counts_by_vpn.get(vpn, StatusCounts())
+    return 0 < counts.unsupported == counts.total
 
 
 def _value(estimate: Estimate, scale: Scale) -> str:

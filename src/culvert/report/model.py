@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +123,7 @@ def gather(
     summary = summarise_observed(observed, seed=seed)
     line = line_of(at(run.environment, "not_comparable"), vpns)
     found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed, line=line)
+    found.sort(key=lambda headline: _place(run.conditions, headline.condition))
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -146,6 +147,10 @@ def gather(
         line=line,
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else len(names)
 
 
 def printable(frame: pl.DataFrame) -> pl.DataFrame:

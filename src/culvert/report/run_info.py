@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -42,6 +43,14 @@ class RunInfo:
     def imported(self) -> bool:
         """Whether another tool measured it, and Culvert only read the results."""
         return self.lab == IMPORTED
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Names in the study's order; empty where no study is known."""
+        try:
+            return tuple(str(one["name"]) for one in json.loads(self.canonical)["condition"])
+        except (ValueError, KeyError, TypeError):
+            return ()
 
     @property
     def duration_s(self) -> float | None:
