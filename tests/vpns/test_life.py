@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
+from culvert.measurements.session import Session
+from culvert.measurements.udp_trial import UdpRun, UdpStream
+from culvert.probe.client import Probe
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import Capture, pings_answered
 
@@ -75,6 +80,29 @@ def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
         vpn.rekey(pair.a)
         assert any(vpn.is_handshake(packet) for packet in capture.packets())
     assert answered(vpn, pair) == (PINGS, PINGS)
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm"])
+def test_what_it_has_held_back_too_long_meets_no_closed_port(lab: LabFactory, word: str) -> None:
+    vpn, pair = up(word, lab)
+    daemon = vpn.processes["b"][0].pid
+    with Probe(pair.a) as a, Probe(pair.b) as b:
+        session = Session(pair, vpn, a, b, pair.spec.link)
+        stream = UdpStream(to=session.inner(pair.b), sizes=(512,), duration_s=0.2, rate_pps=5000)
+        run = UdpRun(session, stream)
+        with session.watch(sample_one_in=1) as watched:
+            run.start()
+            os.kill(daemon, signal.SIGSTOP)
+            found = run.finish()
+            os.kill(daemon, signal.SIGCONT)
+            # Behind all that was held back.
+            ask = ["ping", "-q", "-c", "1", "-W", "5", str(vpn.inner(pair.b).ip)]
+            assert pair.a.run(ask).returncode == 0
+    assert found.unique < found.sent.packets
+    device = watched.b.accounted.device(pair.b.underlay.device)
+    assert device is not None
+    assert device.tx_packets == 1  # the answer to the ping
     vpn.stop(pair)
 
 
