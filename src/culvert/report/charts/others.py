@@ -15,7 +15,7 @@ DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
 LEADING = {
     "loaded_rtt": ("rtt_idle_p50_us", "rtt_loaded_p50_us"),
     "reconnect": ("blocked_ms",),
-    "throughput": ("pdr_pps", "ndr_pps"),
+    "throughput": ("pdr_pps", "ndr_pps", *(f"rtt_p50_at_pdr_{load}_us" for load in (10, 50, 90))),
     "mtu": ("unfragmented_a_to_b_bytes", "unfragmented_b_to_a_bytes"),
 }
 """What is drawn; of a measurement that is not here, the metric that it records first."""
