@@ -140,17 +140,21 @@ class OpenVpn(Vpn):
             self._arrival.connected(b, process, "openvpn on node b was ready for clients")
 
     def connect(self, a: Node) -> None:
-        """Start the client; up when it says that it is connected.
+        """Start the client; up when it says that it is connected, and in the kernel when both ends
+        have their keys.
 
         With a static key there is no handshake, and it says so up to two seconds late: it is up
         when a ping through the tunnel is answered.
         """
+        before = self._arrival.data_channels()
         process = self._start(a)
         if self.choice.static_key:
             self._arrival.answered(a, process, self.inner(self._nodes["b"]).ip)
         else:
             self._arrival.connected(a, process, "node a was connected to node b")
             self._framing = _negotiated(self._framing, process.log_text())
+        if self.choice.offloaded:
+            self._arrival.keyed(process, before)
 
     def disconnect(self, a: Node) -> None:
         """End the client, and let the server forget it, which would go on sending to it.
@@ -220,7 +224,10 @@ class OpenVpn(Vpn):
     def initiate(self, a: Node) -> None:
         """Release the client's hold; up when it says that it is connected."""
         (process,) = self.processes[a.name]
+        before = self._arrival.data_channels(process)
         self._arrival.connected(a, process, "node a was connected to node b", release=True)
+        if self.choice.offloaded:
+            self._arrival.keyed(process, before)
 
     def rekey(self, a: Node) -> None:
         """Wait until the client has renewed its keys: with the option reneg, in a few seconds."""

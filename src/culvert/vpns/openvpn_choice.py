@@ -42,7 +42,7 @@ _IN_KERNEL = {
 }
 _CERTIFICATES = {
     "authentication": "certificates, ECDSA secp384r1",
-    "key exchange": "TLS 1.3 with its default group (X25519)",
+    "key exchange": "TLS 1.3, the library's default group (X25519; OpenSSL 3.5: X25519MLKEM768)",
 }
 
 

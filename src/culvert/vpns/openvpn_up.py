@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -19,6 +20,7 @@ from culvert.vpns.openvpn_management import SOCKET_PATH_MAX, Management, State
 NEWS_S = 0.02
 """How long to wait for the next state before looking whether the program still runs."""
 _DROPPED = "SIGUSR1"
+_DATA_KEYS = re.compile(r"Data Channel: cipher")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,27 @@ class Arrival:
                 deadline_s=self.deadline_s,
                 evidence=lambda: f"its state is {management.latest}; {self._server_said()}",
             )
+
+    def data_channels(self, client: Process | None = None) -> tuple[int, int]:
+        """How often the client, and the server, have had keys for the data channel."""
+        return _keyed([client] if client else []), _keyed(self.servers)
+
+    def keyed(self, client: Process, before: tuple[int, int]) -> None:
+        """Wait until both ends have the keys: in the kernel that comes after "connected", at the
+        server by up to two seconds, as only the control channel's timer wakes it."""
+
+        def both() -> bool:
+            now = self.data_channels(client)
+            return all(after > earlier for after, earlier in zip(now, before, strict=True))
+
+        wait_for_fact(
+            both,
+            vpn=self.vpn,
+            process=client,
+            what="both ends had the keys of the data channel",
+            deadline_s=self.deadline_s,
+            evidence=self._server_said,
+        )
 
     def answered(self, a: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
@@ -112,6 +135,10 @@ def socket_of(node: Node) -> Path:
             "use a lab whose directory has a shorter path",
         )
     return path
+
+
+def _keyed(processes: Sequence[Process]) -> int:
+    return sum(len(_DATA_KEYS.findall(process.log_text())) for process in processes)
 
 
 def _end(process: Process) -> str:
