@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from culvert.labs.base import Lab
 from culvert.measurements.session import Session
 from culvert.measurements.udp_trial import UdpRun, UdpStream
 from culvert.probe.client import Probe
+from culvert.run.execution import before
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import Capture, pings_answered
 
@@ -80,6 +82,18 @@ def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
         vpn.rekey(pair.a)
         assert any(vpn.is_handshake(packet) for packet in capture.packets())
     assert answered(vpn, pair) == (PINGS, PINGS)
+    vpn.stop(pair)
+
+
+@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm"])
+def test_a_vpn_that_waits_for_a_processor_is_not_dead(lab: LabFactory, word: str) -> None:
+    vpn, pair = up(word, lab)
+    daemon = vpn.processes["b"][0].pid
+    with Probe(pair.a) as a, Probe(pair.b) as b:
+        os.kill(daemon, signal.SIGSTOP)
+        threading.Timer(0.8, os.kill, (daemon, signal.SIGCONT)).start()
+        checks = before(Session(pair, vpn, a, b, pair.spec.link))
+    assert [check for check in checks if not check.passed] == []
     vpn.stop(pair)
 
 
