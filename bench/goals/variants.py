@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.goal import Goal, Samples
+from bench.study_run import run_study
 from culvert.analysis.summary import summarise
 from culvert.journal.journal import Journal
 from culvert.report.numbers import scale_for
@@ -129,13 +129,10 @@ class Variants(Goal):
         return samples.ours == [1.0] and self._elapsed_s < MOST_S
 
     def _run(self, vpns: Sequence[str], out: Console) -> list[Found]:
-        culvert = Path(sys.executable).with_name("culvert")
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
             study = Path(directory) / "variants.toml"
             study.write_text(STUDY.format(vpns=json.dumps(list(vpns)), blocks=BLOCKS), "utf-8")
-            words = [str(culvert), "run", str(study), "--out", f"{directory}/run", "--json"]
-            done = subprocess.run(words, check=False, stdout=subprocess.PIPE)
-            told = json.loads(done.stdout)
+            told = run_study(study, Path(directory) / "run")
             self._elapsed_s = told["elapsed_s"]
             for problem in told["problems"]:
                 out.print(f"  {problem['vpn']}: {problem['reason']}", markup=False)

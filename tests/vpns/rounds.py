@@ -33,10 +33,10 @@ LINK = LinkSpec(rate_bps=10_000_000_000)
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
 OF_THE_MACHINE = (GENERATOR, RECEIVER)
 """How fast it is today is not asked."""
-TRAFFIC: Mapping[str, tuple[Measurement[Any], Mapping[str, Any]]] = {
-    "tcp": (Tcp(), {"duration": "200ms", "warmup": "0s"}),
-    "udp": (Udp(), {"duration": "200ms", "packet_size": 512, "rate": "5000/s"}),
-    "rtt": (Rtt(), {"probes": 20}),
+TRAFFIC: Mapping[str, tuple[type[Measurement[Any]], Mapping[str, Any]]] = {
+    "tcp": (Tcp, {"duration": "200ms", "warmup": "0s"}),
+    "udp": (Udp, {"duration": "200ms", "packet_size": 512, "rate": "5000/s"}),
+    "rtt": (Rtt, {"probes": 20}),
 }
 
 
@@ -71,7 +71,7 @@ def _life(session: Session) -> Iterator[str]:
     bring_up(vpn, lab)
     yield from _doubts(vpn, "up", before(session))
     for kind, (measurement, parameters) in TRAFFIC.items():
-        yield from _doubts(vpn, kind, _measured(session, measurement, parameters))
+        yield from _doubts(vpn, kind, _measured(session, measurement(), parameters))
     if vpn.no_initiation:
         return
     vpn.disconnect(lab.a)
