@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.claims.judge import judge
+from culvert.analysis.claims.judge import judge, together
 from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Verdict
@@ -387,3 +387,8 @@ def test_published_values_stand_beside_what_was_measured() -> None:
     assert (first.measured, first.n, first.published.value) == (100.0, 3, 200.0)
     assert first.ratio == pytest.approx(0.5)
     assert (second.measured, second.why) == (None, "not measured yet")
+
+
+def test_who_lacks_the_same_is_named_together() -> None:
+    reasons = ["a: missing: ESP", "b: it died", "c: missing: ESP", "no cell"]
+    assert together(reasons) == "a, c: missing: ESP; b: it died; no cell"

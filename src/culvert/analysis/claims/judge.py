@@ -8,7 +8,7 @@ number (Bonferroni). Holm's correction is over the claims of the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -247,7 +247,7 @@ def _open(parts: Sequence[Part]) -> _Told:
     untested = [part for part in parts if part.p_supports is None]
     impossible = dict.fromkeys(part.why for part in untested if not part.waiting)
     if impossible:
-        return _Told(Verdict.NOT_TESTABLE, why="; ".join(impossible))
+        return _Told(Verdict.NOT_TESTABLE, why=together(impossible))
     if untested:
         more = max((part.more for part in untested if part.more), default=FEWEST)
         return _Told(Verdict.UNDECIDED, more=more, why=untested[0].why)
@@ -261,6 +261,17 @@ def _open(parts: Sequence[Part]) -> _Told:
         why = "no number of repetitions that anybody would measure decides"
         return _Told(Verdict.UNDECIDED, telling, why=why)
     return _Told(Verdict.UNDECIDED, telling, max(needed))
+
+
+def together(reasons: Iterable[str]) -> str:
+    """``a: why; b: why; c: other`` as ``a, b: why; c: other``."""
+    whose: dict[str, list[str]] = {}
+    for text in reasons:
+        who, _, why = text.partition(": ")
+        whose.setdefault(why, []).append(who)
+    return "; ".join(
+        f"{', '.join(names)}: {why}" if why else "; ".join(names) for why, names in whose.items()
+    )
 
 
 def _weakest(parts: Sequence[Part]) -> Part:
