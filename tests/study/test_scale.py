@@ -39,6 +39,20 @@ test = "udp.goodput_bps[duration=60s, packet_size=64]: wireguard/go > none"
 QUICK = '[scale.quick]\nblocks = 3\npause = "0s"\nduration = "1s"\n'
 
 
+def quick_of(more: str = "") -> Study:
+    """The quick edition of the study, with more in its table."""
+    return parse(TWO + QUICK + more, scale="quick")
+
+
+def refused(text: str, what: str, why: str, remedy: str = "", *, scale: str = "") -> None:
+    """The text is no study, for this reason."""
+    with pytest.raises(StudyError) as caught:
+        parse(text, scale=scale)
+    assert what in caught.value.what
+    assert why in caught.value.why
+    assert remedy in caught.value.remedy
+
+
 def asked(study: Study, condition: str = "x") -> list[tuple[str, object]]:
     return [
         (one.kind, json.loads(one.parameters).get("duration")) for one in study.requested[condition]
@@ -46,8 +60,8 @@ def asked(study: Study, condition: str = "x") -> list[tuple[str, object]]:
 
 
 def test_a_scale_makes_a_study_smaller() -> None:
-    text = TWO + QUICK + 'vpns = ["wireguard/go"]\nconditions = ["y"]\nrtt = { probes = 10 }\n'
-    whole, quick = parse(text), parse(text, scale="quick")
+    more = 'vpns = ["wireguard/go"]\nconditions = ["y"]\nrtt = { probes = 10 }\n'
+    whole, quick = parse(TWO + QUICK + more), quick_of(more)
     assert quick.vpns == ("none", "wireguard/go")
     assert list(quick.requested) == ["y"]
     assert asked(quick, "y") == [("udp", "1s"), ("udp", "1s"), ("tcp", "1s"), ("rtt", None)]
@@ -73,18 +87,17 @@ def test_a_scale_may_have_a_slower_link() -> None:
 
 
 def test_claims_follow_what_the_scale_changes() -> None:
-    quick = parse(TWO + QUICK, scale="quick")
+    quick = quick_of()
     (comparison,) = quick.tests["c"].comparisons
     where = Where(None, (("duration", '"1s"'), ("packet_size", "64")))
     assert comparison.left == VpnSide("wireguard/go", where)
     # A size that was left out is not another size.
-    fewer = parse(TWO + QUICK + "packet_size = 512\n", scale="quick")
-    (comparison,) = fewer.tests["c"].comparisons
+    (comparison,) = quick_of("packet_size = 512\n").tests["c"].comparisons
     assert ("packet_size", "64") in comparison.left.where.parameters  # type: ignore[union-attr]
 
 
 def test_a_run_remembers_its_scale() -> None:
-    quick = parse(TWO + QUICK, scale="quick")
+    quick = quick_of()
     again = Study.recalled(quick.text, quick.canonical, CATALOGUE)
     assert again.digest == quick.digest
     assert again.requested == quick.requested
@@ -108,19 +121,12 @@ def test_a_run_remembers_its_scale() -> None:
     ],
 )
 def test_mistakes_in_a_scale(more: str, what: str, why: str, remedy: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse(TWO + more)
-    assert what in caught.value.what
-    assert why in caught.value.why
-    assert remedy in caught.value.remedy
+    refused(TWO + more, what, why, remedy)
 
 
 def test_a_scale_that_is_not_there() -> None:
-    with pytest.raises(StudyError, match='no scale "quik"') as caught:
-        parse(TWO + QUICK, scale="quik")
-    assert '"quick"' in caught.value.remedy
-    with pytest.raises(StudyError, match='no scale "quick"'):
-        parse(TWO, scale="quick")
+    refused(TWO + QUICK, "", 'no scale "quik"', '"quick"', scale="quik")
+    refused(TWO, "", 'no scale "quick"', scale="quick")
 
 
 LACKING = '[[lacking]]\nkind = "{}"\nname = "{}"\nreason = "it needs a kernel"\n'
@@ -169,9 +175,7 @@ def test_what_is_known_is_not_lacking() -> None:
     ],
 )
 def test_what_is_not_known_stays_an_error(text: str, why: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse(text)
-    assert why in caught.value.why
+    refused(text, "", why)
 
 
 def test_cells_are_left_out() -> None:
@@ -195,9 +199,7 @@ def test_cells_are_left_out() -> None:
     ],
 )
 def test_mistakes_in_an_exclusion(more: str, why: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse(TWO + more)
-    assert why in caught.value.why
+    refused(TWO + more, "", why)
 
 
 PUBLISHED = (
@@ -226,7 +228,4 @@ def test_published_values_have_the_unit_of_the_metric() -> None:
     ],
 )
 def test_mistakes_in_published_values(old: str, new: str, what: str, why: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse(TWO + PUBLISHED.replace(old, new))
-    assert what in caught.value.what
-    assert why in caught.value.why
+    refused(TWO + PUBLISHED.replace(old, new), what, why)
