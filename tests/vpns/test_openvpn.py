@@ -28,7 +28,6 @@ needs_openvpn = [
     pytest.mark.skipif(bool(WHY_NOT), reason=f"needs {WHY_NOT}"),
 ]
 CIPHERS = [name for variant in OpenVpn.variants if not (name := variant.name).startswith("dco-")]
-OFFLOADED = [variant.name for variant in OpenVpn.variants if variant.name.startswith("dco-")]
 OPTIONS = [
     *("aes-256-gcm+tcp", "aes-128-cbc+psk", "aes-256-cbc+psk", "aes-256-cbc+psk+tcp"),
     *("none+psk", "aes-256-cbc+gigabit", "aes-256-gcm+tun-mtu-1300+mssfix-0+fast-io"),
@@ -101,19 +100,6 @@ class TestUp:
             assert "384 bits ECsecp384r1" in log(vpn, "a")
             assert "peer temporary key: 253 bits X25519" in log(vpn, "a")
         assert "disabling data channel offload" not in log(vpn, "a")
-
-    @pytest.mark.parametrize("variant", OFFLOADED)
-    def test_in_the_kernel(self, lab: LabFactory, variant: str) -> None:
-        if lacks := skip_reason(f"openvpn/{variant}"):
-            pytest.skip(lacks)
-        vpn, pair = driver(f"openvpn/{variant}"), lab()
-        bring_up(vpn, pair)
-        assert answered(vpn, pair) == (PINGS, PINGS)
-        assert {vpn.determine_data_path(node) for node in (pair.a, pair.b)} == {DataPath.KERNEL}
-        for inner in (64, 512, 1024, largest_inner(vpn, pair)):
-            lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
-            assert lengths == {vpn.outer_length(inner)}
-        vpn.stop(pair)
 
     def test_a_fall_back_to_user_space_is_seen(self, lab: LabFactory) -> None:
         vpn, pair = driver("openvpn/aes-128-gcm"), lab()
