@@ -59,8 +59,8 @@ blocks = {blocks}
 """
 WIDTH = 160
 """Characters of a line where nobody looks at a terminal."""
-BLOCKS = 7
-"""Two more than an interval needs."""
+BLOCKS = 6
+"""One more than an interval needs."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from .tunnels import bring_up, driver
 
 ROUNDS = 10
 READABLE = ("no clear text", "payload looks encrypted")
-LINK = LinkSpec(rate_bps=10_000_000_000)
+LINK = LinkSpec(rate_bps=30_000_000_000)
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
 OF_THE_MACHINE = (GENERATOR, RECEIVER)
 """How fast it is today is not asked."""
