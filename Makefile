@@ -22,8 +22,8 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 # Tests that use the machine run one by one on one worker; all others beside them: tests/conftest.py.
 WORKERS := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
-# To build a guest kernel from source.
-KERNEL_APT := gcc libc6-dev make flex bison bc libelf-dev xz-utils
+# To build a guest kernel from source, and libFuzzer.
+TEST_APT := gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils
 
 APT_GET := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 
@@ -50,6 +50,7 @@ demo: setup
 
 test: setup .venv/.set-up-tests
 	cargo test --workspace --locked
+	crates/fuzz 5
 	$(SUDO) $(BIN)/pytest $(WORKERS) $(PYTEST)
 
 lint: setup
@@ -67,12 +68,9 @@ fmt: setup
 bench: setup
 	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
-# The crates need a nightly toolchain and cargo-fuzz: cargo install cargo-fuzz
 fuzz: setup
 	$(BIN)/python -m tests.foreign.fuzz $(or $(FUZZ_SECONDS),300)
-	@for crate in probe wire; do for target in $$(cd crates/$$crate && cargo +nightly fuzz list); do \
-	  echo "== $$crate $$target"; (cd crates/$$crate && cargo +nightly fuzz run -s none $$target \
-	    -- -max_total_time=$(or $(FUZZ_SECONDS),300)) || exit 1; done; done
+	crates/fuzz $(or $(FUZZ_SECONDS),300)
 
 # One file for a router or a remote host: target/static/release/culvert-probe
 probe-static:
@@ -100,6 +98,6 @@ clean:
 	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install --all
-	$(call install-packages,$(KERNEL_APT))
+	$(call install-packages,$(TEST_APT))
 	$(SUDO) $(CULVERT) vm build || echo "no guest kernel: the tests in a guest are skipped"
 	@touch $@
