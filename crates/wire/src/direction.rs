@@ -28,6 +28,7 @@ use intake::Reading;
 /// each would take more time than a fast link takes for one. They have waited longer than that.
 const BACKLOG_PACKETS: usize = 32;
 const TOGETHER_NS: u64 = 50_000;
+const TOGETHER_LATE_NS: u64 = 20_000;
 
 /// Processors stay awake so long after the last packet: the next one comes soon, where any comes.
 const LINGER_NS: u64 = 1_000_000_000;
@@ -160,16 +161,19 @@ impl Direction {
         }
     }
 
-    /// When to look after the next event: from a queue packets leave together, unless they are late
-    /// already: what waits longer then is late for good.
+    /// When to look after the next event: from a queue packets leave together. Of what is late already
+    /// fewer wait for each other, for that makes them later.
     fn gather(&self, event_ns: u64) -> u64 {
-        let now_ns = self.now_ns();
-        let queued = self.schedule.is_paced() && self.schedule.waiting() >= BACKLOG_PACKETS;
-        if queued && !self.schedule.is_behind(now_ns) {
-            event_ns.max(now_ns + TOGETHER_NS)
-        } else {
-            event_ns
+        if !self.schedule.is_paced() || self.schedule.waiting() < BACKLOG_PACKETS {
+            return event_ns;
         }
+        let now_ns = self.now_ns();
+        let together_ns = if self.schedule.is_behind(now_ns) {
+            TOGETHER_LATE_NS
+        } else {
+            TOGETHER_NS
+        };
+        event_ns.max(now_ns + together_ns)
     }
 
     /// Keep processors awake while packets have a moment at which they leave, and a little longer;
