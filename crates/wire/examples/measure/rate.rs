@@ -5,6 +5,7 @@ use std::fs::File;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
+use culvert_wire::priority::{Urgency, run_as};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::floods::cpu_s;
@@ -20,6 +21,8 @@ pub fn rate(name: &str, option: &str, bps: f64, length: Duration) {
         format!("{{\"command\":\"record\",\"ring_bytes\":{ring_bytes},\"packet_bytes\":64}}");
     assert_eq!(wire.say(&record)["event"], "done");
     let offered = a.run(move || {
+        // a sender that has to wait for its processor sends too little, and then too much at once
+        run_as(Urgency::OnTime);
         let socket = UdpSocket::bind("198.18.0.1:0").expect("a socket");
         socket.connect("198.18.0.2:7000").expect("an address");
         let start = Instant::now();
