@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bench.floods import PACKAGES, SECONDS, Flood, iperf3_flood, probe_flood
 from bench.goal import ROUNDS, Goal, Samples, alternate
-from bench.link import fast_link
+from bench.link import fast_link, one_core_link
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 
@@ -24,6 +24,7 @@ class ReceiverLoss(Goal):
     """At the rate at which iperf3's own receiver, fed by iperf3, loses 10 % or more.
 
     It is searched for in single runs, and is raised until the median of the rounds loses so much.
+    Where a core for each node is enough for iperf3 at full speed, both nodes have to share one.
     """
 
     name: ClassVar[str] = "receiver-loss"
@@ -35,14 +36,14 @@ class ReceiverLoss(Goal):
 
     def measure(self) -> Samples:
         """Bisect for the rate, then compare on one lab."""
-        with fast_link() as lab:
-            rate_pps = _losing_rate(lab)
-            for _ in range(RAISES):
-                samples = _compare(lab, rate_pps)
-                if statistics.median(samples.peer) >= LOST:
-                    break
-                rate_pps *= RAISE
-            return samples
+        for link in (fast_link, one_core_link):
+            with link() as lab:
+                rate_pps = _losing_rate(lab)
+                if rate_pps is not None:
+                    return _compare_from(lab, rate_pps)
+        raise NotPossible(
+            "receiver-loss", "iperf3 loses less than 10 % at full speed", "nothing to compare"
+        )
 
     def met(self, samples: Samples) -> bool:
         """The median, where iperf3 lost as much as it should."""
@@ -82,16 +83,24 @@ def _compare(lab: Lab, rate_pps: float) -> Samples:
     )
 
 
-def _losing_rate(lab: Lab) -> float:
-    """Packets per second at which iperf3 loses about 10 %: bisection in logarithms.
+def _compare_from(lab: Lab, rate_pps: float) -> Samples:
+    for _ in range(RAISES):
+        samples = _compare(lab, rate_pps)
+        if statistics.median(samples.peer) >= LOST:
+            break
+        rate_pps *= RAISE
+    return samples
+
+
+def _losing_rate(lab: Lab) -> float | None:
+    """Packets per second at which iperf3 loses about 10 %: bisection in logarithms. None if it
+    does not even at full speed.
 
     By the rate that it really sent, which is not always the one that it was asked for.
     """
     full = iperf3_flood(lab)
     if _lost(full) < LOST:
-        raise NotPossible(
-            "receiver-loss", "iperf3 loses less than 10 % at full speed", "nothing to compare"
-        )
+        return None
     low, high = float(LOWEST_PPS), full.sent / SECONDS
     for _ in range(STEPS):
         middle = math.sqrt(low * high)

@@ -23,6 +23,10 @@ pub const MAX_FLOWS: u16 = 256;
 const MAX_THREADS: u16 = 64;
 /// Packets further apart than this are sent one by one: nothing is won by cutting them.
 const SEGMENTED_FROM_PPS: f64 = 50_000.0;
+/// Each packet that the kernel cuts is charged to the socket with some 700 bytes of its own: with
+/// the usual buffer the source would sleep at every third message. There is no queue behind it that
+/// this could fill: the kernel cuts only where there is none.
+const SEGMENTED_SEND_BUFFER: usize = 256 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,9 +257,9 @@ fn make_flows(
     };
     let mut flows = Vec::new();
     for number in 0..parameters.flows {
-        let socket = make_socket(parameters, number, to)?;
-        let copy = socket.try_clone().map_err(during("udp_source"))?;
         let segmented = chosen.by == Segmenter::Kernel;
+        let socket = make_socket(parameters, number, to, segmented)?;
+        let copy = socket.try_clone().map_err(during("udp_source"))?;
         let flow = match Flow::new(number, copy, &pattern, segmented) {
             Err(error) if segmented && parameters.segmentation == Segmentation::Auto => {
                 *chosen = Chosen::none(format!("the kernel can't: {error}"));
@@ -268,7 +272,12 @@ fn make_flows(
     Ok(flows)
 }
 
-fn make_socket(parameters: &Parameters, number: u16, to: SocketAddr) -> Result<UdpSocket, Failure> {
+fn make_socket(
+    parameters: &Parameters,
+    number: u16,
+    to: SocketAddr,
+    segmented: bool,
+) -> Result<UdpSocket, Failure> {
     let from = parameters.bind.unwrap_or(socket::any(parameters.to));
     let port = match parameters.bind_port {
         0 => 0,
@@ -280,7 +289,8 @@ fn make_socket(parameters: &Parameters, number: u16, to: SocketAddr) -> Result<U
             .connect(to)
             .map_err(during(format!("connect UDP to {to}")))?;
     }
-    if let Some(bytes) = parameters.send_buffer {
+    let room = segmented.then_some(SEGMENTED_SEND_BUFFER);
+    if let Some(bytes) = parameters.send_buffer.or(room) {
         socket::set_send_buffer(&socket, bytes)?;
     }
     socket::report_local_drops(&socket, parameters.to)?;
