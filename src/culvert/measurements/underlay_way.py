@@ -38,7 +38,10 @@ BURST_OF_SLOW_S = 0.1
 """In bursts, so that what waits for the link keeps it busy while the sender does not run."""
 SLOW_BPS = 100_000_000
 DEFAULT_QUEUE_PACKETS = 1000
-RATE_S = 0.5
+RATE_S = 2.0
+"""So long that one pause of the machine of ten milliseconds is no other rate: a wire never makes up
+for one, as that would be faster than asked."""
+RATE_OF_SLOW_S = 0.5
 RATE_PACKETS = 100
 ATTEMPTS = 3
 """A sender that had to wait for its processor leaves the link idle, and then queues up what it is
@@ -185,7 +188,7 @@ class Way:
         slow = rate_bps <= SLOW_BPS
         pps = (OVERLOAD_OF_SLOW if slow else OVERLOAD) * rate_bps / frame_bits
         burst = min(round(pps * BURST_OF_SLOW_S), self._queue_packets // 2) if slow else 1
-        seconds = max(RATE_S, RATE_PACKETS / pps)
+        seconds = max(RATE_OF_SLOW_S if slow else RATE_S, RATE_PACKETS / pps)
         sent, sunk = self._stream(pps, seconds, self._size, burst=max(burst, 1))
         offered_bps = sent.packets * frame_bits / sent.seconds if sent.seconds else math.inf
         if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
