@@ -5,13 +5,10 @@ from __future__ import annotations
 import typer
 
 app = typer.Typer()
+ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
-@app.command(
-    "wire",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    add_help_option=False,
-)
+@app.command("wire", context_settings=ALL_ARGUMENTS, add_help_option=False)
 def wire(ctx: typer.Context) -> None:
     """The emulated link by hand, with live statistics; see docs/conditions.md."""
     from culvert.become import become
@@ -19,11 +16,7 @@ def wire(ctx: typer.Context) -> None:
     become("culvert-wire", ctx.args)
 
 
-@app.command(
-    "probe",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    add_help_option=False,
-)
+@app.command("probe", context_settings=ALL_ARGUMENTS, add_help_option=False)
 def probe(ctx: typer.Context) -> None:
     """Measure by hand: packets, streams, round trips; see docs/probe-protocol.md."""
     from culvert.become import become

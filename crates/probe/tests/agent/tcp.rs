@@ -174,14 +174,19 @@ fn the_noise_floor_is_told_without_a_network() {
     assert!(!floor["histogram"].as_str().unwrap().is_empty());
 }
 
-#[test]
-fn every_tcp_byte_is_counted_and_acknowledged() {
-    let mut agent = Agent::start();
-    let port = agent.ready(json!({
+/// Task 1; the port on which it listens.
+fn sink_of_one_stream(agent: &mut Agent) -> Value {
+    agent.ready(json!({
         "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
         "duration_max_s": 20, "interval_ms": 50,
     }))["port"]
-        .clone();
+        .clone()
+}
+
+#[test]
+fn every_tcp_byte_is_counted_and_acknowledged() {
+    let mut agent = Agent::start();
+    let port = sink_of_one_stream(&mut agent);
     agent.ready(json!({
         "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
         "canary": CANARY, "duration_s": 0.3, "congestion_control": "reno", "write_size": 12345,
@@ -204,11 +209,7 @@ fn every_tcp_byte_is_counted_and_acknowledged() {
 #[test]
 fn another_canary_is_corruption() {
     let mut agent = Agent::start();
-    let port = agent.ready(json!({
-        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
-        "duration_max_s": 20, "interval_ms": 50,
-    }))["port"]
-        .clone();
+    let port = sink_of_one_stream(&mut agent);
     agent.ready(json!({
         "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
         "duration_s": 0.05, "congestion_control": "reno", "write_size": 1000,
