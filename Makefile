@@ -69,7 +69,7 @@ bench: setup
 	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
 fuzz: setup
-	$(BIN)/python -m tests.foreign.fuzz $(or $(FUZZ_SECONDS),300)
+	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
 	crates/fuzz $(or $(FUZZ_SECONDS),300)
 
 # One file for a router or a remote host: target/static/release/culvert-probe

@@ -17,9 +17,10 @@ from rich.console import Console
 
 from bench.goal import Goal, Samples
 from bench.goals import GOALS
-from culvert import __version__, environment, tools
+from culvert import __version__, tools
 from culvert.errors import CulvertError, UsageError
-from culvert.install import install
+from culvert.install.roles import install
+from culvert.machine import record as environment
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
 

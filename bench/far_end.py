@@ -9,9 +9,9 @@ floods are thrown away as soon as the link has carried them. Both are so for eve
 from __future__ import annotations
 
 from culvert.errors import NotPossible
-from culvert.labs import steering
 from culvert.labs.base import Lab
-from culvert.labs.processors import Steering
+from culvert.labs.cpu import steering
+from culvert.topology.processors import Steering
 
 SPARED_PER_S = 50
 """The packets by which a peer's client and server find each other are few, and pass."""

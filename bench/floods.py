@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from bench.cpu import cpu_s
 from culvert.errors import LabError
 from culvert.labs.base import Lab, Node, Process
-from culvert.measurements.packet import UDP_HEADERS
-from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import UdpRun, UdpStream
+from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.udp.stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted, UdpSource, parse
+from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from culvert.labs.base import Lab, LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
-from culvert.study.cpus import cores, nodes_of, split
+from culvert.study.conditions.cpus import cores, nodes_of, split
 
 RATE_BPS = 100_000_000
 SECONDS = 4

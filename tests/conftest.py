@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from culvert import cli, tools
+from culvert import commands as cli
+from culvert import tools
 from culvert.labs.base import LabSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
-from tests.commands import Cli, Said
+from tests.cli import Cli, Said
 
 # A loaded machine is slow: that is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
@@ -29,7 +30,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LabFactory = Callable[..., NetnsLab]
 
 
-BESIDE = {"analysis", "bundle", "compare", "foreign", "journal", "plan", "report", "study"}
+BESIDE = {"analysis", "bundle", "compare", "journal", "plan", "report", "statistics", "study"}
 """Folders of tests that leave the machine alone: these may run beside those that do not."""
 NICENESS = 10
 """How much they give way to the others."""
@@ -61,7 +62,7 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def call(*words: str | Path) -> Said:
         monkeypatch.setattr(sys, "argv", ["culvert", *map(str, words)])
-        monkeypatch.setattr("culvert.cli.entry.signal.signal", lambda *_: None)
+        monkeypatch.setattr("culvert.commands.entry.signal.signal", lambda *_: None)
         with pytest.raises(SystemExit) as end:
             cli.main()
         told = capsys.readouterr()

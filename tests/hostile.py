@@ -19,7 +19,7 @@ from culvert.errors import VpnError
 from culvert.labs.base import Lab, Node
 from culvert.vpns.base import Missing, Variant
 from culvert.vpns.facts import wait_for_fact
-from culvert.vpns.wireguard import PORT, WireGuard
+from culvert.vpns.wireguard.driver import PORT, WireGuard
 
 VARIANTS = (
     "absent",

@@ -7,7 +7,7 @@ import pytest
 from culvert import tools
 from culvert.become import become
 from culvert.errors import NotPossible
-from tests.commands import culvert
+from tests.cli import culvert
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from bench.goal import Goal, Samples
 from bench.link import fast_link
-from culvert.measurements.packet import UDP_HEADERS
-from culvert.measurements.session import Session
+from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
+from culvert.trial.session import Session
 from culvert.vpns import registry
 
 STATIC_TARGET = "x86_64-unknown-linux-gnu"

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples
 from culvert.labs.base import Lab, LabSpec
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.session import Session
-from culvert.measurements.udp_trial import UdpStream, udp_trial
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.udp.stream import UdpStream, udp_trial
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
+from culvert.trial.session import Session
 from culvert.vpns import registry
 
 ONE_IN = 50

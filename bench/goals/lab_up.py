@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from bench.goal import Goal, Samples, alternate
 from culvert.labs.base import LabSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 
 SCRIPT = """set -e

@@ -11,11 +11,11 @@ from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import one_core_link, shared_link
 from culvert.errors import LabError
 from culvert.labs.base import Lab
-from culvert.measurements.packet import UDP_HEADERS
-from culvert.measurements.rtt_load import Echo, rtt_result
-from culvert.measurements.session import Session
+from culvert.measurements.rtt.load import Echo, rtt_result
+from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import RttResult
+from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 

@@ -18,14 +18,14 @@ import numpy as np
 
 from bench.goal import Goal, Samples
 from bench.published import published
-from culvert.analysis.statistics.values import Array
-from culvert.foreign.command import ImportRequest, import_files
-from culvert.foreign.formats import ForeignFormat
-from culvert.foreign.kjorveziroski2024.order import ORDER_100
-from culvert.foreign.kjorveziroski2024.runs import Cell, cells
-from culvert.foreign.naming import Naming
 from culvert.journal.journal import Journal
+from culvert.journal.papers.kjorveziroski2024.order import ORDER_100
+from culvert.journal.papers.kjorveziroski2024.runs import Cell, cells
+from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.readers.naming import Naming
 from culvert.plan.stopping import StopReason, decide
+from culvert.run.importing import ImportRequest, import_files
+from culvert.statistics.values import Array
 from culvert.study.rule import StopRule
 
 RULE = StopRule.parse("ci <= 2%")

@@ -19,12 +19,12 @@ from typing import ClassVar
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import RATE_BPS, fast_link
 from culvert.labs.base import Lab, LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.packet import ICMP_HEADERS
-from culvert.measurements.session import Session
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.udp.packet import ICMP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import RttResult, parse
 from culvert.runid import new_run_id
+from culvert.trial.session import Session
 from culvert.vpns import registry
 
 TOLERANCE = 0.05

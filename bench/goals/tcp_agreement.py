@@ -8,9 +8,9 @@ from typing import ClassVar
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import RATE_BPS, SECONDS, limited_link
 from culvert.labs.base import Lab
-from culvert.measurements.session import Session
-from culvert.measurements.tcp import Tcp, TcpParameters
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.probe.client import Probe
+from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 

@@ -9,9 +9,9 @@ from bench.cpu import cpu_s
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
 from culvert.labs.base import Lab, Process
-from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import WRITE_BYTES, TcpLoad, TcpStreams
+from culvert.measurements.tcp.load import WRITE_BYTES, TcpLoad, TcpStreams
 from culvert.probe.client import Probe
+from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 

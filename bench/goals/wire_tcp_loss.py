@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import Impairment, OneWay
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.session import Session
-from culvert.measurements.tcp import Tcp
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.tcp.tcp import Tcp
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
+from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.trial.session import Session
 from culvert.vpns import registry
 
 LOSS = 0.0025

@@ -1,5 +1,5 @@
 """``python -m culvert``: the command, whatever PATH holds."""
 
-from culvert.cli import main
+from culvert.commands import main
 
 main()

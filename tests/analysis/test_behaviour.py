@@ -4,9 +4,9 @@ import numpy as np
 
 from culvert.analysis.behaviour import COLUMNS, behaviour
 from culvert.analysis.summary import summarise
+from tests.statistics.noise import correlated
 
 from .frames import rows
-from .statistics.noise import correlated
 
 
 def test_each_fault_is_told_as_what_it_is() -> None:

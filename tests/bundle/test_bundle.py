@@ -17,7 +17,7 @@ from culvert.bundle.command import bundle, verify
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
-from tests.commands import Cli
+from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
 
 ZSTD = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")

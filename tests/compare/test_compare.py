@@ -17,7 +17,7 @@ from culvert.compare.outcome import Outcome, compare
 from culvert.compare.side import sides
 from culvert.compare.words import lines, missing, signed_percent, summary
 from culvert.errors import UsageError
-from tests.commands import Cli
+from tests.cli import Cli
 from tests.compare.runs import KERNEL, STUDY, write_run
 
 GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from culvert.doctor import Status, examine, features, ready, to_json
+from culvert.doctor import Status, examine, ready, to_json
 from culvert.doctor.leftovers import left_behind
-from culvert.labs import cleanup
-from culvert.labs.cleanup import Leftover, LeftoverKind
+from culvert.labs.netns import cleanup
+from culvert.labs.netns.cleanup import Leftover, LeftoverKind
+from culvert.machine import features
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

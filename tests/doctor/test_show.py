@@ -8,9 +8,9 @@ import json
 import pytest
 from rich.console import Console
 
-from culvert.doctor.check import Check, Group, Status
 from culvert.doctor.examine import ready
 from culvert.doctor.show import render, to_json
+from culvert.machine.check import Check, Group, Status
 
 NEEDED = (
     "root",

@@ -19,9 +19,9 @@ from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import Journal
-from tests.commands import Cli
-from tests.foreign.samples import PING
+from tests.cli import Cli
 from tests.journal.dummies import HEAD, failed, trial
+from tests.journal.readers.samples import PING
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import cast
 
-from culvert.labs import base, netns
+from culvert.labs import base
+from culvert.labs.netns import lab as netns
 
 LABS = str(Path(base.__file__).parent)
 UNCOUNTED = ("_run_of", "_runs", "_program")

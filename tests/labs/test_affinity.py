@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible
-from culvert.labs import affinity
-from culvert.vm.inside import VARIABLE
+from culvert.labs.cpu import affinity
+from culvert.labs.vm.inside import VARIABLE
 
 
 def irq(

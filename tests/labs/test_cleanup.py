@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs import cleanup, owner
 from culvert.labs.base import LabSpec
-from culvert.labs.cleanup import Leftover, LeftoverKind
-from culvert.labs.netns import NetnsLab
-from culvert.labs.node import NetnsNode
+from culvert.labs.netns import cleanup, owner
+from culvert.labs.netns.cleanup import Leftover, LeftoverKind
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
@@ -174,7 +174,7 @@ def test_the_next_lab_of_that_id_removes_what_was_left(calls: dict[str, int]) ->
 def test_a_lab_that_is_never_closed_ends_with_python() -> None:
     run_id = new_run_id()
     program = (
-        "from culvert.labs.netns import NetnsLab; from culvert.labs.base import LabSpec;"
+        "from culvert.labs.netns.lab import NetnsLab; from culvert.labs.base import LabSpec;"
         f"lab = NetnsLab('{run_id}', LabSpec()); lab.open(); lab.a.spawn(['sleep', '9'], name='x')"
     )
     done = subprocess.run(

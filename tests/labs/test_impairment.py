@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.doctor import features
 from culvert.errors import NotPossible, UsageError
-from culvert.labs import netem, netem_options, netem_words
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Bursts, Impairment, OneWay
-from culvert.labs.jitter import Distribution, Jitter
-from culvert.labs.netns import NetnsLab
-from culvert.labs.presets import PRESETS
+from culvert.labs.link.netem import connect as netem
+from culvert.labs.link.netem import options as netem_options
+from culvert.labs.link.netem import words as netem_words
+from culvert.labs.netns.lab import NetnsLab
+from culvert.machine import features
+from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.presets import PRESETS
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach
 

@@ -12,8 +12,8 @@ import pytest
 
 from culvert.errors import LabError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.labs.shaping import token_bucket
+from culvert.labs.link.shaping import token_bucket
+from culvert.labs.netns.lab import NetnsLab
 from tests.conftest import LabFactory
 from tests.labs.traffic import (
     UDP_SEGMENT,

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs import aes, cgroup, cleanup, steering
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.labs.processors import Processors, Steering
+from culvert.labs.cpu import aes, steering
+from culvert.labs.netns import cleanup
+from culvert.labs.netns.lab import NetnsLab
+from culvert.machine import cgroup
 from culvert.runid import new_run_id
+from culvert.topology.processors import Processors, Steering
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.host import left_of
@@ -116,7 +118,7 @@ class TestNodes:
     def test_a_killed_run_is_cleaned(self) -> None:
         run_id = new_run_id()
         script = (
-            "from culvert.labs.netns import NetnsLab\n"
+            "from culvert.labs.netns.lab import NetnsLab\n"
             "from tests.labs.test_processors import SLOW\n"
             f"lab = NetnsLab('{run_id}', SLOW)\n"
             "lab.open()\nlab.b.spawn(['sleep', '1000'], name='sleeper')\n"

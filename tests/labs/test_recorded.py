@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import LabError, UsageError
-from culvert.labs.recorded import Delays, Trace
+from culvert.topology.link.recorded import Delays, Trace
 
 
 def written(directory: Path, content: str | bytes) -> Path:

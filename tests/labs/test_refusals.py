@@ -11,7 +11,7 @@ import pytest
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.base import LabSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import is_run_id, new_run_id
 
 NOBODY = 65534

@@ -14,14 +14,14 @@ import pytest
 
 from culvert.errors import LabError, UsageError
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import Bursts, Impairment, OneWay
-from culvert.labs.jitter import Distribution, Jitter
-from culvert.labs.netns import NetnsLab
-from culvert.labs.presets import PRESETS
-from culvert.labs.process import LocalProcess
-from culvert.labs.wire import Wire
-from culvert.labs.wire_counts import Counts, Statistics
-from culvert.labs.witness import Handed, View
+from culvert.labs.link.wire.cable import Wire
+from culvert.labs.link.wire.counts import Counts, Statistics
+from culvert.labs.link.witness import Handed, View
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.process import LocalProcess
+from culvert.topology.link.impairment import Bursts, Impairment, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.presets import PRESETS
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair

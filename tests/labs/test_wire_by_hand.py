@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from culvert.labs.places import NAMESPACES
+from culvert.labs.netns.places import NAMESPACES
 from culvert.runid import new_run_id
-from tests.commands import CULVERT
+from tests.cli import CULVERT
 
 pytestmark = pytest.mark.lab
 DEADLINE_S = 20.0

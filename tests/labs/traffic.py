@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from ipaddress import IPv4Address
 
-from culvert.labs.node import NetnsNode
+from culvert.labs.netns.node import NetnsNode
 
 ETH_P_ALL = 0x0003
 ETHERNET_HEADER_BYTES = 14

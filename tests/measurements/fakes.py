@@ -8,8 +8,8 @@ from ipaddress import IPv4Interface
 from typing import Any, cast
 
 from culvert.labs.base import Attachment, Lab, LinkSpec, LinkState, Node
-from culvert.measurements.session import Session
 from culvert.probe.client import Probe
+from culvert.trial.session import Session
 from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
 from culvert.vpns.none import NoVpn
 

@@ -5,17 +5,17 @@ from pydantic import ValidationError
 
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.arrivals import (
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
     arrival_histograms,
     arrival_metrics,
     arrival_series,
 )
-from culvert.measurements.udp import Udp, UdpParameters
+from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.results import UdpSunk
-from culvert.run.execution import Execution
 from culvert.runid import new_run_id
+from culvert.trial.execution import Execution
 from tests.measurements.fakes import asked, session
 from tests.run.cells import value, vpn
 

@@ -8,8 +8,8 @@ import pytest
 
 from culvert.labs.base import LinkSpec
 from culvert.measurements.ceiling import udp_ceiling
-from culvert.measurements.udp import Udp, UdpParameters
-from culvert.measurements.udp_trial import UdpStream
+from culvert.measurements.udp.stream import UdpStream
+from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.vpns.none import NoVpn
 from tests.measurements.fakes import Tunnel, asked, session

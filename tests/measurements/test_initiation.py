@@ -9,7 +9,7 @@ import pytest
 
 from culvert.labs.base import Node, Process, Usage
 from culvert.measurements.base import Outcome
-from culvert.measurements.initiation import TIMES, Initiation, InitiationParameters, _of_all
+from culvert.measurements.tunnel.initiation import TIMES, Initiation, InitiationParameters, _of_all
 from culvert.proof.check import Check
 from culvert.vpns.base import Variant
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.measurements import loaded_rtt
+from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Outcome
-from culvert.measurements.loaded_rtt import LoadedRtt, LoadedRttParameters
-from culvert.run.execution import Execution
+from culvert.measurements.rtt import loaded_rtt
+from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
 from culvert.runid import new_run_id
+from culvert.trial.execution import Execution
 from tests.measurements.fakes import session
 from tests.run.cells import value, vpn
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.measurements.losses import Losses, locate_losses
-from culvert.measurements.watch import NodeWatch, Watched
+from culvert.measurements.udp.losses import Losses, locate_losses
 from culvert.probe.results import Accounted, Captured, UdpSunk
+from culvert.trial.watch import NodeWatch, Watched
 from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
 from tests.measurements.fakes import NOTHING_CAPTURED, NOTHING_USED, Tunnel, session

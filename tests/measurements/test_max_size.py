@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import ProbeError, VpnError
-from culvert.measurements.max_size import find_max_size
-from culvert.measurements.session import Session
+from culvert.measurements.mtu.max_size import find_max_size
+from culvert.trial.session import Session
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, fake, session
 
 VARIANT = Tunnel.variants[0]

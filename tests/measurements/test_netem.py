@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from culvert.doctor.features import has
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Bursts, Impairment, OneWay
-from culvert.labs.jitter import Distribution, Jitter
-from culvert.vm.build import built
-from culvert.vm.inside import guest
+from culvert.labs.vm.build import built
+from culvert.labs.vm.inside import guest
+from culvert.machine.features import has
+from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
 from tests.guests import pass_in_a_guest
 from tests.measurements.test_underlay import figures, verify
 from tests.run.cells import execute, vpn

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from culvert.measurements.packet_sizes import LARGEST, LONGEST, PacketSizes, Sizes, parse_sizes
+from culvert.measurements.udp.packet_sizes import LARGEST, LONGEST, PacketSizes, Sizes, parse_sizes
 
 SIZES: TypeAdapter[int | str] = TypeAdapter(Sizes)
 MTU = 1420

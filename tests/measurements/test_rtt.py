@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
-from culvert.measurements.rtt import PERCENTILES, Rtt, RttParameters
+from culvert.measurements.rtt.rtt import PERCENTILES, Rtt, RttParameters
 from culvert.proof.limits import GENERATOR
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells

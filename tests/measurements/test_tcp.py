@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
-from culvert.measurements.tcp import Tcp, TcpParameters, fairness, goodput_bps
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters, fairness, goodput_bps
 from culvert.probe.results import TcpSunk
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells

@@ -6,10 +6,10 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.throughput import Throughput, ThroughputParameters
-from culvert.run.execution import Execution, Finding
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
 from culvert.runid import new_run_id
+from culvert.trial.execution import Execution, Finding
 from tests.run.cells import value, vpn
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]

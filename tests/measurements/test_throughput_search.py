@@ -7,14 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.errors import ProbeError
-from culvert.measurements.throughput_search import (
-    Bounds,
-    Limit,
-    SearchPlan,
-    SearchTrial,
-    limit,
-    search,
-)
+from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.proof.limits import Ceiling
 
 WIDTH = 0.02

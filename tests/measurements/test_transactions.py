@@ -8,7 +8,7 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.measurements.base import Outcome
-from culvert.measurements.transactions import TcpCrr, TcpRr, TransactionParameters
+from culvert.measurements.tcp.transactions import TcpCrr, TcpRr, TransactionParameters
 from tests.measurements.fakes import asked, session
 from tests.run import cells
 from tests.run.cells import value, vpn

@@ -8,12 +8,12 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
-from culvert.labs.jitter import Distribution, Jitter
-from culvert.labs.netns import NetnsLab
-from culvert.measurements.underlay import Underlay, UnderlayParameters
-from culvert.run.execution import Execution, Finding
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.runid import new_run_id
+from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.trial.execution import Execution, Finding
 from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab

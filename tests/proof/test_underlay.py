@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.labs.impairment import Blackout, Bursts, OneWay
-from culvert.labs.jitter import Distribution, Jitter
 from culvert.proof.underlay import (
     Delivered,
     asked_loss,
@@ -14,6 +12,8 @@ from culvert.proof.underlay import (
     judge_direction,
     loss_interval,
 )
+from culvert.topology.link.impairment import Blackout, Bursts, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
 
 
 def delivered(**changes: object) -> Delivered:

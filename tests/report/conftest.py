@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from culvert.report.charts import sections
+from culvert.report.html.page import render
+from culvert.report.html.write import write_report
 from culvert.report.model import gather
-from culvert.report.page import render
 from culvert.report.run_info import RunInfo
-from culvert.report.write import write_report
 
 from .synthetic import Run, make_run, nasty_run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from culvert.report.bundle import bundle
+from culvert.report.html.bundle import bundle
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
-from culvert.report.claims_view import evidence
 from culvert.report.labels import Labels
-from tests.commands import Cli
+from culvert.report.views.claims import evidence
+from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
 
 GO, OVPN = "wireguard/go", "openvpn/aes-256-gcm"

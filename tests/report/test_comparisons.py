@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from culvert.report import terminal
-from culvert.report.behaviour_view import behaviour_sentences
-from culvert.report.comparisons_view import comparison_table, p_text, pooling_table
-from culvert.report.headline_view import headline_views
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
+from culvert.report.terminal import summary as terminal
+from culvert.report.views.behaviour import behaviour_sentences
+from culvert.report.views.comparisons import comparison_table, p_text, pooling_table
+from culvert.report.views.headline import headline_views
 
 from .conftest import page_of
 from .synthetic import VPNS, Run, make_run

@@ -8,10 +8,10 @@ from dataclasses import replace
 import polars as pl
 from hdrh.histogram import HdrHistogram
 
-from culvert.report.delivered import BARS, decided_per_super_packet, delivered_views
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
-from culvert.report.trust import limits
+from culvert.report.views.delivered import BARS, decided_per_super_packet, delivered_views
+from culvert.report.views.trust import limits
 
 from .synthetic import TCP, Run, make_run
 

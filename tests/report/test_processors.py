@@ -6,12 +6,12 @@ import json
 
 import polars as pl
 
-from culvert.report.instruments_view import instruments_table
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
-from culvert.report.switches_view import switches_table
-from culvert.report.trust import limits
-from culvert.report.underlay import underlay_views
+from culvert.report.views.instruments import instruments_table
+from culvert.report.views.switches import switches_table
+from culvert.report.views.trust import limits
+from culvert.report.views.underlay import underlay_views
 
 from .conftest import page_of
 from .synthetic import RUN, TCP, Run, make_run

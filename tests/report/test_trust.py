@@ -7,16 +7,16 @@ import json
 import polars as pl
 import pytest
 
-from culvert.report import trial_views
 from culvert.report.charts.cpu_modes import PARTS
 from culvert.report.charts.latency import _ticks
 from culvert.report.model import Data, gather
 from culvert.report.numbers import Scale
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import harmless
-from culvert.report.trial_views import trial_list
-from culvert.report.trust import limits
-from culvert.report.underlay import underlay_views, vpn_views
+from culvert.report.views import trials as trial_views
+from culvert.report.views.trials import trial_list
+from culvert.report.views.trust import limits
+from culvert.report.views.underlay import underlay_views, vpn_views
 
 from .conftest import page_of
 from .page_reader import Page

@@ -6,15 +6,15 @@ from typing import Any
 
 from culvert.journal.record import Metric
 from culvert.labs.base import LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
-from culvert.measurements.initiation import Initiation
-from culvert.measurements.rtt import Rtt
-from culvert.measurements.tcp import Tcp
-from culvert.measurements.udp import Udp
-from culvert.run.execution import Execution, Finding
+from culvert.measurements.rtt.rtt import Rtt
+from culvert.measurements.tcp.tcp import Tcp
+from culvert.measurements.tunnel.initiation import Initiation
+from culvert.measurements.udp.udp import Udp
 from culvert.runid import new_run_id
 from culvert.study.catalogue import COMMON_METRICS
+from culvert.trial.execution import Execution, Finding
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 

@@ -11,12 +11,12 @@ from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, RunHead, Status, TrialRecord
 from culvert.labs.base import Lab
 from culvert.measurements.base import BaseParameters, Measurement, Outcome
-from culvert.measurements.session import Session
 from culvert.plan.plan import Plan
 from culvert.run.progress import Step
 from culvert.run.runner import Runner
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
+from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.vpns.base import Missing, Variant
 from culvert.vpns.none import NoVpn

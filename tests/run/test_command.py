@@ -15,9 +15,9 @@ import pytest
 
 from culvert import tools
 from culvert.journal.journal import FILE, Journal
-from culvert.labs.cleanup import find_leftovers
+from culvert.labs.netns.cleanup import find_leftovers
 from tests import hostile
-from tests.commands import CULVERT, TRACE, Said, culvert, small_study
+from tests.cli import CULVERT, TRACE, Said, culvert, small_study
 from tests.labs import host
 
 pytestmark = pytest.mark.lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.measurements.underlay import Underlay, UnderlayParameters
+from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.plan import Plan
 from culvert.run.expected import estimate_of
 from culvert.run.trial_times import OVERHEAD_S, TrialTimes

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import Journal
-from culvert.labs.owner import owner_of
+from culvert.labs.netns.owner import owner_of
 from culvert.waiting import wait_until
 from tests.labs import host
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.study.claim_names import StudyNames
-from culvert.study.claim_test import (
+from culvert.study.claims.names import StudyNames
+from culvert.study.claims.test import (
     BestOf,
     ClaimTest,
     ClaimTestError,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import StudyError
-from culvert.labs.impairment import CLEAN, Blackout, Bursts, Codel, OneWay
-from culvert.labs.jitter import Distribution, Jitter
-from culvert.labs.presets import PRESETS
+from culvert.topology.link.impairment import CLEAN, Blackout, Bursts, Codel, OneWay
+from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.presets import PRESETS
 from tests.study.dummies import parse
 
 HEAD = """name = "s"

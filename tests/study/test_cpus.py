@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible
-from culvert.study.cpus import cores, nodes_of, split
+from culvert.study.conditions.cpus import cores, nodes_of, split
 
 NODES = st.sampled_from([("a", "b"), ("a", "b", "router")])
 

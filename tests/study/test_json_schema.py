@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from culvert.run.studies import schema_text
 from culvert.study import shipped_studies
 from culvert.study.installed import installed_catalogue
 from culvert.study.json_schema import json_schema
-from culvert.study_command import schema_text
 
 jsonschema = pytest.importorskip("jsonschema")
 COPY = Path(__file__).parents[2] / "docs" / "study.schema.json"

@@ -6,7 +6,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.labs.base import LabSpec
-from culvert.labs.nat import Nat
+from culvert.topology.nat import Nat
 from tests.study.dummies import parse
 
 STUDY = """

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from culvert.analysis.compare.directions import Direction, direction_of
-from culvert.study.claim_test import BestOf, ClaimTest, Comparison, Quantity, Relation, Side, Where
+from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Relation, Side, Where
 from tests.study.test_papers import STUDIES, study
 
 COMPARED = {

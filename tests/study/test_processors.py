@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, StudyError
 from culvert.labs.base import LabSpec
-from culvert.labs.processors import Processors, Steering
-from culvert.study.processors import own_cores
+from culvert.study.conditions.processors import own_cores
 from culvert.study.study import Study
+from culvert.topology.processors import Processors, Steering
 from tests.study.dummies import CATALOGUE
 
 STUDY = """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from culvert.labs.base import Lab, LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from culvert.vm.build import built
-from culvert.vm.inside import guest
+from culvert.labs.vm.build import built
+from culvert.labs.vm.inside import guest
 from tests.guests import pass_in_a_guest
 
 from .kernel.test_tunnels import PLAIN

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from culvert.doctor import ipsec as trials
-from culvert.vpns import ipsec
+from culvert.machine.trials import ipsec as trials
 from culvert.vpns.base import OuterFlow, OuterPacket
-from culvert.vpns.ipsec import TRANSFORMS, Carriage
+from culvert.vpns.ipsec import transforms as ipsec
+from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
 
 CRYPTO = """\
 name         : gcm(aes)

@@ -11,11 +11,11 @@ from culvert import tools
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab, Node
 from culvert.proof.datapath import judge_data_path
-from culvert.vpns import openvpn_config as config
 from culvert.vpns.base import DataPath, OuterPacket, Vpn
 from culvert.vpns.contract.observe import node_state
-from culvert.vpns.openvpn import OpenVpn, _negotiated
-from culvert.vpns.openvpn_packet import Framing, Opcode
+from culvert.vpns.openvpn import config
+from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
+from culvert.vpns.openvpn.packet import Framing, Opcode
 from culvert.vpns.pki import Authority, KeyKind, Usage
 
 from ..conftest import LabFactory

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns import openvpn_config as config
-from culvert.vpns.openvpn_config import Cipher, Dialect, Ends, Transport, Tunnel
+from culvert.vpns.openvpn import config
+from culvert.vpns.openvpn.config import Cipher, Dialect, Ends, Transport, Tunnel
 
 ENDS = Ends(
     IPv4Address("198.18.0.2"), IPv4Interface("198.19.0.1/24"), IPv4Interface("198.19.0.2/24")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from culvert.debian import Archive
 from culvert.errors import CulvertError, NotPossible
-from culvert.vm.archive import Archive
-from culvert.vpns import openvpn_fetch, openvpn_program, ovpn_kernel
+from culvert.vpns.openvpn import fetch as openvpn_fetch
+from culvert.vpns.openvpn import kernel as ovpn_kernel
+from culvert.vpns.openvpn import program as openvpn_program
 
 SAYS = "OpenVPN 2.7.8 x86_64-pc-linux-gnu {}\nlibrary versions: OpenSSL 3.5.7, LZO 2.10\n"
 LOADER = """#!/bin/sh

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.openvpn_management import Management, State, parse_state
+from culvert.vpns.openvpn.management import Management, State, parse_state
 
 TALK = (
     b">INFO:OpenVPN Management Interface Version 5 -- type 'help' for more info\r\n"

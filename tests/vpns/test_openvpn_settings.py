@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.vpns import registry
-from culvert.vpns.openvpn import OpenVpn
-from culvert.vpns.openvpn_settings import Settings, refused
+from culvert.vpns.openvpn.driver import OpenVpn
+from culvert.vpns.openvpn.settings import Settings, refused
 
 
 @given(st.integers(576, 65535), st.integers(0, 65535), st.integers(4096, 1 << 30))

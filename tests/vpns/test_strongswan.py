@@ -10,16 +10,17 @@ from unittest.mock import Mock
 import pytest
 
 from culvert import tools
-from culvert.doctor import features, ipsec
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Completed, LinkState, Node
-from culvert.vpns import strongswan_config
+from culvert.machine import features
+from culvert.machine.trials import ipsec
 from culvert.vpns.base import DataPath, OuterFlow, Vpn
 from culvert.vpns.contract.observe import node_state
-from culvert.vpns.ipsec import TRANSFORMS, Carriage, Transform
+from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.pki import Authority, KeyKind, Usage
-from culvert.vpns.strongswan import StrongSwan
-from culvert.vpns.strongswan_config import VICI, End, Upkeep
+from culvert.vpns.strongswan import config as strongswan_config
+from culvert.vpns.strongswan.config import VICI, End, Upkeep
+from culvert.vpns.strongswan.driver import StrongSwan
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -164,7 +165,7 @@ class TestMissing:
             driver("strongswan/esp-aes256gcm").version()
 
     def test_the_plugin_is_needed_in_user_space_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("culvert.vpns.strongswan_charon._PLUGIN_DIRECTORIES", ())
+        monkeypatch.setattr("culvert.vpns.strongswan.charon._PLUGIN_DIRECTORIES", ())
 
         def lacks(vpn: str) -> set[str]:
             return {lack.what for lack in driver(vpn).missing()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.vpns.wireguard import _UNDERLAY_ROOM
+from culvert.vpns.wireguard.driver import _UNDERLAY_ROOM
 
 from .tunnels import driver
 

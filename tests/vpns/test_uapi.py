@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
-from culvert.vpns import uapi
+from culvert.vpns.wireguard import uapi
 
 Serve = Callable[[bytes], list[bytes]]
 

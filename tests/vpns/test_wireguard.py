@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab, LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
-from culvert.labs.node import NetnsNode
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
-from culvert.vpns import registry, wireguard_program
+from culvert.vpns import registry
 from culvert.vpns.base import DataPath, OuterPacket
 from culvert.vpns.contract.observe import Capture, pings_answered
-from culvert.vpns.wireguard import DEVICE, PORT, WireGuard
-from culvert.vpns.wireguard_control import ControlSocket
+from culvert.vpns.wireguard import program as wireguard_program
+from culvert.vpns.wireguard.control import ControlSocket
+from culvert.vpns.wireguard.driver import DEVICE, PORT, WireGuard
 
 VARIANTS = ["go", "go-debian"]
 

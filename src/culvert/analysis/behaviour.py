@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from culvert.analysis.statistics.change_points import change_points
-from culvert.analysis.statistics.outliers import flagged
-from culvert.analysis.statistics.serial import effective_sample_size, lag1, lag1_p_value
-from culvert.analysis.statistics.trend import mann_kendall
+from culvert.statistics.change_points import change_points
+from culvert.statistics.outliers import flagged
+from culvert.statistics.serial import effective_sample_size, lag1, lag1_p_value
+from culvert.statistics.trend import mann_kendall
 
 ALPHA = 0.01
 """How often each of correlation, drift and jump is told of a cell that has none."""

@@ -13,10 +13,10 @@ import polars as pl
 
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
-from culvert.analysis.statistics.effects import cliffs_delta, hodges_lehmann
-from culvert.analysis.statistics.holm import holm
-from culvert.analysis.statistics.mann_whitney import mann_whitney
-from culvert.analysis.statistics.values import Array
+from culvert.statistics.effects import cliffs_delta, hodges_lehmann
+from culvert.statistics.holm import holm
+from culvert.statistics.mann_whitney import mann_whitney
+from culvert.statistics.values import Array
 
 ALPHA = 0.05
 FEWEST = 2

@@ -11,8 +11,8 @@ import polars as pl
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
 from culvert.analysis.pairs import Effect, paired
-from culvert.analysis.statistics.ranks import Rank, rank_intervals
 from culvert.analysis.summary import summarise_observed
+from culvert.statistics.ranks import Rank, rank_intervals
 
 
 @dataclass(frozen=True)

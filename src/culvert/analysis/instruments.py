@@ -10,7 +10,7 @@ import polars as pl
 
 from culvert.analysis.intervals import Interval
 from culvert.analysis.observations import pick
-from culvert.analysis.statistics.ratio import ratio_of_medians
+from culvert.statistics.ratio import ratio_of_medians
 
 PROBE = "probe"
 HEADLINES = {"tcp": "goodput_bps", "udp": "goodput_bps", "rtt": "rtt_p50_us"}

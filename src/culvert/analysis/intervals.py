@@ -1,6 +1,6 @@
 """Bootstrap intervals of medians and means, for many samples of one size at once.
 
-BCa where it is defined (``culvert.bootstrap``), else the percentile bootstrap, and said so.
+BCa where it is defined (``statistics.bootstrap``), else the percentile bootstrap, and said so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from culvert.bootstrap import Ends, Samples, mean_ends, median_ends
+from culvert.statistics.bootstrap import Ends, Samples, mean_ends, median_ends
 
 LEVEL = 0.95
 RESAMPLES = 4999
@@ -48,7 +48,7 @@ class Interval:
 
 
 class _Method(Protocol):
-    """Of ``culvert.bootstrap``."""
+    """Of ``culvert.statistics.bootstrap``."""
 
     def __call__(self, samples: Samples, *, level: float, resamples: int, seed: int) -> Ends: ...
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.observations import BASELINE, CELL, CONTEXT, repeats
-from culvert.analysis.statistics.mann_whitney import mann_whitney
-from culvert.analysis.statistics.values import Array, spread
+from culvert.statistics.mann_whitney import mann_whitney
+from culvert.statistics.values import Array, spread
 
 LEVEL = 0.95
 

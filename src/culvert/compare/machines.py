@@ -8,7 +8,7 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
 from culvert.compare.side import Side
 from culvert.report.leaves import at
-from culvert.vpns.sides import line_of
+from culvert.run.line_here import line_of
 
 _FACTS = (
     ("processor", ("cpu", "model")),

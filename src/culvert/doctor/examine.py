@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from culvert.doctor.check import Check, Status
-from culvert.doctor.features import FEATURES, check
 from culvert.doctor.leftovers import left_behind
+from culvert.machine.check import Check, Status
+from culvert.machine.features import FEATURES, check
 
 
 def examine() -> list[Check]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from culvert.doctor.check import Check, Group, Status
-from culvert.doctor.verdict import AS_ROOT
+from culvert.machine.check import Check, Group, Status
+from culvert.machine.verdict import AS_ROOT
 
 NEEDED_BY = ("a clean machine",)
 REMEDY = "sudo culvert clean"
@@ -15,7 +15,7 @@ REMEDY = "sudo culvert clean"
 def left_behind() -> Check:
     """Leftovers of runs whose owner is dead; those of a live run are not counted."""
     # labs ask doctor for features, so doctor must not import labs while it is being imported
-    from culvert.labs.cleanup import find_leftovers  # noqa: PLC0415
+    from culvert.labs.netns.cleanup import find_leftovers  # noqa: PLC0415
 
     if os.geteuid() != 0:
         return _check(Status.UNKNOWN, "only root sees all of it", AS_ROOT)

@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from culvert.doctor.check import Check, Group, Status
 from culvert.doctor.examine import ready
+from culvert.machine.check import Check, Group, Status
 
 STYLES = {
     Status.PRESENT: "green",

@@ -25,15 +25,7 @@ from culvert.journal.lock import JournalLock
 from culvert.journal.making import make_file
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
-from culvert.journal.schema import (
-    CHILDREN,
-    ENDING,
-    INSTALL,
-    RUN,
-    SESSION,
-    TRIAL,
-    insert,
-)
+from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
 from culvert.journal.trouble import explained
 from culvert.journal.verify import verify, verify_magic
 

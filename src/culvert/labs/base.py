@@ -20,10 +20,10 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
-from culvert.labs.impairment import CLEAN, Impairment
-from culvert.labs.nat import Nat
-from culvert.labs.processors import AS_THEY_ARE, Processors
-from culvert.labs.witness import Witness
+from culvert.labs.link.witness import Witness
+from culvert.topology.link.impairment import CLEAN, Impairment
+from culvert.topology.nat import Nat
+from culvert.topology.processors import AS_THEY_ARE, Processors
 
 Topology = Literal["pair", "routed"]
 LinkKind = Literal["veth", "wire", "netem"]

@@ -15,10 +15,10 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from culvert.journal.record import Histogram, Metric, Series
-from culvert.measurements.session import Session
-from culvert.measurements.watch import Watched
 from culvert.proof.check import Check
 from culvert.proof.traffic import InnerTraffic
+from culvert.trial.session import Session
+from culvert.trial.watch import Watched
 
 
 class BaseParameters(BaseModel):

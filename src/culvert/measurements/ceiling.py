@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from culvert.journal.record import Metric
-from culvert.measurements.session import Session
-from culvert.measurements.tcp_load import TcpLoad, TcpStreams
-from culvert.measurements.udp_trial import Arrivals, UdpStream, quiet_ms, udp_trial
+from culvert.measurements.tcp.load import TcpLoad, TcpStreams
+from culvert.measurements.udp.stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.proof.limits import Ceiling
+from culvert.trial.session import Session
 
 CEILING_S = 0.15
 TCP_CEILING_S = 0.25

@@ -14,9 +14,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from culvert.analysis.statistics.serial import effective_sample_size, lag1_p_value
-from culvert.analysis.statistics.trend import mann_kendall
-from culvert.bootstrap import Samples, median_ends
+from culvert.statistics.bootstrap import Samples, median_ends
+from culvert.statistics.serial import effective_sample_size, lag1_p_value
+from culvert.statistics.trend import mann_kendall
 
 MIN_BLOCKS = 5
 """With fewer values the interval of a median is the range of the values at best."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 from culvert.labs.base import LinkSpec
-from culvert.measurements.outside import SNAPLEN
-from culvert.measurements.session import Session
 from culvert.probe.results import RttResult, parse
 from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
 from culvert.proof.check import Check
+from culvert.trial.outside import SNAPLEN
+from culvert.trial.session import Session
 
 CANARY_PACKETS = 40
 CANARY_RATE_PPS = 4000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from culvert.labs.base import Lab, LinkSpec, Node
 from culvert.measurements.base import Outcome
-from culvert.measurements.watch import Watched
 from culvert.proof.capture import judge_capture
 from culvert.proof.check import Check
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.traffic import Flow
+from culvert.trial.watch import Watched
 from culvert.vpns.base import Vpn
 
 ETHERNET_HEADER = 14

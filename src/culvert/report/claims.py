@@ -13,7 +13,7 @@ from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.line import NO_LINE, Line
 from culvert.errors import CulvertError
 from culvert.report.run_info import RunInfo
-from culvert.study.claim import ClaimTable
+from culvert.study.claims.claim import ClaimTable
 from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from rich.console import Console
 
 from culvert.journal.journal import Journal
-from culvert.report import terminal
+from culvert.report.html.write import write_data
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
-from culvert.report.trial_views import MOST_EVIDENCE
-from culvert.report.write import write_data
+from culvert.report.terminal import summary as terminal
+from culvert.report.views.trials import MOST_EVIDENCE
 
 
 def report_on(directory: Path, out: Console, *, show: bool) -> tuple[Path, Data]:

@@ -15,14 +15,14 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
-from culvert.foreign.tables import foreign_tables
 from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.readers.tables import foreign_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.leaves import at
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
-from culvert.vpns.sides import line_of
+from culvert.run.line_here import line_of
 
 Panel = dict[str, Any]
 """A Vega-Lite specification, its data inlined, without schema address and theme."""

@@ -6,7 +6,7 @@ import json
 
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
-from culvert.study.claim_test import VpnSide
+from culvert.study.claims.test import VpnSide
 from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json
 from culvert.study.study import Study

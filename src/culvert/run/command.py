@@ -13,34 +13,35 @@ from pathlib import Path
 import polars as pl
 from rich.text import Text
 
-from culvert import __version__, environment
+from culvert import __version__
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
-from culvert.install_log import latest_installs
+from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
-from culvert.labs import cleanup
 from culvert.labs.base import Lab, LabSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns import cleanup
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.vm import inside, lab
+from culvert.machine import record as environment
 from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
 from culvert.report.claims import as_json as as_document
-from culvert.report.claims_terminal import claims_text
 from culvert.report.labels import Labels
+from culvert.report.terminal.claims import claims_text
 from culvert.run import outline
 from culvert.run.expected import estimate_of
+from culvert.run.line_here import line_here
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
 from culvert.run.tally import Problem, Tally
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
-from culvert.study.cpus import cores
+from culvert.study.conditions.cpus import cores
 from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
-from culvert.vm import inside, lab
-from culvert.vpns.sides import line_here
 
 LABS = ("netns", "vm")
 MOST_PROBLEMS = 8

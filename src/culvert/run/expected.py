@@ -10,7 +10,7 @@ from culvert.plan.plan import Estimate, Plan
 from culvert.run.trial_times import TrialTimes, learned
 from culvert.run.underlays import LinkOf, emulated, verification_of
 from culvert.study.catalogue import Catalogue
-from culvert.study.cpus import cores
+from culvert.study.conditions.cpus import cores
 from culvert.study.study import Study
 
 

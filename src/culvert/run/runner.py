@@ -25,8 +25,8 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.execution import Execution, Finding, LabFactory
 from culvert.run.expected import expectation, verifications
+from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
 from culvert.run.progress import Progress, Step
 from culvert.run.record import record_of
@@ -34,10 +34,10 @@ from culvert.run.tally import Tally
 from culvert.run.trial_times import Stopwatch, learned
 from culvert.run.underlays import Underlays, verification_of
 from culvert.study.catalogue import Catalogue
-from culvert.study.lacking import REMEDY
+from culvert.study.claims.lacking import REMEDY
 from culvert.study.study import Study
+from culvert.trial.execution import Execution, Finding, LabFactory
 from culvert.vpns import registry
-from culvert.vpns.sides import line_here
 
 GIVE_UP_AFTER = 3
 """Failures in a row of one VPN in one condition, after which it is not tried there again."""

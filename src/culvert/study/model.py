@@ -17,14 +17,14 @@ from pydantic import (
 )
 
 from culvert.study.blocks import PlanTable
-from culvert.study.claim import ClaimTable
-from culvert.study.condition import ConditionTable
+from culvert.study.claims.claim import ClaimTable
+from culvert.study.claims.lacking import LackingTable
+from culvert.study.claims.published import PublishedTable
+from culvert.study.conditions.condition import ConditionTable
+from culvert.study.conditions.lab import LabTable
+from culvert.study.conditions.nat import refuse_without_router
 from culvert.study.exclude import ExcludeTable
-from culvert.study.lab import LabTable
-from culvert.study.lacking import LackingTable
 from culvert.study.names import Name
-from culvert.study.nat import refuse_without_router
-from culvert.study.published import PublishedTable
 from culvert.study.scale import ScaleTable
 from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
 

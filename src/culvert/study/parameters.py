@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from culvert.study.catalogue import Catalogue
-from culvert.study.condition import ConditionTable
+from culvert.study.conditions.condition import ConditionTable
 from culvert.study.explain import SEE
 from culvert.study.lines import Path
 from culvert.study.model import MeasurementTable

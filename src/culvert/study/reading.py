@@ -9,22 +9,22 @@ from functools import partial
 from culvert.errors import UsageError
 from culvert.study.blocks import BlocksTable
 from culvert.study.catalogue import Catalogue
-from culvert.study.claim_names import StudyNames
-from culvert.study.claim_test import (
+from culvert.study.claims.lacking import Lacking, names_of
+from culvert.study.claims.names import StudyNames
+from culvert.study.claims.published import PublishedTable, PublishedValue
+from culvert.study.claims.test import (
     ClaimTest,
     ClaimTestError,
     UnknownNameError,
     Where,
     parse_claim_test,
 )
-from culvert.study.lab import NodeCpus
-from culvert.study.lacking import Lacking, names_of
+from culvert.study.conditions.lab import NodeCpus
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, requested, takes_congestion
 from culvert.study.problems import Problem
-from culvert.study.published import PublishedTable, PublishedValue
 from culvert.study.rule import StopRule
 from culvert.study.scaling import moved, scaled
 

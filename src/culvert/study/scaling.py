@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from culvert.study.claim_test import Where
-from culvert.study.lab import LabTable
+from culvert.study.claims.test import Where
+from culvert.study.conditions.lab import LabTable
 from culvert.study.lines import Path
 from culvert.study.model import MeasurementTable, StudyFile
 from culvert.study.parameters import Requested, canonical_values

@@ -16,19 +16,19 @@ from pydantic import ValidationError
 from culvert.errors import StudyError
 from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
-from culvert.study.claim_test import ClaimTest
-from culvert.study.condition import ConditionTable
-from culvert.study.impairments import DIRECTORY
-from culvert.study.lacking import NOTHING, Lacking, without_lacking_lab
+from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
+from culvert.study.claims.published import PublishedValue
+from culvert.study.claims.test import ClaimTest
+from culvert.study.conditions.condition import ConditionTable
+from culvert.study.conditions.impairments import DIRECTORY
+from culvert.study.conditions.nat import by_node
+from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
-from culvert.study.nat import by_node
 from culvert.study.parameters import Requested, canonical_json
 from culvert.study.problems import problems_of, study_error
-from culvert.study.processors import node_cpus, queues
-from culvert.study.published import PublishedValue
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
 from culvert.study.table import near

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.labs import aes
+from culvert.labs.cpu import aes
 from culvert.vpns.base import DataPath, Vpn
 
 GUEST_REMEDY = "measure it in a guest whose kernel has none: culvert run --lab vm"

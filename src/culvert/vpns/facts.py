@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from culvert.doctor import features
 from culvert.errors import DeadlineExceeded, VpnError
 from culvert.labs.base import Node, Process
-from culvert.vm.inside import guest
+from culvert.labs.vm.inside import guest
+from culvert.machine import features
 from culvert.vpns.base import DataPath, Missing
 from culvert.waiting import wait_until
 

@@ -14,14 +14,7 @@ from typing import ClassVar
 
 from culvert.errors import LabError, VpnError
 from culvert.labs.base import Lab, Node
-from culvert.vpns.base import (
-    DataPath,
-    Missing,
-    OuterFlow,
-    Variant,
-    Vpn,
-    underlay_address,
-)
+from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn, underlay_address
 
 DEVICE = "vxlan0"
 PORT = 4789

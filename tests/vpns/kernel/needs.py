@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.vm.inside import guest
+from culvert.labs.vm.inside import guest
 
 from ..tunnels import driver, skip_reason
 

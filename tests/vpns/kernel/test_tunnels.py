@@ -8,13 +8,13 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.labs.base import Lab, LabSpec, LinkSpec
-from culvert.labs.netns import NetnsLab
+from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.vpns.base import DataPath, OuterPacket, Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import PINGS, Agent, Capture
-from culvert.vpns.ipsec import TRANSFORMS
-from culvert.vpns.openvpn import OpenVpn
+from culvert.vpns.ipsec.transforms import TRANSFORMS
+from culvert.vpns.openvpn.driver import OpenVpn
 from tests.run.cells import execute, value
 
 from ...conftest import LabFactory

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from culvert.analysis.observations import BASELINE, observations
-from culvert.study.claim_test import VpnSide, Where
+from culvert.study.claims.test import VpnSide, Where
+from culvert.study.conditions.processors import PROCESSOR_KEYS
 from culvert.study.parameters import canonical_json
-from culvert.study.processors import PROCESSOR_KEYS
 from culvert.study.study import Study
 
 Series = Mapping[int, float]

@@ -19,10 +19,10 @@ from culvert.analysis.claims.relation import Sides, tested
 from culvert.analysis.claims.verdict import Judged, Part, Verdict
 from culvert.analysis.compare.directions import Direction, direction_of
 from culvert.analysis.line import NO_LINE, Line
-from culvert.analysis.statistics.holm import holm
-from culvert.analysis.statistics.serial import FEWEST
-from culvert.study.claim import ClaimTable
-from culvert.study.claim_test import BestOf, ClaimTest, Comparison, Quantity, Side, VpnSide
+from culvert.statistics.holm import holm
+from culvert.statistics.serial import FEWEST
+from culvert.study.claims.claim import ClaimTable
+from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Side, VpnSide
 from culvert.study.study import Study
 
 ALPHA = 0.05

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.analysis.statistics.looks import levels
-from culvert.analysis.statistics.serial import FEWEST
+from culvert.statistics.looks import levels
+from culvert.statistics.serial import FEWEST
 from culvert.study.blocks import BlocksTable
 from culvert.study.rule import StopRule
 from culvert.study.study import Study

@@ -8,8 +8,8 @@ import polars as pl
 
 from culvert.analysis.claims.cells import Cells
 from culvert.analysis.observations import CELL
-from culvert.study.claim_test import VpnSide
-from culvert.study.published import PublishedValue
+from culvert.study.claims.published import PublishedValue
+from culvert.study.claims.test import VpnSide
 from culvert.study.study import Study
 
 

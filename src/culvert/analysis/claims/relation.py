@@ -8,16 +8,11 @@ from dataclasses import dataclass
 
 from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import Effect
-from culvert.analysis.compare.contrast import (
-    Contrast,
-    paired_contrast,
-    ratio_of,
-    unpaired_contrast,
-)
+from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
 from culvert.analysis.compare.repetitions import more_repetitions
-from culvert.analysis.statistics.mann_whitney import mann_whitney
-from culvert.analysis.statistics.trend import mann_kendall
-from culvert.study.claim_test import Comparison, Relation
+from culvert.statistics.mann_whitney import mann_whitney
+from culvert.statistics.trend import mann_kendall
+from culvert.study.claims.test import Comparison, Relation
 
 DRIFT = 0.01
 """A trend with a p-value of at most this is called a drift."""

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from culvert.analysis.compare.contrast import (
-    Contrast,
-    paired_contrast,
-    ratio_of,
-    unpaired_contrast,
-)
+from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
 from culvert.analysis.compare.directions import Direction, direction_of
 from culvert.analysis.compare.verdict import Change, Tolerance, judge
 from culvert.analysis.observations import BASELINE, CELL, METRIC
-from culvert.analysis.statistics.holm import holm
+from culvert.statistics.holm import holm
 
 ALPHA = 0.05
 """At most this often is something called different that is not, in a whole comparison."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from culvert.analysis.statistics.serial import FEWEST, lag1
-from culvert.analysis.statistics.values import Array, Values, array
+from culvert.statistics.serial import FEWEST, lag1
+from culvert.statistics.values import Array, Values, array
 
 _LEAST_EFFECTIVE = 1.5
 _FAR = 700.0

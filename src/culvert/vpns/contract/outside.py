@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from culvert.labs.base import Lab, Node
-from culvert.labs.witness import View, Witness
-from culvert.measurements.phases import outer_packet
+from culvert.labs.link.witness import View, Witness
+from culvert.measurements.tunnel.phases import outer_packet
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, parse
 from culvert.vpns.base import OuterPacket

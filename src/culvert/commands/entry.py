@@ -1,0 +1,86 @@
+"""Entry point of the ``culvert`` command: streams, signals, errors and their exit codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from culvert.commands.app import InterruptionError, OutputError, app
+from culvert.console import accept_any_text, err, give_up_output, nobody_reads
+from culvert.defect import as_error, show_if_wanted
+from culvert.errors import CulvertError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+
+def main() -> None:
+    """Run the command; errors are told in a few lines."""
+    _open_standard_streams()
+    accept_any_text()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # else nohup wants it ignored
+            signal.signal(number, _interrupt)
+    try:
+        code = _run()
+    except CulvertError as error:
+        code = _tell(error)
+    except (InterruptionError, KeyboardInterrupt):
+        # Whoever presses Ctrl-C twice gets no traceback: all is removed, only words are left.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        err.print("interrupted", style="yellow")
+        code = INTERRUPTED
+    except Exception as error:
+        show_if_wanted(error)
+        code = _tell(as_error(error, "culvert"))
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that was asked for; its exit code."""
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return end.code if isinstance(end.code, int) else 0
+    except OutputError as error:
+        cause = error.__cause__ or error
+        if not nobody_reads():
+            raise cause from None
+        give_up_output()  # head and less have seen enough: no error
+    except BrokenPipeError:
+        give_up_output()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or error.filename is not None:
+            raise
+        give_up_output()
+        raise CulvertError(
+            "standard output", f"it cannot be written: {error.strerror}", "free some space"
+        ) from error
+    return 0
+
+
+def _tell(error: CulvertError) -> int:
+    err.print(f"error: {error}", markup=False, style="bold red")
+    err.print(f"remedy: {error.remedy}", markup=False)
+    return error.exit_code
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _open_standard_streams() -> None:
+    """Where one of them is closed, the next file to be opened would take its place."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

@@ -1,0 +1,67 @@
+"""What a run says: its report, and how it compares with another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Directory, Json, Only
+from culvert.compare.form import Form
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert report results/quick")
+def report(directory: Directory, as_json: Json = False) -> None:
+    """Write report.html, tables and figures into the run's directory."""
+    from culvert.report import claims
+    from culvert.report.command import report_on
+
+    written, data = report_on(directory, out, show=not as_json)
+    if as_json:
+        print_json({"report": str(written), **claims.as_json(data.claims)})
+
+
+@app.command(epilog="Example: culvert compare results/before results/after --tolerance 3%")
+def compare(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="A [B]", help="DIR or DIR:VPN; one DIR with two --vpn.")
+    ],
+    vpn: Annotated[
+        list[str] | None, typer.Option("--vpn", metavar="VPN", help="Two VPNs of one run.")
+    ] = None,
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="What is not worth talking about.")
+    ] = "3%",
+    alpha: Annotated[
+        str, typer.Option(metavar="SHARE", help="False alarms in a whole comparison, at most.")
+    ] = "5%",
+    form: Annotated[Form, typer.Option("--format")] = Form.TEXT,
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Instead of standard output.")
+    ] = None,
+    only: Only = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="key (the default), all, or names with commas."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell faster, slower, same or cannot tell, of B against A; exit code 1 if slower."""
+    from culvert.compare.command import CompareRequest, run_compare
+
+    request = CompareRequest(
+        runs,
+        vpn or [],
+        tolerance,
+        alpha,
+        Form.JSON if as_json else form,
+        file,
+        only,
+        metrics,
+    )
+    if run_compare(request):
+        raise typer.Exit(1)

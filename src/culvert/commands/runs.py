@@ -1,0 +1,48 @@
+"""Running a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json, KernelPath, Only, Scale, StudyName, VehicleName
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: sudo culvert run quick --out results/quick")
+def run(
+    study: StudyName,
+    directory: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run in DIR.")
+    ] = False,
+    lab: Annotated[
+        str, typer.Option(help="Where nodes come from: netns, or vm (a guest kernel).")
+    ] = "netns",
+    vehicle: VehicleName = None,
+    kernel: KernelPath = None,
+    only: Only = None,
+    scale: Scale = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the cells and how long it takes.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study; every trial is proved and journalled."""
+    from culvert.labs.vm.inside import guest
+    from culvert.run.command import RunRequest, dry, run_in_guest, run_study
+
+    request = RunRequest(study, directory, resume=resume, lab=lab, only=only, scale=scale)
+    if dry_run:
+        dry(request, as_json=as_json)
+        return
+    if lab == "vm" and guest() is None:
+        raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
+    tally = run_study(request, as_json=as_json)
+    if tally.exit_code:
+        raise typer.Exit(tally.exit_code)

@@ -1,0 +1,66 @@
+"""``culvert study``: study files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json, Scale, StudyName
+from culvert.console import out, print_json
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Study files.")
+
+
+@app.command("check", epilog="Example: culvert study check mine.toml")
+def study_check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...")], as_json: Json = False
+) -> None:
+    """Validate study files: every problem with its line and remedy, and warnings."""
+    from culvert.run.studies import check, show_checked
+    from culvert.study.installed import installed_catalogue
+
+    found = check(files, installed_catalogue())
+    if as_json:
+        print_json(found)
+    else:
+        show_checked(found)
+    if not all(one["ok"] for one in found):
+        raise typer.Exit(2)
+
+
+@app.command("show", epilog="Example: culvert study show quick")
+def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> None:
+    """Print a study's cells, plan, claims, published values, and how long it takes."""
+    from culvert.run import studies as study_command
+    from culvert.study.installed import installed_catalogue
+    from culvert.study.study import Study
+
+    catalogue = installed_catalogue()
+    found = Study.load(study, catalogue, scale=scale)
+    if as_json:
+        print_json(study_command.as_json(found, catalogue))
+    else:
+        study_command.show(found, catalogue)
+
+
+@app.command("list", epilog="Example: culvert study list")
+def study_list(as_json: Json = False) -> None:
+    """List the shipped studies."""
+    from culvert.run.studies import listing, show_list
+    from culvert.study.installed import installed_catalogue
+
+    found = listing(installed_catalogue())
+    if as_json:
+        print_json(found)
+    else:
+        show_list(found)
+
+
+@app.command("schema", epilog="Example: culvert study schema > study.schema.json")
+def study_schema() -> None:
+    """Print the JSON schema of study files, for editors."""
+    from culvert.run.studies import schema_text
+    from culvert.study.installed import installed_catalogue
+
+    out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)

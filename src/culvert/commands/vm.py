@@ -1,0 +1,57 @@
+"""``culvert vm``: guest kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json, KernelPath, VehicleName
+from culvert.console import out, print_json
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Guest kernels.")
+
+
+Shares = Annotated[
+    list[Path] | None,
+    typer.Option("--share", metavar="DIR", help="A folder that the guest may change."),
+]
+
+
+@app.command("build", epilog="Example: culvert vm build")
+def vm_build(
+    vehicle: Annotated[
+        str, typer.Option(metavar="NAME", help="uml builds a kernel, kvm and tcg fetch one.")
+    ] = "uml",
+    as_json: Json = False,
+) -> None:
+    """Build or fetch the guest kernel; once is enough."""
+    from culvert.labs.vm.command import build_kernel
+
+    told = build_kernel(vehicle)
+    if as_json:
+        print_json(told)
+    else:
+        out.print("\n".join(f"{name}: {value}" for name, value in told.items()), markup=False)
+
+
+@app.command("run", epilog="Example: culvert vm run -- culvert doctor")
+def vm_run(
+    argv: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
+    vehicle: VehicleName = None,
+    kernel: KernelPath = None,
+    share: Shares = None,
+) -> None:
+    """Run a command in a guest; its exit code is the guest's."""
+    from culvert.labs.vm.command import run_command
+
+    raise typer.Exit(run_command(argv, vehicle=vehicle, kernel=kernel, shares=share or ()))
+
+
+@app.command("shell", epilog="Example: culvert vm shell")
+def vm_shell(vehicle: VehicleName = None, kernel: KernelPath = None, share: Shares = None) -> None:
+    """A shell in a guest, to try things by hand."""
+    from culvert.labs.vm.command import shell
+
+    raise typer.Exit(shell(vehicle=vehicle, kernel=kernel, shares=share or ()))

@@ -1,0 +1,52 @@
+"""``culvert install``: which VPNs, and what to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from culvert.errors import UsageError
+from culvert.install.log import remember
+from culvert.install.roles import InstallResult, install
+from culvert.study.installed import installed_catalogue
+from culvert.study.study import Study
+from culvert.vpns import registry
+
+
+def install_named(names: Sequence[str], *, every: bool, study: str | None) -> list[InstallResult]:
+    """Install what is named, what a study uses, or everything; one way must be chosen."""
+    if sum((bool(names), every, study is not None)) != 1:
+        raise UsageError(
+            "culvert install",
+            "say what: names, --all or --study",
+            "try 'culvert install wireguard/go' or 'culvert install --all'",
+        )
+    if every:
+        names = [name for name, vpn in registry.installed().drivers.items() if vpn.role]
+    elif study is not None:
+        found = Study.load(study, installed_catalogue())
+        vpns = tuple(vpn for vpn in found.vpns if vpn not in found.lacking.vpns)
+        names = [vpn.partition("+")[0] for vpn in vpns if vpn != "none"]
+    results = install(names)
+    remember(results)
+    return results
+
+
+def table(results: Sequence[InstallResult]) -> Table:
+    """For people."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("VPN", "result", "took", "version, or what failed"):
+        shown.add_column(column, overflow="fold")
+    for result in results:
+        done = "installed" if result.changed else "in place already"
+        shown.add_row(
+            result.vpn,
+            f"[green]{done}[/]" if result.ok else "[red]failed[/]",
+            f"{result.duration_s:.1f} s",
+            Text((result.version or "") if result.ok else "; ".join(result.failures)),
+        )
+        for note in result.notes:
+            shown.add_row("", "", "", Text(note, style="dim"))
+    return shown

@@ -1,0 +1,62 @@
+"""In which order kjorveziroski2024's runs were made.
+
+all-merged.csv has no times, and its rows are in the order of a directory listing. The authors' JSON
+beside it (results-json/, commit dba6d2f) has the same runs in the same order, each with its date:
+sorted by them, the listing is one and the same permutation in all cells with 100 runs, another in
+all with 10, and a third in one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from culvert.journal.readers.foreign_run import ForeignRun
+
+# fmt: off
+ORDER_100 = (
+    73, 2, 100, 69, 29, 30, 41, 6, 24, 67, 1, 76, 57, 33, 40, 31, 60, 39, 5, 42, 43, 48, 25, 3, 14,
+    71, 75, 36, 38, 32, 74, 54, 66, 89, 7, 59, 17, 65, 53, 11, 56, 26, 99, 34, 61, 88, 58, 51, 13,
+    15, 79, 50, 23, 86, 20, 90, 64, 45, 82, 72, 94, 4, 37, 81, 52, 97, 46, 84, 22, 49, 18, 63, 8,
+    12, 55, 21, 83, 95, 87, 9, 85, 93, 70, 28, 92, 35, 62, 10, 98, 91, 68, 47, 96, 77, 44, 27, 78,
+    80, 19, 16,
+)
+"""The number in time of a cell's first row, second row, ..."""
+ORDER_10 = (2, 6, 1, 5, 3, 7, 4, 8, 9, 10)
+ORDER_ZEROTIER_RELAY_250MS = (10, 4, 9, 3, 1, 5, 2, 6, 7, 8)
+# fmt: on
+
+CONFIGURATIONS = (
+    "12-native-mtu1450",
+    "11-native-mtu1230",
+    "21-headscale-direct",
+    "22-headscale-relay",
+    "31-netbird-direct",
+    "32-netbird-relay",
+    "41-zerotier-direct",
+    "42-zerotier-relay",
+)
+"""As the data names them, in the paper's order."""
+_NODES = {"server-node": "l26-node03", "client-node": "l26-node02"}
+
+
+def recognised(runs: Iterable[ForeignRun]) -> bool:
+    """Whether these are rows of all-merged.csv: its configurations and nodes, and no times."""
+    found = False
+    for run in runs:
+        if run.name not in CONFIGURATIONS or run.started_at is not None:
+            return False
+        if any(run.told.get(key) != node for key, node in _NODES.items()):
+            return False
+        found = True
+    return found
+
+
+def number_in_time(run: ForeignRun, nth: int, of: int) -> int:
+    """The number in time of a cell's nth row of so many; ``nth`` where rows are missing."""
+    if of == len(ORDER_100):
+        return ORDER_100[nth - 1]
+    if of != len(ORDER_10):
+        return nth
+    if run.name == "42-zerotier-relay" and run.condition == "delay-250ms":
+        return ORDER_ZEROTIER_RELAY_250MS[nth - 1]
+    return ORDER_10[nth - 1]

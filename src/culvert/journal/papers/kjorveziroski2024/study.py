@@ -1,0 +1,74 @@
+"""The authors' data in the words of the study kjorveziroski2024, so that its claims can be judged.
+
+The study means pod to pod. Runs to a service are measurements of their own (``tcp_service``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from culvert.journal.papers.kjorveziroski2024.order import recognised
+from culvert.journal.readers.foreign_run import CLEAN, ForeignRun
+from culvert.journal.readers.naming import plain
+from culvert.journal.record import Metric
+
+STUDY = "kjorveziroski2024"
+
+IDS: Mapping[str, str] = {
+    "11-native-mtu1230": "none",
+    "12-native-mtu1450": "none/mtu-1450",
+    "21-headscale-direct": "headscale/direct",
+    "22-headscale-relay": "headscale/relay",
+    "31-netbird-direct": "netbird/direct",
+    "32-netbird-relay": "netbird/relay",
+    "41-zerotier-direct": "zerotier/direct",
+    "42-zerotier-relay": "zerotier/relay",
+}
+"""The study's VPNs by the data's names. The baseline has the MTU of the overlay over every VPN."""
+
+_API_IDS = {plain(name): vpn for name, vpn in IDS.items()}
+"""The responses of the Kubernetes API are in directories of the same names, numbered anew."""
+_API_FILE = "k8s-api-benchmark-run"
+_CORES = 4
+"""Of each node (an Intel Xeon x5647, in the paper's table of hardware)."""
+
+
+def api_recognised(runs: Iterable[ForeignRun]) -> bool:
+    """Whether these are the responses of the Kubernetes API, in the authors' directories."""
+    found = False
+    for run in runs:
+        file = run.file.rpartition("/")[2]
+        if plain(run.name) not in _API_IDS or not file.startswith(_API_FILE):
+            return False
+        found = True
+    return found
+
+
+def ids_of(runs: Sequence[ForeignRun]) -> Mapping[str, str]:
+    """The study's ids by the data's names; empty for other data."""
+    if recognised(runs):
+        return IDS
+    return _API_IDS if api_recognised(runs) else {}
+
+
+def as_studied(runs: Sequence[ForeignRun]) -> list[ForeignRun]:
+    """The runs as the study's measurements, with its metrics; other data as it is."""
+    if recognised(runs):
+        return [_measured(run) for run in runs]
+    if api_recognised(runs):
+        return [replace(run, measurement="k8s_api", condition=CLEAN) for run in runs]
+    return list(runs)
+
+
+def _measured(run: ForeignRun) -> ForeignRun:
+    to_service = run.parameters.get("path") == "pod2svc"
+    shares = [metric.value for metric in run.metrics if metric.name == "node_cpu_percent"]
+    whole = (
+        [Metric("cpu_percent", "%", _CORES * (shares[0] + shares[1]))] if len(shares) == 2 else []
+    )
+    return replace(
+        run,
+        measurement=f"{run.measurement}_service" if to_service else run.measurement,
+        metrics=[*run.metrics, *whole],
+    )

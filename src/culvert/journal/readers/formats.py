@@ -1,0 +1,28 @@
+"""The formats that can be imported, apart from the code that reads them: --help needs the names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from culvert.journal.readers.foreign_run import Found
+
+
+class ForeignFormat(StrEnum):
+    """Whose results they are; each has a module of that name with ``read``."""
+
+    KNB = "knb"
+    IPERF3 = "iperf3"
+    HEY = "hey"
+    PING = "ping"
+    FLENT = "flent"
+
+
+def reader(form: ForeignFormat) -> Callable[[Path], Found]:
+    """What reads a file of the format."""
+    read: Callable[[Path], Found] = import_module(f"culvert.journal.readers.{form.value}").read
+    return read

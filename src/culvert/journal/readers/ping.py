@@ -1,0 +1,192 @@
+"""What ``ping`` prints: iputils (with -D, -O, -q), busybox and BSD.
+
+A run begins at its line "PING ..."; a file may hold several. Duplicates are counted, and are no
+round trips of their own. Without the statistics at the end nobody knows how many probes were sent:
+the round trips stay, the loss is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from culvert.journal.readers.figures import MOST_S, doubt, figure_in
+from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
+from culvert.journal.readers.reading import Text, read_text
+from culvert.journal.record import Histogram, Metric
+
+PERCENTILES = {"p50": 50, "p90": 90, "p99": 99}
+MAX_LOSS = 0.5
+"""As the measurement rtt has it: percentiles of the few that came back would flatter."""
+MOST_COUNT = 1e12
+MOST_CHARACTERS = 1000
+"""Of a line: no host has a longer name."""
+_HEADERS = {4: 28, 6: 48}
+"""Bytes of IP and ICMP."""
+
+_N = r"-?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
+_BEGIN = re.compile(r"PING\s+\S.*?(\d{1,6})(?:\(\d+\))?\s*(?:data )?bytes", re.ASCII)
+_REPLY = re.compile(
+    r"(?:\[(\d+\.\d+)\] )?\d+ bytes from .*?(?:icmp_)?seq=(\d+).*?time[=<](\S+) ?ms(.*)", re.ASCII
+)
+_SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received(.*)", re.ASCII)
+_DUPLICATES = re.compile(r"\+?(\d+) duplicates", re.ASCII)
+_EXTREMES = re.compile(
+    rf"(?:rtt|round-trip) min/avg/max\S* = ({_N})/({_N})/({_N})(?:/{_N})? ms", re.ASCII
+)
+_KNOWN = re.compile(
+    r"---|From |no answer yet|Request timeout|pipe |WARNING|Warning|wrong |\s*$|ping: |.*\^C"
+)
+
+
+@dataclass
+class _Run:
+    line: int
+    payload_bytes: int
+    version: int
+    times_ms: list[float] = field(default_factory=list)
+    at_s: list[float] = field(default_factory=list)
+    duplicates: int = 0
+    summary: tuple[float, float] | None = None
+    extremes_ms: tuple[float, ...] = ()
+    doubts: list[str] = field(default_factory=list)
+
+
+def read(path: Path) -> Found:
+    """All runs of a file. Raises UsageError if the file cannot be read at all."""
+    text = read_text(path)
+    runs = list(_runs(text))
+    for run in runs:
+        if run.summary is None:
+            text.lose(run.line, "its statistics are missing: it is cut off")
+    return Found([_foreign(text.file, run) for run in runs], text.lost)
+
+
+def _runs(text: Text) -> Iterator[_Run]:
+    run: _Run | None = None
+    for number, line in enumerate(map(str.strip, text.lines()), start=1):
+        if len(line) > MOST_CHARACTERS:
+            text.lose(number, f"a line of more than {MOST_CHARACTERS} characters")
+            continue
+        if begin := _BEGIN.match(line):
+            if run is not None:
+                yield run
+            run = _Run(number, int(begin[1]), 6 if line.split(" bytes")[0].count(":") > 1 else 4)
+        elif run is None:
+            if line:
+                text.lose(number, "a line before any PING")
+        elif not _take(run, number, line) and not _KNOWN.match(line):
+            text.lose(number, "a line that ping does not print, or half of one")
+    if run is not None:
+        yield run
+
+
+def _take(run: _Run, number: int, line: str) -> bool:
+    """Whether the line was understood; what it says is added to the run."""
+    if reply := _REPLY.fullmatch(line):
+        milliseconds = figure_in(reply[3].replace(",", "."))
+        if milliseconds is None:
+            return False
+        if "DUP!" in reply[4]:
+            run.duplicates += 1
+        elif why := doubt(f"seq {reply[2][:12]}", milliseconds, 0, 1e3 * MOST_S, "ms"):
+            run.doubts.append(f"line {number}: {why}")
+        else:
+            run.times_ms.append(milliseconds)
+            if reply[1] and (at := figure_in(reply[1])) is not None:
+                run.at_s.append(at)
+        return True
+    if summary := _SUMMARY.match(line):
+        counts = [figure_in(summary[group]) for group in (1, 2)]
+        if counts[0] is None or counts[1] is None or counts[0] > MOST_COUNT:
+            return False
+        run.summary = counts[0], counts[1]
+        if found := _DUPLICATES.search(summary[3]):
+            run.duplicates = int(min(figure_in(found[1]) or 0, MOST_COUNT))
+        return True
+    if extremes := _EXTREMES.match(line):
+        values = [figure_in(extremes[group].replace(",", ".")) for group in (1, 2, 3)]
+        known = tuple(value for value in values if value is not None)
+        run.extremes_ms = known if len(known) == len(values) else ()
+        return bool(run.extremes_ms)
+    return False
+
+
+def _foreign(file: str, run: _Run) -> ForeignRun:
+    failures: list[str] = []
+    doubts = run.doubts[:5]
+    metrics: list[Metric] = []
+    if run.summary is not None:
+        sent, received = run.summary
+        if received > sent:
+            doubts.append(f"{received:.0f} answers to {sent:.0f} probes: impossible")
+        elif sent == 0:
+            failures.append("it sent nothing")
+        elif received == 0:
+            failures.append(f"none of {sent:.0f} probes was answered")
+        elif 1 - received / sent > MAX_LOSS:
+            doubts.append(f"{received:.0f} of {sent:.0f} probes were answered: too few")
+        if sent:
+            metrics += [
+                Metric("probes_sent", "packets", sent),
+                Metric("probes_lost", "packets", sent - received),
+                Metric("loss_ratio", "1", (sent - received) / sent),
+            ]
+    metrics += _times(run, doubts)
+    if not run.times_ms and not run.extremes_ms and not failures and not doubts:
+        failures.append("it holds no round trip")
+    metrics.append(Metric("duplicate_packets", "packets", run.duplicates))
+    status, reason = judged(failures, doubts)
+    size = run.payload_bytes + _HEADERS[run.version]
+    return ForeignRun(
+        file,
+        run.line,
+        measurement="rtt",
+        parameters={"packet_size": size, "protocol": "icmp"},
+        status=status,
+        reason=reason,
+        started_at=_moment(run.at_s),
+        duration_s=max(0.0, run.at_s[-1] - run.at_s[0]) if run.at_s else 0.0,
+        metrics=metrics,
+        histograms=[_histogram(run.times_ms)] if run.times_ms else [],
+    )
+
+
+def _times(run: _Run, doubts: list[str]) -> Iterator[Metric]:
+    if run.times_ms:
+        times_us = 1e3 * np.array(run.times_ms)
+        named = {name: float(np.percentile(times_us, p)) for name, p in PERCENTILES.items()}
+        named |= {
+            "min": float(times_us.min()),
+            "mean": float(times_us.mean()),
+            "max": float(times_us.max()),
+        }
+    elif run.extremes_ms:  # ping -q
+        if any(doubt("", value, 0, 1e3 * MOST_S, "ms") for value in run.extremes_ms):
+            doubts.append("its statistics are impossible")
+            return
+        named = dict(zip(("min", "mean", "max"), (1e3 * v for v in run.extremes_ms), strict=True))
+    else:
+        return
+    for name, value in named.items():
+        yield Metric(f"rtt_{name}_us", "us", value)
+
+
+def _histogram(times_ms: list[float]) -> Histogram:
+    histogram = HdrHistogram(1, round(1e9 * MOST_S), 3)
+    for milliseconds in times_ms:
+        histogram.record_value(max(1, round(1e6 * milliseconds)))
+    return Histogram("rtt_ns", "ns", histogram.encode().decode("ascii"))
+
+
+def _moment(at_s: list[float]) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(at_s[0], UTC) if at_s else None
+    except (OverflowError, OSError, ValueError):
+        return None

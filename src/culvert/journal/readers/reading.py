@@ -1,0 +1,117 @@
+"""The bytes of a foreign file as text: with limits, decompressed, as far as it is whole."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from culvert.errors import UsageError
+from culvert.journal.readers.foreign_run import Lost
+
+MOST_BYTES = 256 << 20
+"""Of a file, and of what it decompresses to."""
+
+MOST_LOST = 100
+"""Places of one file that are told one by one."""
+
+_GZIP = b"\x1f\x8b"
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass
+class Text:
+    """What a file says, and what of it could not be read."""
+
+    file: str
+    text: str
+    lost: list[Lost] = field(default_factory=list)
+
+    def lose(self, line: int, why: str) -> None:
+        """Keep that something of this line is in no run; the many of a wrong file as one."""
+        if len(self.lost) < MOST_LOST:
+            self.lost.append(Lost(self.file, line, why))
+        else:
+            last = self.lost[-1]
+            self.lost[-1] = replace(last, why="and so on", count=last.count + 1)
+
+    def lines(self) -> list[str]:
+        """Lines without their ends; a file of another system ends them with CR LF."""
+        return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file. Raises UsageError for one that is missing, unreadable or too large."""
+    try:
+        if not path.is_file():
+            why = "it is not a file" if path.exists() else "there is no such file"
+            raise UsageError(str(path), why, "check the path")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            str(path), f"it cannot be read: {error.strerror}", "check its mode"
+        ) from error
+    except ValueError as error:  # a path with a zero byte
+        raise UsageError(str(path), f"it is no path: {error}", "check the path") from error
+    if len(data) > MOST_BYTES:
+        raise UsageError(
+            str(path), f"it has more than {MOST_BYTES >> 20} MiB", "split it, and import the parts"
+        )
+    return data
+
+
+def read_text(path: Path) -> Text:
+    """The file as text. Raises UsageError as ``read_bytes``."""
+    return text_of(path.name, read_bytes(path))
+
+
+def text_of(name: str, data: bytes) -> Text:
+    """Text of a file's bytes: gzip is unpacked; what is no UTF-8 becomes U+FFFD, and is told."""
+    found = Text(name, "")
+    if data.startswith(_GZIP):
+        data = _unpacked(data, found)
+    bom, encoding = next((known for known in _BOMS if data.startswith(known[0])), (b"", "utf-8"))
+    data = data[len(bom) :]
+    try:
+        found.text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        found.text = data.decode(encoding, "replace")
+        line = data.count(b"\n", 0, error.start) + 1
+        found.lose(line, "bytes that are no text were replaced")
+    return found
+
+
+def _unpacked(data: bytes, found: Text) -> bytes:
+    """What gzip's members hold, as far as they are whole."""
+    parts: list[bytes] = []
+    room = MOST_BYTES
+    while data.startswith(_GZIP):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(data, room))
+        except zlib.error as error:
+            found.lose(0, f"its compression is damaged: {error}")
+            break
+        room -= len(parts[-1])
+        if member.unconsumed_tail or room <= 0:
+            why = f"it unpacks to more than {MOST_BYTES >> 20} MiB; the rest was left out"
+            found.lose(0, why)
+            break
+        if not member.eof:
+            found.lose(0, "it is cut off within its compression")
+            break
+        data = member.unused_data
+    return b"".join(parts)
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """A key that sorts run2 before run10."""
+    words = re.findall(r"\d+|\D+", text)
+    return [(int(word), "") if word.isascii() and word.isdigit() else (-1, word) for word in words]

@@ -1,0 +1,94 @@
+"""From foreign runs to trials: ids, conditions, and the number of each run in its cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from culvert.journal.readers.foreign_run import CLEAN, REMEDY, UNSTATED, ForeignRun
+from culvert.journal.readers.reading import natural
+from culvert.journal.record import Status, TrialRecord
+from culvert.plan.cells import Cell
+from culvert.study.parameters import canonical_json
+
+UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a run began of which nobody wrote it down."""
+
+Number = Callable[[ForeignRun, int, int], int]
+"""The block of a cell's nth run (from 1) of so many, in the order of the data."""
+
+
+def as_found(_run: ForeignRun, nth: int, _of: int) -> int:
+    """The nth run is in block n."""
+    return nth
+
+
+def in_order(runs: Sequence[ForeignRun]) -> tuple[list[ForeignRun], bool]:
+    """The runs in the order of time, and whether that is known; else as the data has them."""
+    if not runs or any(run.started_at is None for run in runs):
+        return list(runs), False
+    return sorted(runs, key=lambda run: run.started_at or UNKNOWN_TIME), True
+
+
+def trial_records(
+    runs: Sequence[ForeignRun],
+    ids: Mapping[str, str],
+    condition: str,
+    number: Number = as_found,
+) -> list[TrialRecord]:
+    """A trial for each run. ``condition`` is that of runs whose data does not say.
+
+    The nth run of a cell is in block n: foreign data knows no blocks, so runs that share a number
+    were not made together. ``number`` gives another number where one is known.
+    """
+    cells = [
+        Cell(
+            ids[run.name],
+            run.condition or condition or UNSTATED,
+            run.measurement,
+            canonical_json(dict(run.parameters)),
+        )
+        for run in runs
+    ]
+    of = Counter(cells)
+    seen: Counter[Cell] = Counter()
+    numbered = []
+    for run, cell in zip(runs, cells, strict=True):
+        seen[cell] += 1
+        numbered.append((number(run, seen[cell], of[cell]), run, cell))
+    # Within a block by condition, the clean one first: reports tell them in this order.
+    numbered.sort(key=lambda one: (one[0], *_rank(one[2].condition)))
+    positions: Counter[int] = Counter()
+    found = []
+    for block, run, cell in numbered:
+        positions[block] += 1
+        found.append(_record(run, cell, block, positions[block]))
+    return found
+
+
+def _rank(condition: str) -> tuple[bool, list[tuple[int, str]]]:
+    return condition != CLEAN, natural(condition)
+
+
+def _record(run: ForeignRun, cell: Cell, block: int, position: int) -> TrialRecord:
+    source = {"file": run.file, "line": run.line, "name": run.name}
+    return TrialRecord(
+        block=block,
+        position=position,
+        cell_key=cell.key,
+        vpn=cell.vpn,
+        condition=cell.condition,
+        measurement=cell.measurement,
+        parameters=cell.parameters,
+        status=run.status,
+        reason=run.reason,
+        remedy="" if run.status is Status.OK else REMEDY,
+        started_at=run.started_at or UNKNOWN_TIME,
+        duration_s=run.duration_s,
+        measuring_s=run.duration_s,
+        evidence={"imported": source | dict(run.told)},
+        metrics=run.metrics,
+        series=run.series,
+        histograms=run.histograms,
+    )

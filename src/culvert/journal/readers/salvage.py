@@ -1,0 +1,105 @@
+"""JSON documents of a file, one behind the other; one that is cut off as far as it is whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from culvert.journal.readers.reading import Text
+
+MOST_DEPTH = 64
+"""Brackets within brackets: no tool's output comes near."""
+
+# A string that does not end reaches to the end of the text. Possessive: no backtracking.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
+_BEGIN = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A JSON value, the line at which it begins, and whether its end is there."""
+
+    value: Any
+    line: int
+    whole: bool
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """Where a document ends; ``closers`` are what is missing after that."""
+
+    end: int
+    closers: str = ""
+    trouble: str = ""
+
+
+def documents(text: Text) -> Iterator[Document]:
+    """Every document; what is none, and what is broken, goes to ``text.lost`` with its line."""
+    content, position = text.text, 0
+    lines = _Lines(content)
+    while (begin := _BEGIN.search(content, position)) is not None:
+        start = begin.end() - 1
+        _tell_skipped(text, lines, position, start)
+        line = lines.at(start)
+        extent = _extent(content, start)
+        if extent.trouble:
+            text.lose(line, extent.trouble)
+            return
+        position = extent.end if not extent.closers else len(content)
+        try:
+            value = json.loads(content[start : extent.end] + extent.closers)
+        except (ValueError, RecursionError) as error:
+            # Of a JSONDecodeError the message alone: its position counts from the document.
+            why = getattr(error, "msg", "") or str(error).partition(":")[0]
+            text.lose(line, f"this is not JSON: {why}")
+            continue
+        if extent.closers:
+            text.lose(lines.at(extent.end), "the file is cut off here")
+        yield Document(value, line, whole=not extent.closers)
+    _tell_skipped(text, lines, position, len(content))
+
+
+class _Lines:
+    """Line numbers of places that are asked for in their order."""
+
+    def __init__(self, content: str) -> None:
+        self._content = content
+        self._place, self._line = 0, 1
+
+    def at(self, place: int) -> int:
+        self._line += self._content.count("\n", self._place, place)
+        self._place = max(self._place, place)
+        return self._line
+
+
+def _extent(content: str, start: int) -> _Extent:
+    """The end of the document that begins at ``start``, or the last place where it is whole."""
+    stack: list[str] = []
+    safe = _Extent(start, "", "it is cut off before its first value")
+    for token in _TOKEN.finditer(content, start):
+        mark = token[0]
+        if mark in "{[":
+            stack.append(_CLOSERS[mark])
+            if len(stack) > MOST_DEPTH:
+                return _Extent(start, "", f"it is nested more than {MOST_DEPTH} deep")
+        elif mark in "}]":
+            if mark != stack[-1]:
+                return _Extent(start, "", f"this is not JSON: {mark} where {stack[-1]} is due")
+            stack.pop()
+            if not stack:
+                return _Extent(token.end())
+            safe = _Extent(token.end(), "".join(reversed(stack)))
+        elif mark == ",":
+            safe = _Extent(token.start(), "".join(reversed(stack)))
+    return safe
+
+
+def _tell_skipped(text: Text, lines: _Lines, begin: int, end: int) -> None:
+    skipped = text.text[begin:end].strip("\x00 \t\r\n,;")
+    if skipped:
+        line = lines.at(text.text.index(skipped, begin))
+        text.lose(line, f"{len(skipped)} characters that are no JSON")

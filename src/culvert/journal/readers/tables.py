@@ -1,0 +1,36 @@
+"""Tables beside those of every report, of what was imported."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from culvert.journal.papers.kjorveziroski2024 import honest, published
+from culvert.journal.papers.kjorveziroski2024.runs import cells
+
+PAPER = "kjorveziroski2024"
+PROTOCOLS = {"tcp": "a1-tcp", "udp": "a2-udp"}
+
+
+def published_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """By file name, the tables of a paper whose data a journal holds. Frames as it gives them."""
+    runs = cells(trials, rows)
+    return _filled({f"{PAPER}-{name}": published.table(runs, p) for p, name in PROTOCOLS.items()})
+
+
+def foreign_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The same, and beside them what they leave out."""
+    found = published_tables(trials, rows)
+    if found and (runs := cells(trials, rows)):
+        for protocol, name in PROTOCOLS.items():
+            found[f"{PAPER}-{name}-honest"] = honest.table(runs, protocol)
+        found[f"{PAPER}-mann-whitney"] = honest.tests(runs)
+    return _filled(found)
+
+
+def _filled(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Those with rows, their figures without the noise of binary arithmetic."""
+    return {
+        name: table.with_columns(pl.col(pl.Float64).round_sig_figs(12))
+        for name, table in tables.items()
+        if not table.is_empty()
+    }

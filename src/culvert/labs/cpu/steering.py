@@ -1,0 +1,106 @@
+"""Packet steering on a device: which CPUs take the packets of its queues.
+
+https://docs.kernel.org/networking/scaling.html. The files are those of the device's namespace, so
+they are written by a program on the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from culvert.errors import LabError, NotPossible
+from culvert.labs.base import Node
+from culvert.labs.vm.inside import guest
+from culvert.topology.processors import Steering
+
+FLOWS = 4096
+"""What receive flow steering remembers in each queue."""
+_ENTRIES = Path("/proc/sys/net/core/rps_sock_flow_entries")
+_ENTRIES_WANTED = 32768
+
+_READ = """
+cd /sys/class/net/"$0"/queues || exit 1
+for file in rx-*/rps_cpus rx-*/rps_flow_cnt tx-*/xps_cpus; do
+    if value=$(cat "$file" 2>/dev/null); then echo "$file $value"; fi
+done
+"""
+_WRITE = 'cd /sys/class/net/"$0"/queues && for f in $1; do echo "$2" > "$f" || exit 1; done'
+
+
+def apply(node: Node, device: str, asked: Steering, cpus: Collection[int]) -> None:
+    """Switch on (over ``cpus``) or off what is asked, and see that it is so.
+
+    Raises NotPossible where the device or the kernel has it not, LabError where it did not hold.
+    """
+    if asked.rfs:
+        _want_flow_table()
+    there = read(node, device)
+    wanted: dict[str, str] = {}
+    for on, kind, value in (
+        (asked.rps, "rps_cpus", mask(cpus)),
+        (asked.rfs, "rps_flow_cnt", str(FLOWS)),
+        (asked.xps, "xps_cpus", mask(cpus)),
+    ):
+        if on is None:
+            continue
+        files = [file for file in there if file.endswith(kind)]
+        if not files:
+            raise NotPossible(
+                f"{kind.partition('_')[0].upper()} on {device}",
+                "the device has a single queue, or the kernel lacks it",
+                'use the link kind "veth", and a kernel with CONFIG_RPS and CONFIG_XPS',
+            )
+        wanted |= dict.fromkeys(files, value if on else "0")
+    for file, value in wanted.items():
+        node.run(["sh", "-c", _WRITE, device, file, value])
+    found = read(node, device)
+    for file, value in wanted.items():
+        if _number(found.get(file, "")) != _number(value):
+            raise LabError(
+                f"{file} of {device}", f"is {found.get(file)}, not {value}", "report this"
+            )
+
+
+def read(node: Node, device: str) -> Mapping[str, str]:
+    """The files of its queues that exist, and what they say."""
+    lines = node.run(["sh", "-c", _READ, device]).stdout.splitlines()
+    return {file: value for file, _, value in (line.partition(" ") for line in lines)}
+
+
+def mask(cpus: Collection[int]) -> str:
+    """A bit for each CPU, as the kernel writes it: hexadecimal, in words of 32 bits."""
+    bits = sum(1 << cpu for cpu in set(cpus))
+    words = []
+    while True:
+        words.append(f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+        if not bits:
+            return ",".join(reversed(words))
+
+
+def _number(text: str) -> int:
+    """The files of CPUs are hexadecimal, the others decimal; equal texts are equal either way."""
+    try:
+        return int(text.replace(",", ""), 16)
+    except ValueError:
+        return -1
+
+
+def _want_flow_table() -> None:
+    """Receive flow steering needs a table that all namespaces share: the machine's to give."""
+    try:
+        if int(_ENTRIES.read_text()) > 0:
+            return
+        if guest() is not None:  # it is ours
+            _ENTRIES.write_text(str(_ENTRIES_WANTED))
+            return
+    except (OSError, ValueError) as error:
+        raise NotPossible(
+            "RFS", f"this kernel has no {_ENTRIES.name}", "use a kernel with CONFIG_RPS"
+        ) from error
+    raise NotPossible(
+        "RFS",
+        "the machine's table of flows is empty, and not a lab's to change",
+        f"sysctl -w net.core.rps_sock_flow_entries={_ENTRIES_WANTED}",
+    )

@@ -1,0 +1,73 @@
+"""A veth pair whose packets the kernel's emulator impairs (tc-netem(8)).
+
+netem decides about socket buffers, and with offloads on one of them may be 64 kB of packets: so a
+link of this kind never has offloads. What it cannot do as it was asked is refused, not
+approximated; the wire can do all of it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+from culvert import tools
+from culvert.errors import LabError, NotPossible, UsageError
+from culvert.labs.base import LinkSpec
+from culvert.labs.link import veth
+from culvert.labs.link.netem import words as netem_words
+from culvert.labs.link.netem.options import USE_THE_WIRE, options
+from culvert.labs.netns.interfaces import index_of
+from culvert.machine import features
+from culvert.topology.link.impairment import OneWay
+
+TC_DEADLINE_S = 5.0
+
+
+def connect(left: veth.End, right: veth.End, spec: LinkSpec) -> None:
+    """Make the cable. Raises NotPossible without netem, UsageError for what netem cannot do."""
+    asked = {left: spec.impairment.a_to_b, right: spec.impairment.b_to_a}
+    if spec.offloads:
+        raise UsageError(
+            "offloads on a netem link",
+            "netem would lose and delay super-packets of up to 64 kB as if they were one packet",
+            "leave offloads out, or " + USE_THE_WIRE,
+        )
+    parameters = {end: options(one_way, spec.rate_bps) for end, one_way in asked.items()}
+    if not features.has("netem"):
+        raise NotPossible(
+            "the link netem",
+            "this kernel has no sch_netem",
+            "modprobe sch_netem, or " + USE_THE_WIRE,
+        )
+    veth.connect(left, right, replace(spec, rate_bps=None))
+    for end, chosen in parameters.items():
+        if netem_words.needs_tc(asked[end]):
+            _impair_by_tc(end, asked[end], chosen)
+        else:
+            _impair(end, chosen)
+
+
+def _impair(end: veth.End, chosen: dict[str, Any]) -> None:
+    def add(netlink: Any) -> None:
+        index = index_of(netlink, end.device)
+        netlink.tc("add", "netem", index=index, handle=0x10000, **chosen)
+
+    end.namespace.netlink(add, f"netem on {end.device}")
+
+
+def _impair_by_tc(end: veth.End, one_way: OneWay, chosen: dict[str, Any]) -> None:
+    tc = tools.require("tc", "apt install iproute2, or " + USE_THE_WIRE)
+    argv = [str(tc), "qdisc", "add", "dev", end.device, "root", "handle", "1:", "netem"]
+    argv += netem_words.words(one_way, chosen)
+
+    def add() -> subprocess.CompletedProcess[str]:
+        # a child of the namespace's thread is in the namespace
+        return subprocess.run(
+            argv, capture_output=True, text=True, timeout=TC_DEADLINE_S, check=False
+        )
+
+    done = end.namespace.call(add)
+    if done.returncode:
+        said = done.stderr.strip() or f"tc ended with {done.returncode}"
+        raise LabError(f"netem on {end.device}", said, USE_THE_WIRE)

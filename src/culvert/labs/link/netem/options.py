@@ -1,0 +1,79 @@
+"""A direction of a link in netem's own words and units (tc-netem(8)). Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from culvert.errors import UsageError
+from culvert.topology.link.impairment import Bursts, OneWay
+from culvert.topology.link.jitter import Distribution
+
+SMALLEST_FRAME_BYTES = 64
+UNLIMITED_BPS = 10**10
+"""What a link without a rate is taken to carry, to size the queue."""
+MIN_LIMIT_PACKETS = 1_000
+MAX_LIMIT_PACKETS = 10_000_000
+NS_PER_S = 1_000_000_000
+DISTRIBUTIONS = (Distribution.UNIFORM, Distribution.NORMAL)
+"""Those that mean the same to netem: its "pareto" also shortens."""
+USE_THE_WIRE = 'write kind = "wire" for the link'
+
+
+def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
+    """pyroute2's parameters: percentages, microseconds, packets. What is beyond them, the ``tc``
+    program is told as well (``culvert.labs.link.netem.words``).
+
+    Raises UsageError for what netem cannot do.
+    """
+    if isinstance(one_way.loss, tuple):
+        raise UsageError("loss by list", "netem cannot do it", USE_THE_WIRE)
+    for asked, name in (
+        (one_way.trace, "trace"),
+        (one_way.codel, "queue by CoDel"),
+        (one_way.blackout, "blackout"),
+        (one_way.drop_udp or None, "drop_udp"),
+        (one_way.drop_size_and_above, "drop_size_and_above"),
+    ):
+        if asked is not None:
+            raise UsageError(name, "netem cannot do it", USE_THE_WIRE)
+    jitter = one_way.jitter
+    if jitter is not None and (
+        jitter.distribution not in DISTRIBUTIONS or jitter.hold_ns or not jitter.reorders
+    ):
+        raise UsageError(
+            "this jitter",
+            "netem draws evenly or normally for each packet, and changes the order of packets",
+            "write reorders = true, or " + USE_THE_WIRE,
+        )
+    if one_way.per_super_packet:
+        raise UsageError("decide per super-packet", "is a mode of the wire", USE_THE_WIRE)
+    rate_bps = one_way.rate_on(link_rate_bps)
+    spread_ns = jitter.spread_ns if jitter else 0
+    chosen: dict[str, Any] = {
+        "delay": one_way.delay_ns // 1000,
+        "jitter": spread_ns // 1000,
+        "loss": 0.0 if isinstance(one_way.loss, Bursts) else one_way.loss * 100,
+        "duplicate": one_way.duplicate * 100,
+        "limit": limit_packets(one_way, rate_bps),
+    }
+    if one_way.reorder:
+        chosen["prob_reorder"] = one_way.reorder * 100
+    if one_way.corrupt:
+        chosen["prob_corrupt"] = one_way.corrupt * 100
+    if rate_bps is not None:
+        chosen["rate"] = rate_bps // 8
+    return chosen
+
+
+def limit_packets(one_way: OneWay, rate_bps: int | None) -> int:
+    """Packets that are on their way at once, if all are small: netem's default of 1000 loses
+    packets of a fast link with a delay, and nobody asked it to. A queue is added to it."""
+    on_its_way_ns = one_way.delay_ns + (one_way.jitter.spread_ns if one_way.jitter else 0)
+    rate = rate_bps if rate_bps is not None else UNLIMITED_BPS
+    packets = -(-rate * on_its_way_ns // (NS_PER_S * 8 * SMALLEST_FRAME_BYTES))
+    queue = MIN_LIMIT_PACKETS
+    if one_way.queue_bytes is not None:
+        queue = max(1, one_way.queue_bytes // SMALLEST_FRAME_BYTES)
+    if one_way.queue_packets is not None:
+        queue = one_way.queue_packets
+    return min(packets + queue, MAX_LIMIT_PACKETS)

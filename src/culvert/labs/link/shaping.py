@@ -1,0 +1,76 @@
+"""A rate limit on a link: tc's token bucket filter, with parameters that leave the rate exact.
+
+The kernel counts Ethernet frames with their 14 bytes of header, without preamble, checksum and
+gap. See tc-tbf(8) and net/sched/sch_tbf.c.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from culvert.errors import LabError, NotPossible
+from culvert.labs.netns.interfaces import index_of
+from culvert.labs.netns.thread import NamespaceThread
+
+ETHERNET_HEADER_BYTES = 14
+BURST_S = 0.002
+QUEUE_S = 0.020
+MIN_BURST_FRAMES = 4
+MIN_QUEUE_FRAMES = 32
+MAX_RATE_BPS = 8 * (2**32 - 1)
+"""pyroute2 writes the rate in 32 bits of bytes per second."""
+
+
+@dataclass(frozen=True)
+class TokenBucket:
+    """tbf's parameters, in bytes (and bytes per second)."""
+
+    rate_bytes_per_s: int
+    burst_bytes: int
+    limit_bytes: int
+
+
+def token_bucket(rate_bps: int, mtu: int) -> TokenBucket:
+    """Parameters for a rate in bit/s on a link of that MTU.
+
+    The burst is what the rate sends in 2 ms: longer than the kernel's timers are late, so that
+    no tokens are lost and the rate is reached; short enough to add less than 0.05 % to the
+    average over 5 s. The queue behind it holds 20 ms, as a switch might. Both hold at least a few
+    frames, for low rates.
+    """
+    frame = mtu + ETHERNET_HEADER_BYTES
+    rate = rate_bps // 8
+    burst = max(round(rate * BURST_S), MIN_BURST_FRAMES * frame)
+    queue = max(round(rate * QUEUE_S), MIN_QUEUE_FRAMES * frame)
+    return TokenBucket(rate, burst, burst + queue)
+
+
+def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
+    """Put the bucket on what the device sends; raises NotPossible without tbf in the kernel."""
+
+    def add(netlink: Any) -> None:
+        index = index_of(netlink, device)
+        netlink.tc(
+            "add",
+            "tbf",
+            index=index,
+            handle=0x10000,
+            rate=bucket.rate_bytes_per_s,
+            burst=bucket.burst_bytes,
+            limit=bucket.limit_bytes,
+        )
+
+    try:
+        namespace.netlink(add, f"rate limit on {device}")
+    except LabError as error:
+        if isinstance(error.__cause__, NetlinkError) and error.__cause__.code == errno.ENOENT:
+            raise NotPossible(
+                f"rate limit on {device}",
+                "this kernel has no token bucket filter (sch_tbf)",
+                "modprobe sch_tbf, or run without a rate",
+            ) from error
+        raise

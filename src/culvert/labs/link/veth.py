@@ -1,0 +1,92 @@
+"""The virtual cable: a pair of veth devices between two namespaces.
+
+Both ends are created where they belong, so that the host never has an interface of the lab.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from ipaddress import IPv4Interface
+from typing import Any
+
+from culvert.labs.base import LinkSpec
+from culvert.labs.link import offloads, shaping
+from culvert.labs.netns import interfaces as links
+from culvert.labs.netns.thread import NamespaceThread
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a cable: where it is, its name, its addresses."""
+
+    namespace: NamespaceThread
+    device: str
+    address: IPv4Interface
+    mac: str
+
+
+def connect(left: End, right: End, spec: LinkSpec) -> None:
+    """Make the cable; afterwards both ends pass packets, and know each other's address."""
+    queues = {"num_tx_queues": spec.queues, "num_rx_queues": spec.queues} if spec.queues > 1 else {}
+    what = f"veth {left.device} - {right.device}"
+    descriptor = os.open(right.namespace.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        left.namespace.netlink(
+            lambda netlink: netlink.link(
+                "add",
+                kind="veth",
+                ifname=left.device,
+                address=left.mac,
+                mtu=spec.mtu,
+                **queues,
+                peer={
+                    **queues,
+                    "ifname": right.device,
+                    "address": right.mac,
+                    "mtu": spec.mtu,
+                    "net_ns_fd": descriptor,
+                },
+            ),
+            what,
+        )
+    finally:
+        os.close(descriptor)
+    configure(left, right, spec)
+    if spec.rate_bps is not None:
+        bucket = shaping.token_bucket(spec.rate_bps, spec.mtu)
+        for end in (left, right):
+            shaping.limit(end.namespace, end.device, bucket)
+    wait_ready(left, right)
+
+
+def configure(left: End, right: End, spec: LinkSpec) -> None:
+    """Give both ends of any kind of cable their addresses and each other's, and bring them up."""
+    _configure(left, right, spec)
+    _configure(right, left, spec)
+
+
+def wait_ready(left: End, right: End) -> None:
+    """Wait until both ends pass packets; raises DeadlineExceeded."""
+    for end in (left, right):
+        links.wait_ready(end.namespace, end.device)
+
+
+def _configure(end: End, peer: End, spec: LinkSpec) -> None:
+    def set_up(netlink: Any) -> None:
+        index = links.index_of(netlink, end.device)
+        netlink.addr(
+            "add",
+            index=index,
+            address=str(end.address.ip),
+            prefixlen=end.address.network.prefixlen,
+        )
+        netlink.link("set", index=index, state="up")
+        # Address resolution in the middle of a trial would be a packet and a delay that count.
+        netlink.neigh(
+            "add", dst=str(peer.address.ip), lladdr=peer.mac, ifindex=index, state="permanent"
+        )
+
+    if not spec.offloads:
+        end.namespace.call(lambda: offloads.switch_off(end.device))
+    end.namespace.netlink(set_up, f"{spec.kind} {end.device}")

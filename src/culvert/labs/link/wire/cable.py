@@ -1,0 +1,142 @@
+"""The emulated link: a cable of ``culvert-wire`` with a TAP device in each of two namespaces."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from culvert.labs.base import LinkSpec
+from culvert.labs.link import veth
+from culvert.labs.link.wire.counts import Statistics
+from culvert.labs.link.wire.program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
+from culvert.labs.link.witness import RING_BYTES
+from culvert.labs.netns.interfaces import index_of
+from culvert.topology.link.impairment import OneWay
+from culvert.waiting import wait_until
+
+RATES_BPS = range(1_000, 10**12 + 1)
+LONGEST_MTU = 65_521
+IFF_LOWER_UP = 0x10000
+
+Direction = Literal["a_to_b", "b_to_a", "both"]
+Point = Literal["sent", "delivered", "nowhere"]
+
+
+class Wire:
+    """One cable, from ``left`` (its end a) to ``right`` (its end b), by its name in the program."""
+
+    def __init__(
+        self, program: WireProgram, name: str, left: veth.End, right: veth.End, spec: LinkSpec
+    ) -> None:
+        self.program = program
+        self._name = name
+        self._left, self._right = left, right
+        self._spec = spec
+
+    def open(self) -> None:
+        """Connect it; afterwards both ends pass packets. Raises LabError or NotPossible."""
+        spec = self._spec
+        self.program.start()
+        self._ask(
+            "connect",
+            deadline_s=START_DEADLINE_S,
+            a=f"{self._left.namespace.path}:{self._left.device}",
+            b=f"{self._right.namespace.path}:{self._right.device}",
+            mtu=spec.mtu,
+            offloads=spec.offloads,
+            seed=spec.seed,
+            a_to_b=spec.impairment.a_to_b.conditions(spec.rate_bps),
+            b_to_a=spec.impairment.b_to_a.conditions(spec.rate_bps),
+        )
+        for end in (self._left, self._right):
+            _set_mac(end)
+        veth.configure(self._left, self._right, spec)
+        for end in (self._left, self._right):
+            wait_until(
+                partial(_has_carrier, end),
+                what=f"the carrier of {end.device} on a wire",
+                deadline_s=START_DEADLINE_S,
+            )
+
+    def change(self, one_way: OneWay, direction: Direction = "both") -> None:
+        """New conditions from now on. Raises UsageError for what no link can do."""
+        one_way.check()
+        conditions = one_way.conditions(self._spec.rate_bps)
+        self._ask("set", direction=direction, conditions=conditions)
+
+    def statistics(self) -> Statistics:
+        """What has passed until now."""
+        return Statistics.said(self._ask("statistics", event="statistics"))
+
+    @property
+    def ends(self) -> tuple[veth.End, veth.End]:
+        """Its end a and its end b."""
+        return self._left, self._right
+
+    def record(
+        self,
+        name: str = "",
+        *,
+        a_to_b: Point = "delivered",
+        b_to_a: Point = "delivered",
+        ring_bytes: int = RING_BYTES,
+        packet_bytes: int = 65_535,
+        sample_one_in: int = 1,
+    ) -> None:
+        """Record from now on, the newest ``ring_bytes`` of each direction; ``packet_bytes`` of each
+        frame, of a random one in ``sample_one_in`` packets."""
+        self._ask(
+            "record",
+            recording=name,
+            a_to_b=a_to_b,
+            b_to_a=b_to_a,
+            ring_bytes=ring_bytes,
+            packet_bytes=packet_bytes,
+            sample_one_in=sample_one_in,
+        )
+
+    def stop_recording(self, name: str = "") -> None:
+        """Record no more; what was recorded can still be saved. Raises LabError."""
+        self._ask("stop_recording", recording=name)
+
+    def save(self, path: Path, name: str = "") -> int:
+        """Save the recording as pcapng (mode 0600, nanoseconds, an interface for each direction);
+        return how many packets it holds. Raises LabError."""
+        deadline_s = ANSWER_DEADLINE_S * 4
+        said = self._ask("save", deadline_s=deadline_s, recording=name, path=str(path.resolve()))
+        return int(said["packets"])
+
+    def forget(self, name: str = "") -> None:
+        """Give the memory of a recording back."""
+        self._ask("forget", recording=name)
+
+    def _ask(
+        self,
+        command: str,
+        *,
+        event: str = "done",
+        deadline_s: float = ANSWER_DEADLINE_S,
+        **parameters: object,
+    ) -> dict[str, Any]:
+        said = {"command": command, "cable": self._name, **parameters}
+        return self.program.ask(said, event=event, deadline_s=deadline_s)
+
+
+def _has_carrier(end: veth.End) -> bool:
+    """A TAP device that is up with its carrier passes packets: the carrier was there before it was
+    brought up, so there is nothing that the kernel deals with later, and its operational state
+    stays UNKNOWN."""
+
+    def read(netlink: Any) -> bool:
+        (link,) = netlink.link("get", ifname=end.device)
+        return bool(link["flags"] & IFF_LOWER_UP)
+
+    return end.namespace.netlink(read, f"interface {end.device}")
+
+
+def _set_mac(end: veth.End) -> None:
+    end.namespace.netlink(
+        lambda netlink: netlink.link("set", index=index_of(netlink, end.device), address=end.mac),
+        f"address of {end.device}",
+    )

@@ -1,0 +1,121 @@
+"""A running ``culvert-wire``: all wires of a lab in one process.
+
+It ends with its standard input, so it never outlives us; its devices end with it. It is started
+with the first wire.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from typing import Any
+
+from culvert import tools
+from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
+from culvert.labs.netns.launch import Started
+from culvert.labs.netns.places import RUN_VARIABLE, run_directory
+from culvert.labs.netns.process import LocalProcess
+
+START_DEADLINE_S = 5.0
+ANSWER_DEADLINE_S = 5.0
+_ERRORS = {1: LabError, 2: UsageError, 3: NotPossible}
+
+
+class WireProgram:
+    """Takes commands, one at a time (crates/wire/README.md)."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._process: LocalProcess | None = None
+        self._unread = b""
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, while it runs."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> None:
+        """Start it unless it runs. Raises LabError or NotPossible."""
+        if self._process is not None:
+            return
+        program = tools.require("culvert-wire", "run `make setup`")
+        log = run_directory(self._run_id) / "wire.log"
+        with log.open("wb") as sink:
+            popen = subprocess.Popen(
+                [str(program), "cables"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                env={"PATH": tools.search_path(), RUN_VARIABLE: self._run_id},
+                cwd="/",
+                start_new_session=True,
+            )
+        self._process = LocalProcess("culvert-wire", Started(popen, time.monotonic_ns()), log)
+        self._answer("ready", START_DEADLINE_S)
+
+    def stop(self) -> None:
+        """End it, and with it all wires and their devices. Idempotent."""
+        if self._process is not None:
+            self._process.stop()
+            self._process, self._unread = None, b""
+
+    def ask(
+        self, command: dict[str, Any], *, event: str = "done", deadline_s: float = ANSWER_DEADLINE_S
+    ) -> dict[str, Any]:
+        """Say a command; the answer. Raises LabError for a refusal or if the wire has died."""
+        process = self._running()
+        try:
+            process.stdin.write(json.dumps(command).encode() + b"\n")
+            process.stdin.flush()
+        except OSError as error:
+            raise self._died() from error
+        return self._answer(event, deadline_s)
+
+    def _running(self) -> LocalProcess:
+        if self._process is None:
+            raise LabError("the wire", "is not open", "open the lab first")
+        return self._process
+
+    def _answer(self, event: str, deadline_s: float) -> dict[str, Any]:
+        """The next line of that kind; raises what a refusal says, or that the wire has died."""
+        end = time.monotonic() + deadline_s
+        while True:
+            said: dict[str, Any] = json.loads(self._line(end, deadline_s))
+            if said["event"] == "refused":
+                raise LabError(f"the wire: {said['what']}", said["why"], said["remedy"])
+            if said["event"] == "end":
+                raise self._died()
+            if said["event"] == event:
+                return said
+
+    def _line(self, end: float, deadline_s: float) -> bytes:
+        descriptor = self._running().stdout.fileno()
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        while b"\n" not in self._unread:
+            left_ms = (end - time.monotonic()) * 1000
+            if left_ms <= 0 or not poller.poll(left_ms):
+                raise DeadlineExceeded(
+                    "the wire",
+                    f"did not answer within {deadline_s:g} s",
+                    "see whether the machine is overloaded",
+                )
+            piece = os.read(descriptor, 65536)
+            if not piece:
+                raise self._died()
+            self._unread += piece
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def _died(self) -> Exception:
+        """What its last words were."""
+        process = self._running()
+        code = process.wait(deadline_s=ANSWER_DEADLINE_S)
+        words = process.log_text().strip().splitlines()
+        said = words[-1].removeprefix("culvert-wire cables: ") if words else "said nothing"
+        why, _, remedy = said.rpartition("; ")
+        kind = _ERRORS.get(code or 0, LabError)
+        return kind("the wire", why or said, remedy if why else "see its log; run `culvert doctor`")

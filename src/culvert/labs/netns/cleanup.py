@@ -1,0 +1,249 @@
+"""Find and remove what a run left behind: at the end of a lab, and after ``kill -9``.
+
+Nothing here needs to have been told what there is: processes carry the run's id in their
+environment or are in one of its namespaces, the rest is found by name (``places``).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from culvert.errors import LabError
+from culvert.labs.netns import owner, syscalls
+from culvert.labs.netns.places import NAMESPACES, RUN_VARIABLE, RUNS, owner_link, run_directory
+from culvert.machine import cgroup
+from culvert.runid import RUN_ID
+from culvert.waiting import wait_until
+
+KILL_DEADLINE_S = 5.0
+_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9]+")
+
+
+class LeftoverKind(StrEnum):
+    """What can be left of a run, in the order in which it is removed."""
+
+    PROCESS = "process"
+    CGROUP = "control group"
+    NAMESPACE = "namespace"
+    MOUNT = "mount"
+    DIRECTORY = "directory"
+    OWNER = "owner"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A thing of a run; ``name`` is a path, or for a process its id and its program."""
+
+    kind: LeftoverKind
+    name: str
+    run_id: str
+
+    @property
+    def pid(self) -> int:
+        """The process id of a process."""
+        return int(self.name.split()[0])
+
+
+def find_leftovers(*, all_runs: bool = False) -> list[Leftover]:
+    """Everything of runs whose owner is dead, in the order in which it is to be removed.
+
+    ``all_runs`` takes runs that still go on as well.
+    """
+    processes = list(_processes())
+    runs = {process.run_id for process in processes} | _named_runs()
+    doomed = {run for run in runs if all_runs or not _goes_on(run)}
+    found = [process for process in processes if process.run_id in doomed]
+    for run_id in sorted(doomed):
+        found += _things(run_id)
+    order = list(LeftoverKind)
+    return sorted(found, key=lambda leftover: order.index(leftover.kind))
+
+
+def remove(leftover: Leftover) -> None:
+    """Remove it; no error if it is gone already. Raises LabError if it stays."""
+    try:
+        _remove(leftover)
+    except OSError as error:
+        raise LabError(
+            f"{leftover.kind} {leftover.name}",
+            f"cannot be removed: {error.strerror or error}",
+            "see who uses it, then run `culvert clean` again",
+        ) from error
+
+
+def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
+    """Find and remove; return what was removed."""
+    leftovers = find_leftovers(all_runs=all_runs)
+    for leftover in leftovers:
+        remove(leftover)
+    return leftovers
+
+
+def remove_run(run_id: str) -> None:
+    """Remove everything of a run, whoever owns it."""
+    # A process may have started another one while the list was made.
+    while processes := [process for process in _processes({run_id}) if process.run_id == run_id]:
+        for process in processes:
+            remove(process)
+    for leftover in _things(run_id):
+        remove(leftover)
+
+
+def _remove(leftover: Leftover) -> None:
+    path = Path(leftover.name)
+    match leftover.kind:
+        case LeftoverKind.PROCESS:
+            _kill(leftover)
+        case LeftoverKind.CGROUP:
+            cgroup.remove(path)
+        case LeftoverKind.NAMESPACE:
+            while path.exists():
+                _unmount(path)  # a run that was killed in between has not mounted it yet
+                path.unlink(missing_ok=True)
+        case LeftoverKind.MOUNT:
+            _unmount(path)
+        case LeftoverKind.DIRECTORY:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(path)
+        case LeftoverKind.OWNER:
+            owner.release(leftover.run_id)
+
+
+def _unmount(path: Path) -> None:
+    """Unmount it; no error if nothing is mounted there (any more)."""
+    try:
+        syscalls.unmount(path)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOENT):
+            raise
+
+
+def _kill(process: Leftover) -> None:
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    try:
+        # The number may be another process's by now: the descriptor is not, from here on.
+        if _run_of(process.pid, _namespaces_of()) != process.run_id:
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        wait_until(
+            lambda: not _runs(process.pid),
+            what=f"the end of process {process.name}",
+            deadline_s=KILL_DEADLINE_S,
+            remedy="it does not end after SIGKILL: see its state with ps",
+        )
+    finally:
+        os.close(descriptor)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def _goes_on(run_id: str) -> bool:
+    who = owner.owner_of(run_id)
+    return who is not None and who.alive()
+
+
+def _named_runs() -> set[str]:
+    """Runs that have a directory, an owner, a namespace or a control group."""
+    runs = set()
+    with suppress(OSError):
+        for entry in RUNS.iterdir():
+            name = entry.name.removesuffix(".owner")
+            if re.fullmatch(RUN_ID, name):
+                runs.add(name)
+    return runs | set(_namespace_runs().values()) | set(cgroup.runs().values())
+
+
+def _namespace_runs() -> dict[Path, str]:
+    """The run of each namespace that is held by name."""
+    runs = {}
+    with suppress(OSError):
+        for entry in NAMESPACES.iterdir():
+            match = _NAMESPACE.fullmatch(entry.name)
+            if match:
+                runs[entry] = match.group(1)
+    return runs
+
+
+def _things(run_id: str) -> Iterator[Leftover]:
+    """All of a run but its processes, in the order of removal."""
+    for path, run in sorted(cgroup.runs().items()):
+        if run == run_id:
+            yield Leftover(LeftoverKind.CGROUP, str(path), run_id)
+    for path, run in sorted(_namespace_runs().items()):
+        if run == run_id:
+            yield Leftover(LeftoverKind.NAMESPACE, str(path), run_id)
+    directory = run_directory(run_id)
+    for path in reversed(_mounts_below(directory)):
+        yield Leftover(LeftoverKind.MOUNT, str(path), run_id)
+    if directory.exists():
+        yield Leftover(LeftoverKind.DIRECTORY, str(directory), run_id)
+    if owner_link(run_id).is_symlink():
+        yield Leftover(LeftoverKind.OWNER, str(owner_link(run_id)), run_id)
+
+
+def _mounts_below(directory: Path) -> list[Path]:
+    """Mount points at or below the directory, in the order of mounting."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = (Path(line.split()[4]) for line in lines)
+    return [point for point in points if point.is_relative_to(directory)]
+
+
+def _namespaces_of(runs: set[str] | None = None) -> dict[int, str]:
+    """The run of each network namespace that is held by name, by its inode."""
+    inodes = {}
+    for path, run in _namespace_runs().items():
+        if runs is None or run in runs:
+            with suppress(OSError):
+                inodes[path.stat().st_ino] = run
+    return inodes
+
+
+def _processes(runs: set[str] | None = None) -> Iterator[Leftover]:
+    inodes = _namespaces_of(runs)
+    for pid in _pids():
+        run_id = _run_of(pid, inodes)
+        if run_id is not None and pid != os.getpid() and _runs(pid):
+            yield Leftover(LeftoverKind.PROCESS, f"{pid} {_program(pid)}", run_id)
+
+
+def _pids() -> Iterable[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (speed)
+
+
+def _run_of(pid: int, inodes: dict[int, str]) -> str | None:
+    """The run that a process belongs to, by its namespace or its environment."""
+    try:
+        run_id = inodes.get(os.stat(f"/proc/{pid}/ns/net").st_ino)  # noqa: PTH116 (speed)
+        if run_id is not None:
+            return run_id
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None  # gone, or a zombie
+    match = re.search(rf"(?:^|\0){RUN_VARIABLE}=({RUN_ID})(?:\0|$)".encode(), environment)
+    return match.group(1).decode() if match else None
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "?"

@@ -1,0 +1,48 @@
+"""What a node's end of the underlay is, read back from the kernel: asked for is not yet done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from culvert.labs.link import offloads
+from culvert.labs.netns.interfaces import index_of
+
+SYSCTLS = (
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.ip_forward",
+    "net.ipv6.conf.default.disable_ipv6",
+)
+"""Those of a namespace's own that change what is measured."""
+
+
+def of_device(netlink: Any, device: str) -> dict[str, Any]:
+    """MTU, queueing and offloads of an interface; in the namespace of the calling thread."""
+    index = index_of(netlink, device)
+    (link,) = netlink.get_links(index)
+    features = offloads.read(device)
+    return {
+        "device": device,
+        "mtu": link.get_attr("IFLA_MTU"),
+        "queueing": [qdisc.get_attr("TCA_KIND") for qdisc in netlink.get_qdiscs(index)],
+        "offloads_on": sorted(
+            name for name, on in features.items() if on and offloads.makes_super_packets(name)
+        ),
+        "checksum_offload": any(on and "checksum" in name for name, on in features.items()),
+    }
+
+
+def sysctls(names: Sequence[str] = SYSCTLS) -> dict[str, str | None]:
+    """Settings of the calling thread's network namespace; None for those that it does not have."""
+    return {name: _read(Path("/proc/sys") / name.replace(".", "/")) for name in names}
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return " ".join(path.read_text().split())
+    except OSError:
+        return None

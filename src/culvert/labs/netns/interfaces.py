@@ -1,0 +1,194 @@
+"""Interfaces, addresses and routes of a namespace, over netlink."""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import time
+from collections.abc import Callable
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Any, TypeVar
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.base import LinkState
+from culvert.labs.netns.thread import NamespaceThread
+
+T = TypeVar("T")
+
+RTMGRP_LINK = 1
+
+
+def read(namespace: NamespaceThread, device: str) -> LinkState | None:
+    """The interface as the kernel tells it, or None if there is none of that name."""
+
+    def ask(netlink: Any) -> LinkState | None:
+        try:
+            (link,) = netlink.link("get", ifname=device)
+            addresses = netlink.get_addr(index=link["index"], family=socket.AF_INET)
+        except NetlinkError as error:
+            if error.code == errno.ENODEV:
+                return None
+            raise
+        information = link.get_attr("IFLA_LINKINFO")
+        return LinkState(
+            name=device,
+            kind=information.get_attr("IFLA_INFO_KIND") or "" if information else "",
+            mtu=link.get_attr("IFLA_MTU"),
+            up=bool(link["flags"] & 1),
+            addresses=tuple(_interface(address) for address in addresses),
+        )
+
+    return namespace.netlink(ask, f"interface {device}")
+
+
+def wait(namespace: NamespaceThread, device: str, deadline_s: float) -> LinkState:
+    """The interface as soon as it exists; raises DeadlineExceeded."""
+    state = _wait_for(namespace, lambda: read(namespace, device), deadline_s)
+    if state is None:
+        raise DeadlineExceeded(
+            f"interface {device}",
+            f"did not appear within {deadline_s:g} s",
+            "look at the log of the program that should make it",
+        )
+    return state
+
+
+def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0) -> None:
+    """Wait until the interface passes packets; raises DeadlineExceeded.
+
+    An interface that is up drops what it is given until the kernel has dealt with its carrier,
+    in a work queue of its own (net/core/link_watch.c): then its operational state is UP.
+    """
+
+    def ready(netlink: Any) -> bool | None:
+        (link,) = netlink.link("get", ifname=device)
+        return link.get_attr("IFLA_OPERSTATE") == "UP" or None
+
+    what = f"interface {device}"
+    if not _wait_for(namespace, lambda: namespace.netlink(ready, what), deadline_s):
+        raise DeadlineExceeded(
+            what, f"has no carrier after {deadline_s:g} s", "see whether the other end is up"
+        )
+
+
+def add_address(namespace: NamespaceThread, device: str, address: IPv4Interface) -> None:
+    """Give the interface an address."""
+    namespace.netlink(
+        lambda netlink: netlink.addr(
+            "add",
+            index=index_of(netlink, device),
+            address=str(address.ip),
+            prefixlen=address.network.prefixlen,
+        ),
+        f"address {address} on {device}",
+    )
+
+
+def change(namespace: NamespaceThread, device: str, *, up: bool | None, mtu: int | None) -> None:
+    """Bring the interface up or down, set its MTU."""
+    wanted: dict[str, object] = {}
+    if mtu is not None:
+        wanted["mtu"] = mtu
+    if up is not None:
+        wanted["state"] = "up" if up else "down"
+    if wanted:
+        namespace.netlink(
+            lambda netlink: netlink.link("set", index=index_of(netlink, device), **wanted),
+            f"{device}: {wanted}",
+        )
+
+
+def add(namespace: NamespaceThread, device: str, kind: str, attributes: dict[str, object]) -> None:
+    """Create an interface."""
+    namespace.netlink(
+        lambda netlink: netlink.link("add", ifname=device, kind=kind, **attributes),
+        f"interface {device} of kind {kind}",
+    )
+
+
+def remove(namespace: NamespaceThread, device: str) -> None:
+    """Remove an interface; no error if there is none."""
+
+    def delete(netlink: Any) -> None:
+        try:
+            netlink.link("del", ifname=device)
+        except NetlinkError as error:
+            if error.code != errno.ENODEV:
+                raise
+
+    namespace.netlink(delete, f"interface {device}")
+
+
+def add_route(
+    namespace: NamespaceThread,
+    destination: IPv4Network,
+    *,
+    device: str | None,
+    gateway: IPv4Address | None,
+) -> None:
+    """Add a route to the main table."""
+    if device is None and gateway is None:
+        raise LabError(f"route to {destination}", "leads nowhere", "name a device or a gateway")
+
+    def insert(netlink: Any) -> None:
+        way: dict[str, object] = {}
+        if device is not None:
+            way["oif"] = index_of(netlink, device)
+        if gateway is not None:
+            way["gateway"] = str(gateway)
+        netlink.route("add", dst=str(destination), **way)
+
+    namespace.netlink(insert, f"route to {destination}")
+
+
+def index_of(netlink: Any, device: str) -> int:
+    """The interface's index; raises NetlinkError ENODEV."""
+    (link,) = netlink.link("get", ifname=device)
+    return int(link["index"])
+
+
+def _interface(message: Any) -> IPv4Interface:
+    # IFA_ADDRESS is the peer's on a point-to-point interface, IFA_LOCAL is ours.
+    local = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
+    return IPv4Interface(f"{local}/{message['prefixlen']}")
+
+
+def _wait_for(
+    namespace: NamespaceThread, fact: Callable[[], T | None], deadline_s: float
+) -> T | None:
+    """The first value of ``fact`` that is not None, asked again at each event about interfaces."""
+    end = time.monotonic() + deadline_s
+    with namespace.call(_subscribe) as events:
+        poller = select.poll()
+        poller.register(events, select.POLLIN)
+        while True:
+            # After the subscription: what happens from now on is an event that we get.
+            value = fact()
+            if value is not None:
+                return value
+            left_ms = (end - time.monotonic()) * 1000
+            if left_ms <= 0 or not poller.poll(left_ms):
+                return None
+            _drain(events)
+
+
+def _subscribe() -> socket.socket:
+    events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    events.bind((0, RTMGRP_LINK))
+    events.setblocking(False)
+    return events
+
+
+def _drain(events: socket.socket) -> None:
+    """Throw the events away; ENOBUFS (some were lost) is as good a reason to look again."""
+    while True:
+        try:
+            events.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise

@@ -1,0 +1,302 @@
+"""A node that is a network namespace of this machine, with its own view of the files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from pathlib import Path
+from typing import Any, TypeVar
+
+from culvert import tools
+from culvert.errors import LabError, UsageError
+from culvert.labs.base import Attachment, Completed, LinkState, Node, Process
+from culvert.labs.cpu import steering
+from culvert.labs.link import offloads
+from culvert.labs.netns import facts, sysctls
+from culvert.labs.netns import interfaces as links
+from culvert.labs.netns.launch import Launcher
+from culvert.labs.netns.places import RUN_VARIABLE, namespace_name, namespace_path, run_directory
+from culvert.labs.netns.process import LocalProcess
+from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.netns.view import NodeView
+from culvert.machine import cgroup
+from culvert.topology.processors import Steering
+
+T = TypeVar("T")
+
+KEEP_ENVIRONMENT = ("TZ", "TERM")
+"""What a program on a node inherits; the rest of our environment is none of its business."""
+
+
+class NetnsNode(Node):
+    """A namespace, the thread that lives in it, and what runs there."""
+
+    def __init__(
+        self,
+        run_id: str,
+        name: str,
+        underlay: Attachment,
+        *,
+        cpus: tuple[int, ...] | None,
+        quota: float | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """``quota`` is the share of each of its CPUs that its programs get; ``variables`` go into
+        the environment of each."""
+        self.name = name
+        self.directory = run_directory(run_id) / name
+        self.underlay = underlay
+        self.cpus = cpus
+        self.netns_path = namespace_path(run_id, name)
+        self.namespace = NamespaceThread(self.netns_path)
+        self.congestion_control = ""
+        """The default for TCP connections of the node, known once it is open."""
+        self._view = NodeView(self.directory)
+        self._run_id = run_id
+        self._quota = quota
+        self._variables = dict(variables or {})
+        self._group: cgroup.Group | None = None
+        self._launcher: Launcher | None = None
+        self._processes: list[LocalProcess] = []
+        self._steered: list[str] = []
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def open(self, settings: Mapping[str, str]) -> None:
+        """Make namespace and directories, apply sysctls, bring the loopback up."""
+        self._view.make()
+        self.namespace.open()
+        self.namespace.call(lambda: sysctls.apply(settings))
+        self.congestion_control = self.namespace.call(sysctls.prefer_congestion_control)
+        links.change(self.namespace, "lo", up=True, mtu=None)
+        if self._quota is not None:
+            self._group = cgroup.make(namespace_name(self._run_id, self.name))
+            self._group.limit(self._quota * len(self.usable_cpus))
+        self._launcher = Launcher(
+            probe=tools.require("culvert-probe", "run `make setup`"),
+            netns=self.netns_path,
+            binds=self._view.binds(),
+            cpus=self.cpus,
+            environment=self._environment(),
+            group=None if self._group is None else self._group.members,
+        )
+
+    def close(self) -> None:
+        """Kill what was spawned, leave the namespace. What is in files stays. Idempotent."""
+        self.namespace.close()  # first: afterwards nothing new is started
+        for process in self._processes:
+            process.stop(grace_s=0)
+        self._processes.clear()
+
+    # -- programs ----------------------------------------------------------------------------------
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        pipes: bool = False,
+    ) -> Process:
+        """Start a program on the node; raises NotPossible where the program is missing."""
+        log = self.directory / "logs" / f"{name}.log"
+        log.unlink(missing_ok=True)  # an earlier process of that name may still write to its own
+        with log.open("xb") as sink:
+            return self._start(
+                argv,
+                name=name,
+                log=log,
+                stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if pipes else sink.fileno(),
+                stderr=sink.fileno(),
+                env=env,
+            )
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 10.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program to its end; raises LabError if ``check`` and it fails."""
+        process = self._start(
+            argv,
+            name=f"{argv[0]} on node {self.name}",
+            log=Path(os.devnull),
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+        )
+        try:
+            given = None if stdin is None else stdin.encode()
+            out, err = process.communicate(given, timeout_s=timeout_s)
+        finally:
+            process.stop(grace_s=0)
+            self._processes.remove(process)
+        code = process.returncode()
+        done = Completed(
+            tuple(argv),
+            -1 if code is None else code,
+            out.decode(errors="replace"),
+            err.decode(errors="replace"),
+        )
+        if check and done.returncode != 0:
+            said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+            raise LabError(
+                f"{argv[0]} on node {self.name}",
+                " / ".join(said) or "said nothing",
+                f"it ended with exit code {done.returncode}",
+            )
+        return done
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
+        target = (self.directory / path).resolve()
+        if not target.is_relative_to(self.directory):
+            raise UsageError(path, f"is not below {self.directory}", "use a relative path")
+        target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        # Created with its mode: a secret is never readable by others, not for a moment.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(target, flags, 0o600 if secret else 0o644)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
+        return target
+
+    def file(self, path: str) -> Path:
+        """Where an absolute path of the node's own view (such as /run/x.sock) is seen from here."""
+        return self._view.file(path)
+
+    # -- network -----------------------------------------------------------------------------------
+
+    def link(self, device: str) -> LinkState | None:
+        """The interface, or None if the node has none of that name."""
+        return links.read(self.namespace, device)
+
+    def wait_link(self, device: str, *, deadline_s: float = 5.0) -> LinkState:
+        """Wait (on a netlink event) until the interface exists; raises DeadlineExceeded."""
+        return links.wait(self.namespace, device, deadline_s)
+
+    def add_address(self, device: str, address: IPv4Interface) -> None:
+        """Give the interface an address."""
+        links.add_address(self.namespace, device, address)
+
+    def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
+        """Bring an interface up or down, set its MTU."""
+        links.change(self.namespace, device, up=up, mtu=mtu)
+
+    def add_link(self, device: str, kind: str, **attributes: object) -> None:
+        """Create an interface; ``attributes`` are pyroute2's (vxlan_id, vxlan_group ...)."""
+        links.add(self.namespace, device, kind, attributes)
+
+    def del_link(self, device: str) -> None:
+        """Remove an interface; no error if there is none."""
+        links.remove(self.namespace, device)
+
+    def add_route(
+        self,
+        destination: IPv4Network,
+        *,
+        device: str | None = None,
+        gateway: IPv4Address | None = None,
+    ) -> None:
+        """Add a route to the main table."""
+        links.add_route(self.namespace, destination, device=device, gateway=gateway)
+
+    def inside(self, work: Callable[[], T]) -> T:
+        """Run ``work`` in a thread that is in the node's network namespace, such as opening a
+        socket or reading /proc/thread-self/net. Short work only: other calls wait for it."""
+        return self.namespace.call(work)
+
+    def features(self, device: str) -> dict[str, bool]:
+        """Offloads and other features of an interface, by the kernel's names."""
+        return self.inside(lambda: offloads.read(device))
+
+    @property
+    def usable_cpus(self) -> tuple[int, ...]:
+        """The CPUs that its programs may use."""
+        return self.cpus or tuple(sorted(os.sched_getaffinity(0)))
+
+    def steer(self, device: str, asked: Steering) -> None:
+        """Have the node's CPUs take the packets of a device as asked; see steering.apply."""
+        steering.apply(self, device, asked, self.usable_cpus)
+        self._steered.append(device)
+
+    def device_facts(self, device: str) -> Mapping[str, Any]:
+        """MTU, queueing and offloads of an interface; empty if there is none of that name."""
+        if self.link(device) is None:
+            return {}
+        return self.namespace.netlink(
+            lambda netlink: facts.of_device(netlink, device), f"facts of {device}"
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """CPUs, the underlay's device, and the settings of the network stack."""
+        return {
+            **self._processor_facts(),
+            "cpus": list(self.cpus) if self.cpus else None,
+            "underlay": self.device_facts(self.underlay.device),
+            "sysctls": self.inside(facts.sysctls),
+        }
+
+    # -- shared ------------------------------------------------------------------------------------
+
+    def _start(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        log: Path,
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        env: Mapping[str, str] | None,
+    ) -> LocalProcess:
+        launcher = self._launcher
+        if launcher is None:
+            raise LabError(f"node {self.name}", "is not open", "open the lab first")
+        program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
+
+        def start() -> LocalProcess:
+            words = [str(program), *argv[1:]]
+            started = launcher.start(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
+            process = LocalProcess(name, started, log)
+            self._processes.append(process)  # here, so that an interrupted caller can't lose it
+            return process
+
+        # In the node's thread: it lives as long as the lab, and programs die with their thread.
+        return self.namespace.call(start)
+
+    def _processor_facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self._group is not None:
+            quota_us, period_us = self._group.read()
+            found["cpu_quota"] = (
+                f"emulated: {quota_us} us in each {period_us} us, for its programs "
+                f"(cgroup version {self._group.version})"
+            )
+        if self._variables:
+            found["variables"] = dict(self._variables)
+        if self._steered:
+            found["steering"] = {each: dict(steering.read(self, each)) for each in self._steered}
+        return found
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in KEEP_ENVIRONMENT if name in os.environ}
+        return {
+            **kept,
+            "PATH": tools.search_path(),
+            "HOME": str(self.directory),
+            "LC_ALL": "C.UTF-8",
+            RUN_VARIABLE: self._run_id,
+            "CULVERT_NODE": self.name,
+            **self._variables,
+        }

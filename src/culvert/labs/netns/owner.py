@@ -1,0 +1,76 @@
+"""Who owns a run: how ``clean`` tells a run that goes on from one that was killed.
+
+The owner is written as the target of a symbolic link: made in one step with its content, and only
+one process can make it. It is the first thing that a lab makes and the last that it removes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import LabError
+from culvert.labs.netns.places import RUNS, owner_link
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, told apart from later ones of the same id by its start, and by the boot."""
+
+    pid: int
+    start_ticks: int
+    boot: str
+
+    def alive(self) -> bool:
+        """True while that very process runs."""
+        return self == _process(self.pid)
+
+
+def claim(run_id: str) -> None:
+    """Make this process the run's owner; raises LabError if the run has one already."""
+    me = _process(os.getpid())
+    if me is None:
+        raise LabError("/proc", "does not show this process", "mount proc on /proc")
+    for _ in range(3):
+        RUNS.mkdir(mode=0o755, parents=True, exist_ok=True)
+        try:
+            owner_link(run_id).symlink_to(f"{me.pid}.{me.start_ticks}.{me.boot}")
+        except FileNotFoundError:
+            continue  # the last run of another process has just removed the directory
+        except FileExistsError:
+            raise LabError(
+                f"run {run_id}", "is in use by another lab", "close that lab, or use another id"
+            ) from None
+        return
+    raise LabError(str(RUNS), "does not stay where it is", "see who removes it")
+
+
+def owner_of(run_id: str) -> Owner | None:
+    """The run's owner, dead or alive, or None if nobody claimed it."""
+    try:
+        pid, ticks, boot = owner_link(run_id).readlink().name.split(".")
+        return Owner(int(pid), int(ticks), boot)
+    except (OSError, ValueError):
+        return None
+
+
+def release(run_id: str) -> None:
+    """Give the run up; removes Culvert's directory with the last run."""
+    owner_link(run_id).unlink(missing_ok=True)
+    try:
+        RUNS.rmdir()
+    except OSError:
+        return  # other runs are still there
+
+
+def _process(pid: int) -> Owner | None:
+    try:
+        # The name of the program, field 2, may hold spaces and parentheses.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    if fields[0] in "ZX":
+        return None
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return Owner(pid, int(fields[19]), boot)

@@ -1,0 +1,151 @@
+"""A process on a node of this machine."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.base import Process, Usage
+from culvert.labs.netns.launch import Started
+from culvert.labs.netns.usage import usage_of
+from culvert.waiting import wait_until
+
+GONE_DEADLINE_S = 2.0
+"""How long the kernel may take to end a process that was killed."""
+
+
+class LocalProcess(Process):
+    """The leader of a session and process group of its own, and our child."""
+
+    def __init__(self, name: str, started: Started, log: Path) -> None:
+        self.name = name
+        self.log = log
+        self.started_monotonic_ns = started.monotonic_ns
+        self._popen: subprocess.Popen[bytes] = started.popen
+        self._pidfd = os.pidfd_open(started.popen.pid)
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int:
+        """Process id, the same on the node as on the host."""
+        return self._popen.pid
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        """Buffered: flush what you write."""
+        return self._pipe(self._popen.stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """Buffered."""
+        return self._pipe(self._popen.stdout)
+
+    def alive(self) -> bool:
+        """True while it runs."""
+        return self.returncode() is None
+
+    def usage(self) -> Usage | None:
+        """From /proc, while it runs."""
+        return usage_of(self.pid) if self.alive() else None
+
+    def returncode(self) -> int | None:
+        """Exit code, negative for a signal, None while it runs."""
+        with self._lock:
+            if self._popen.returncode is not None:
+                return self._popen.returncode
+            # Not reaped before stop(): until then its number, and its group's, stay its own.
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            ended = os.waitid(os.P_PIDFD, self._pidfd, options)
+            if ended is None:
+                return None
+            return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def communicate(self, given: bytes | None, *, timeout_s: float) -> tuple[bytes, bytes]:
+        """Give it standard input, return standard output and error once it has closed them and
+        ended; raises DeadlineExceeded. For processes whose streams are all pipes."""
+        try:
+            return self._popen.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise DeadlineExceeded(
+                self.name,
+                f"did not end within {timeout_s:g} s",
+                "see whether it waits for something that is not there",
+            ) from None
+
+    def wait(self, *, deadline_s: float) -> int | None:
+        """Its exit code, or None if it still runs after ``deadline_s`` seconds."""
+        self._exited(deadline_s)
+        return self.returncode()
+
+    def stop(self, *, grace_s: float = 2.0) -> None:
+        """SIGTERM to its group, SIGKILL after the grace; returns when it is gone. Idempotent."""
+        with self._lock:
+            if self._pidfd < 0:
+                return
+            if self._popen.returncode is None:
+                self._end_group(grace_s)
+            os.close(self._pidfd)
+            self._pidfd = -1
+            for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+                if pipe is not None:
+                    with suppress(OSError):  # unsent bytes for a reader that is gone
+                        pipe.close()
+
+    def _end_group(self, grace_s: float) -> None:
+        if grace_s > 0 and not self._exited(0):
+            self._signal(signal.SIGTERM)
+            self._exited(grace_s)
+        # Also when the leader has ended: others of its group may not have. And before it is
+        # reaped: until then nobody else can have its number.
+        self._signal(signal.SIGKILL)
+        self._popen.wait()
+        wait_until(
+            lambda: not _group_alive(self.pid),
+            what=f"the end of {self.name}'s process group",
+            deadline_s=GONE_DEADLINE_S,
+            remedy="a process in it does not end after SIGKILL: see its state with ps",
+        )
+
+    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
+        if pipe is None:
+            raise LabError(self.name, "was started without pipes", "spawn it with pipes=True")
+        return pipe
+
+    def _exited(self, timeout_s: float) -> bool:
+        if self._pidfd < 0:
+            return True
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        end = time.monotonic() + timeout_s
+        while True:
+            left_ms = max(0.0, end - time.monotonic()) * 1000
+            if poller.poll(left_ms):
+                return True
+            if time.monotonic() >= end:
+                return False
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+
+def _group_alive(group: int) -> bool:
+    """True if a process of the group runs; zombies that wait for init don't count."""
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group and fields[0] not in "ZX":
+                return True
+    return False

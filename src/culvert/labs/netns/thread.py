@@ -1,0 +1,117 @@
+"""A thread that lives in a network namespace of its own.
+
+Namespaces belong to threads, so nothing has to be forked to work inside one: netlink and ethtool
+sockets are opened by this thread, its sysctls are the node's, and what it starts dies with it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar, cast
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from culvert.errors import LabError
+from culvert.labs.netns import syscalls
+
+T = TypeVar("T")
+
+ALIVE_CHECK_S = 0.5
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    value: object
+    error: BaseException | None
+
+
+@dataclass(frozen=True)
+class _Job:
+    work: Callable[[], object]
+    # SimpleQueue, because it is in C: the conditions of concurrent.futures stay locked for good
+    # if Ctrl-C comes at the wrong moment.
+    answer: SimpleQueue[_Outcome]
+
+
+class NamespaceThread:
+    """A new network namespace, held at ``path``, and the thread that is in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        # A daemon, so that a lab which nobody closed can still be closed while Python exits.
+        self._thread = threading.Thread(target=self._serve, name=path.name, daemon=True)
+        self._netlink: Any = None
+
+    def open(self) -> None:
+        """Make the namespace; raises OSError."""
+        if self._thread.ident is not None:
+            raise self._closed()
+        self._thread.start()
+        self.call(self._enter)
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Run ``work`` inside and return what it returns; calls are done one after another."""
+        job = _Job(work, SimpleQueue())
+        self._jobs.put(job)
+        while True:
+            try:
+                outcome = job.answer.get(timeout=ALIVE_CHECK_S if self._thread.is_alive() else 0)
+                break
+            except Empty:
+                if not self._thread.is_alive():
+                    raise self._closed() from None
+        if outcome.error is not None:
+            raise outcome.error
+        return cast("T", outcome.value)
+
+    def netlink(self, work: Callable[[Any], T], what: str) -> T:
+        """Run ``work`` with the namespace's pyroute2.IPRoute; ``what`` names it in errors."""
+        with netlink_errors(what):
+            return self.call(lambda: work(self._netlink))
+
+    def close(self) -> None:
+        """Leave the namespace; what is held at ``path`` stays. Idempotent."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            try:
+                outcome = _Outcome(job.work(), None)
+            except BaseException as error:  # the caller's to handle
+                outcome = _Outcome(None, error)
+            job.answer.put(outcome)
+            del job, outcome  # an idle thread must not keep what it was given
+        if self._netlink is not None:
+            self._netlink.close()
+
+    def _enter(self) -> None:
+        syscalls.unshare_network()
+        self.path.touch(mode=0o444)
+        syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
+        self._netlink = IPRoute()
+
+    def _closed(self) -> LabError:
+        return LabError(self.path.name, "is closed", "a lab lives once: open another one")
+
+
+@contextmanager
+def netlink_errors(what: str) -> Iterator[None]:
+    """Turn the kernel's refusal into a LabError."""
+    try:
+        yield
+    except NetlinkError as error:
+        raise LabError(
+            what,
+            f"the kernel refused: {os.strerror(error.code)} (errno {error.code})",
+            "see `culvert doctor` for what this kernel can do",
+        ) from error

@@ -1,0 +1,119 @@
+"""The router's firewall: nftables, everything dropped that is not allowed, and counted.
+
+::
+
+    a ── u0 router u1 ── b        forward: established, what the rules allow; the rest is dropped
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from culvert import tools
+from culvert.errors import LabError, NotPossible
+from culvert.labs.base import Allowed, Node
+from culvert.topology import nat
+
+TABLE = "culvert"
+BLOCKED_UDP = "blocked_udp"
+DROPPED = "dropped"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the router does to packets between the ends of the underlay.
+
+    ``allowed`` None lets everything pass. ``translated`` is for whom it is a NAT, and of which
+    kind; ``block_udp`` drops UDP both ways whatever is allowed.
+    """
+
+    allowed: Sequence[Allowed] | None = None
+    translated: tuple[nat.Nat, nat.Side] | None = None
+    block_udp: bool = False
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Packets and bytes (of IP packets) that a rule of the firewall saw."""
+
+    name: str
+    packets: int
+    bytes: int
+
+
+def ruleset(asked: Rules) -> str:
+    """The firewall in nft's language.
+
+    Counters are named ``established``, ``allowed_N`` (in the order given) and ``dropped``, and
+    where there is such a rule ``blocked_udp`` and ``unasked`` (by a NAT).
+    """
+    rules, names, chains = [], ["established", DROPPED], ""
+    if asked.block_udp:
+        names.append(BLOCKED_UDP)
+        rules.append(f"meta l4proto udp counter name {BLOCKED_UDP} drop")
+    rules.append("ct state established,related counter name established accept")
+    if asked.translated is not None:
+        kind, side = asked.translated
+        names.append(nat.UNASKED)
+        rules.append(nat.guard(side))
+        chains = nat.chains(kind, side)
+    matches = [""] if asked.allowed is None else [_match(rule) for rule in asked.allowed]
+    for number, match in enumerate(matches):
+        names.append(f"allowed_{number}")
+        for near, far in (("u0", "u1"), ("u1", "u0")):
+            rules.append(
+                f'iifname "{near}" oifname "{far}" {match} counter name allowed_{number} accept'
+            )
+    rules.append(f"counter name {DROPPED} drop")
+    counters = "\n".join(f"  counter {name} {{ }}" for name in names)
+    lines = "\n".join(f"    {rule}" for rule in rules)
+    return (
+        f"table inet {TABLE} {{\n{counters}\n{chains}  chain forward {{\n"
+        f"    type filter hook forward priority filter; policy drop;\n{lines}\n  }}\n}}\n"
+    )
+
+
+def load(router: Node, asked: Rules) -> None:
+    """Put the firewall on the router; raises NotPossible without nft, nf_tables or NAT."""
+    nft = tools.require("nft", "apt-get install nftables")
+    done = router.run([str(nft), "-f", "-"], stdin=ruleset(asked), check=False)
+    if done.returncode != 0:
+        raise NotPossible(
+            "the router's firewall",
+            (done.stderr.strip().splitlines() or ["nft said nothing"])[0],
+            "the kernel needs nf_tables, nf_conntrack and, for NAT, nf_nat: "
+            "modprobe nf_tables nft_ct nft_nat",
+        )
+
+
+def obstacles(router: Node) -> list[str]:
+    """What the rules have kept from passing so far, in words."""
+    reasons = {
+        BLOCKED_UDP: "UDP packets, which this lab blocks (block_udp)",
+        nat.UNASKED: "packets to the node behind its NAT, which had not asked for them",
+        DROPPED: "packets that its firewall does not allow",
+    }
+    return [
+        f"the router dropped {counter.packets} {reasons[counter.name]}"
+        for counter in counters(router)
+        if counter.packets and counter.name in reasons
+    ]
+
+
+def counters(router: Node) -> tuple[Counter, ...]:
+    """What the rules have counted so far."""
+    text = router.run(["nft", "-j", "list", "counters", "table", "inet", TABLE]).stdout
+    try:
+        objects = json.loads(text)["nftables"]
+        found = [entry["counter"] for entry in objects if "counter" in entry]
+        return tuple(Counter(one["name"], one["packets"], one["bytes"]) for one in found)
+    except (ValueError, KeyError) as error:
+        raise LabError("nft", f"its counters cannot be read: {error}", "update nftables") from error
+
+
+def _match(rule: Allowed) -> str:
+    if not rule.ports:
+        return f"meta l4proto {rule.protocol}"
+    return f"{rule.protocol} dport {{ {', '.join(map(str, sorted(rule.ports)))} }}"

@@ -1,0 +1,232 @@
+"""A User Mode Linux kernel with what VPNs need, built from Debian's kernel source, and kept."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+
+from culvert import tools
+from culvert.debian import Archive, version_numbers
+from culvert.errors import CulvertError, NotPossible
+from culvert.labs.vm import places
+
+SUITES = ("trixie-backports", "trixie")
+TESTED = (7, 2)
+"""The series that is preferred, as Culvert's tests run on it; without it the newest is taken."""
+OLDEST = (6, 16)
+"""The first kernel with OpenVPN's data channel (ovpn) in the tree."""
+ESSENTIAL = (
+    "HOSTFS", "INET_AH", "INET_ESP", "NET_SCH_NETEM", "NF_TABLES", "OVERLAY_FS", "OVPN", "TUN",
+    "VETH", "WIREGUARD", "XFRM_INTERFACE", "XFRM_USER",
+)  # fmt: skip
+"""Without these a guest is of no use; of the others a newer source may not know one any more."""
+PROGRAMS = ("make", "gcc", "flex", "bison", "bc", "xz", "tar")
+NEEDS = "apt-get install build-essential flex bison bc xz-utils libelf-dev"
+PROGRAM = "linux"
+BUILDER = {"KBUILD_BUILD_USER": "culvert", "KBUILD_BUILD_HOST": "culvert"}
+"""The kernel's version string names who built it: not the person, not the machine."""
+RECORD = "kernel.json"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was built: ``release`` as in uname -r, ``source`` the package and version."""
+
+    path: Path
+    release: str
+    source: str
+    config: str
+    """SHA-256 of the configuration that was asked for."""
+    built_s: float
+
+    @property
+    def program(self) -> Path:
+        """What to execute."""
+        return self.path / PROGRAM
+
+
+def built() -> Kernel | None:
+    """The newest kernel of today's configuration, if one was built."""
+    wanted = _digest(configuration())
+    found = [kernel for kernel in _kept() if kernel.config == wanted]
+    return max(found, key=lambda kernel: version_numbers(kernel.release), default=None)
+
+
+def build(say: Say, *, jobs: int | None = None) -> Kernel:
+    """The kernel, built if it is not there yet: a gigabyte and minutes of all processors.
+
+    Raises NotPossible where a program is missing, CulvertError where the build fails.
+    """
+    kernel = built()
+    if kernel is not None:
+        return kernel
+    for program in PROGRAMS:
+        tools.require(program, NEEDS)
+    with _alone():
+        return built() or _build(say, jobs or os.cpu_count() or 1)
+
+
+def configuration() -> str:
+    """The options that are asked for, as text."""
+    return resources.files("culvert.labs.vm").joinpath("uml.config").read_text("utf-8")
+
+
+def _build(say: Say, jobs: int) -> Kernel:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="culvert-kernel-", dir=_roomy()) as scratch:
+        work = Path(scratch)
+        say("looking for the newest kernel source")
+        archive = Archive(work / "apt", SUITES)
+        archive.open()
+        package, version = _newest(archive)
+        say(f"fetching {package} {version}")
+        archive.unpack(package, version, work / "package")
+        (tarball,) = (work / "package/usr/src").glob("linux-source-*.tar.*")
+        _run(["tar", "-xf", str(tarball)], work)
+        tarball.unlink()
+        (source,) = work.glob("linux-source-*")
+        say("configuring")
+        _configure(source, work / "out")
+        say(f"compiling with {jobs} processes")
+        _run(["make", "ARCH=um", f"O={work}/out", f"-j{jobs}", PROGRAM], source)
+        _run(["strip", "--strip-debug", PROGRAM], work / "out")
+        release = (work / "out/include/config/kernel.release").read_text("utf-8").strip()
+        return _keep(work / "out", release, f"{package} {version}", time.monotonic() - began)
+
+
+def _newest(archive: Archive) -> tuple[str, str]:
+    sources = archive.packages(r"linux-source-\d+\.\d+")
+    tested = [name for name in sources if version_numbers(name) == TESTED]
+    package = max(tested or sources, key=version_numbers, default=None)
+    if package is None or version_numbers(package) < OLDEST:
+        raise CulvertError(
+            "the kernel source",
+            f"{package or 'none'} in {', '.join(SUITES)} is older than {OLDEST[0]}.{OLDEST[1]}",
+            "build a User Mode Linux kernel by hand and give it with --kernel",
+        )
+    return package, archive.version(package)
+
+
+def _configure(source: Path, out: Path) -> None:
+    """Everything off but what is asked for; an option that did not take though the source knows
+    it is an error."""
+    out.mkdir()
+    asked = out / "asked.config"
+    asked.write_text(configuration(), encoding="utf-8")
+    _run(["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], source)
+    got = set((out / ".config").read_text("utf-8").splitlines())
+    lost = [line for line in options(configuration()) if line not in got]
+    known = _known(source) if lost else set()
+    wrong = [line for line in lost if _name(line) in known or _name(line) in ESSENTIAL]
+    if wrong:
+        raise CulvertError(
+            "the kernel's configuration",
+            f"{', '.join(wrong)} did not take",
+            "report it with the version of the source",
+        )
+
+
+def _known(source: Path) -> set[str]:
+    """The options that a source has."""
+    found: set[str] = set()
+    for kconfig in source.rglob("Kconfig*"):
+        if kconfig.is_file():
+            text = kconfig.read_text("utf-8", "replace")
+            found.update(re.findall(r"^\s*(?:menu)?config\s+(\w+)", text, re.MULTILINE))
+    return found
+
+
+def _name(line: str) -> str:
+    return line.removeprefix("CONFIG_").partition("=")[0]
+
+
+def options(text: str) -> Iterator[str]:
+    """The lines that set an option."""
+    return (line for line in text.splitlines() if line.startswith("CONFIG_"))
+
+
+def _keep(out: Path, release: str, source: str, built_s: float) -> Kernel:
+    config = _digest(configuration())
+    target = places.kernels() / f"uml-{release}-{config[:8]}"
+    kernel = Kernel(target, release, source, config, round(built_s, 1))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+    fresh.chmod(0o755)
+    shutil.copy(out / PROGRAM, fresh / PROGRAM)
+    shutil.copy(out / ".config", fresh / "config")
+    record = {name: value for name, value in asdict(kernel).items() if name != "path"}
+    (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    shutil.rmtree(target, ignore_errors=True)
+    fresh.rename(target)
+    return kernel
+
+
+def _kept() -> Iterator[Kernel]:
+    for record in places.kernels().glob(f"uml-*/{RECORD}"):
+        try:
+            told = json.loads(record.read_text("utf-8"))
+            kernel = Kernel(record.parent, **told)
+        except (OSError, ValueError, TypeError):
+            continue  # from another Culvert: not ours to use
+        if os.access(kernel.program, os.X_OK):
+            yield kernel
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256("\n".join(options(text)).encode()).hexdigest()
+
+
+def _roomy() -> Path:
+    """A place for two gigabytes of source and objects: not /tmp, which may be memory."""
+    place = Path("/var/tmp")  # noqa: S108 - a private folder is made in it
+    if shutil.disk_usage(place).free < 4 << 30:
+        raise NotPossible(f"the build in {place}", "takes 4 GB", "make room there")
+    return place
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Two builds at once would take twice as long each."""
+    places.kernels().mkdir(parents=True, exist_ok=True)
+    with (places.kernels() / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(argv: list[str], directory: Path) -> None:
+    """A step of the build, in a process group of its own so that an interrupt ends all of it."""
+    with (directory / "build.log").open("wb") as log:
+        process = subprocess.Popen(
+            argv,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            env={**os.environ, "LC_ALL": "C", **BUILDER},
+        )
+        try:
+            code = process.wait()
+        except BaseException:
+            os.killpg(process.pid, 9)
+            process.wait()
+            raise
+    if code:
+        told = (directory / "build.log").read_text("utf-8", "replace").strip().splitlines()
+        raise CulvertError(
+            f"the kernel's build ({argv[0]})", " | ".join(told[-4:]), f"it needs: {NEEDS}"
+        )

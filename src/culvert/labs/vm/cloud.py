@@ -1,0 +1,84 @@
+"""Debian's cloud kernel for QEMU, fetched and unpacked but not installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert import tools
+from culvert.debian import Archive, version_numbers
+from culvert.errors import UsageError
+from culvert.labs.vm import places
+
+SUITES = ("trixie-backports", "trixie")
+META = "linux-image-cloud-amd64"
+
+
+@dataclass(frozen=True)
+class CloudKernel:
+    """An image, and the folder with its modules."""
+
+    image: Path
+    modules: Path
+
+    @property
+    def release(self) -> str:
+        """As in uname -r."""
+        return self.modules.name
+
+    @classmethod
+    def at(cls, path: Path) -> CloudKernel:
+        """From an unpacked package, or the root of a system. Raises UsageError if it is neither."""
+        for modules in sorted(path.glob("lib/modules/*"), reverse=True):
+            release = modules.name
+            for image in (path / f"boot/vmlinuz-{release}", modules / "vmlinuz"):
+                if image.exists():
+                    return cls(image, modules)
+        raise UsageError(
+            f"the kernel in {path}",
+            "there is no lib/modules/RELEASE with a vmlinuz there or in boot/",
+            "unpack a kernel package: dpkg-deb --extract linux-image-... DIR",
+        )
+
+
+def fetched() -> CloudKernel | None:
+    """The newest one that was fetched."""
+    found = sorted(places.kernels().glob("cloud-*"), key=lambda path: version_numbers(path.name))
+    return CloudKernel.at(found[-1]) if found else None
+
+
+def fetch(say: Callable[[str], None]) -> CloudKernel:
+    """The newest cloud kernel of Debian's backports, fetched if it is not there yet.
+
+    Raises NotPossible where a program is missing, CulvertError where the download fails.
+    """
+    depmod = tools.require("depmod", "apt-get install kmod")
+    places.kernels().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=places.kernels()) as scratch:
+        archive = Archive(Path(scratch) / "apt", SUITES)
+        archive.open()
+        pattern = r"linux-(?:image|binary)-\d+\.\d+[^-]*\+deb\d+-cloud-amd64"
+        package = max(archive.packages(pattern), key=version_numbers)
+        version = archive.version(package)
+        target = places.kernels() / f"cloud-{package.split('-', 2)[2]}"
+        if target.is_dir():
+            return CloudKernel.at(target)
+        say(f"fetching {package} {version}")
+        tree = Path(scratch) / "tree"
+        for part in ("base", "binary", "modules", "image"):
+            name = re.sub(r"^linux-(image|binary)", f"linux-{part}", package)
+            if archive.packages(re.escape(name)):
+                archive.unpack(name, archive.version(name), tree)
+        if not (tree / "lib").exists():
+            (tree / "lib").symlink_to("usr/lib")
+        release = CloudKernel.at(tree).release
+        subprocess.run([depmod, "-b", str(tree), release], check=True)
+        tree.chmod(0o755)
+        shutil.rmtree(target, ignore_errors=True)
+        tree.rename(target)
+    return CloudKernel.at(target)

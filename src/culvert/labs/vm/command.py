@@ -1,0 +1,49 @@
+"""``culvert vm``: build a guest kernel, run a command in a guest, look around in one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from culvert.console import err, out
+from culvert.errors import UsageError
+from culvert.labs.vm import build, cloud, guest
+from culvert.labs.vm.choose import VEHICLES, choose
+from culvert.labs.vm.inside import Guest
+from culvert.labs.vm.job import Job
+
+
+def build_kernel(vehicle: str) -> dict[str, object]:
+    """Build (uml) or fetch (kvm, tcg) the kernel of a vehicle; what it is."""
+
+    def say(text: str) -> None:
+        err.print(text, markup=False, style="dim")
+
+    if vehicle not in VEHICLES:
+        raise UsageError(f"the vehicle '{vehicle}'", "is unknown", f"use {', '.join(VEHICLES)}")
+    if vehicle == "uml":
+        kernel = build.build(say)
+        return {"kernel": kernel.release, "from": kernel.source, "program": str(kernel.program),
+                "built_s": kernel.built_s}  # fmt: skip
+    fetched = cloud.fetch(say)
+    return {"kernel": fetched.release, "program": str(fetched.image)}
+
+
+def run_command(
+    argv: Sequence[str], *, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]
+) -> int:
+    """The command's exit code."""
+    if not argv:
+        raise UsageError("culvert vm run", "no command is given", "culvert vm run -- uname -a")
+    chosen = choose(vehicle, kernel)
+    return guest.run(chosen, Job(argv, Path.cwd(), shares, Guest.of(chosen).environment))
+
+
+def shell(*, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
+    """A shell in the guest, on our terminal."""
+    chosen = choose(vehicle, kernel)
+    out.print(f"{chosen.name}, {chosen.kernel}; exit ends it", style="dim", markup=False)
+    program = os.environ.get("SHELL", "/bin/sh")
+    told = Guest.of(chosen).environment
+    return guest.run(chosen, Job([program], Path.cwd(), shares, told, terminal=True))

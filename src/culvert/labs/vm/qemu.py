@@ -1,0 +1,136 @@
+"""QEMU with a distribution's kernel: by KVM at the machine's speed, by TCG on any machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from culvert import tools
+from culvert.labs.vm import boots
+from culvert.labs.vm.cloud import CloudKernel, fetched
+from culvert.labs.vm.job import Folder
+from culvert.labs.vm.vehicle import Vehicle
+
+DEVICE = Path("/dev/kvm")
+MEMORY = "2G"
+PROGRAM = f"qemu-system-{platform.machine()}"
+FILE_SERVERS = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
+NEEDS = "apt-get install qemu-system-x86 virtiofsd"
+
+
+class _Qemu(Vehicle):
+    """The root is a virtiofs of this machine's, so the kernel needs no initramfs."""
+
+    accelerator: ClassVar[str]
+    processor: ClassVar[str]
+
+    def __init__(self, kernel: CloudKernel | None = None) -> None:
+        self._kernel = kernel or fetched()
+
+    def missing(self) -> str | None:
+        """QEMU, its file server, a kernel, and for KVM the device."""
+        if tools.find(PROGRAM) is None:
+            return f"{PROGRAM} is not installed: {NEEDS}"
+        if _file_server() is None:
+            return f"virtiofsd is not installed: {NEEDS}"
+        if self._kernel is None:
+            return f"no kernel was fetched yet: culvert vm build --vehicle {self.name}"
+        return None
+
+    @property
+    def kernel(self) -> str:
+        """Its release."""
+        return self._kernel.release if self._kernel is not None else "none"
+
+    def helpers(self, folder: Folder, shares: Sequence[str]) -> Sequence[Sequence[str]]:
+        """One file server a share: the root, the job folder, and what may be changed."""
+        server = _file_server()
+        sources = {"root": "/", "job": str(folder.path)}
+        sources |= {f"share{number}": share for number, share in enumerate(shares)}
+        return [
+            [
+                str(server),
+                f"--socket-path={folder.path}/{tag}.sock",
+                "-o",
+                f"source={source}",
+                "-o",
+                "sandbox=" + ("chroot" if os.geteuid() == 0 else "none"),
+                "-o",
+                "cache=" + ("always" if tag == "root" else "auto"),
+            ]
+            for tag, source in sources.items()
+        ]
+
+    def awaited(self, folder: Folder, shares: int) -> Sequence[Path]:
+        """The sockets of the file servers."""
+        tags = ["root", "job", *(f"share{number}" for number in range(shares))]
+        return [folder.path / f"{tag}.sock" for tag in tags]
+
+    def command(self, folder: Folder, *, terminal: bool, shares: int) -> Sequence[str]:
+        """A machine without disk, display and network."""
+        assert self._kernel is not None  # missing() was asked
+        tags = ["root", "job", *(f"share{number}" for number in range(shares))]
+        cpus = len(os.sched_getaffinity(0))
+        argv = [str(tools.find(PROGRAM)), "-accel", self.accelerator, "-machine", "q35"]
+        argv += ["-cpu", self.processor, "-smp", str(cpus), "-m", MEMORY]
+        argv += ["-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-serial", "stdio"]
+        argv += ["-device", "virtio-rng-pci", "-numa", "node,memdev=mem"]
+        argv += ["-object", f"memory-backend-memfd,id=mem,size={MEMORY},share=on"]
+        for tag in tags:
+            argv += ["-chardev", f"socket,id={tag},path={folder.path}/{tag}.sock"]
+            argv += ["-device", f"vhost-user-fs-pci,queue-size=1024,chardev={tag},tag={tag}"]
+        words = [
+            "console=ttyS0",
+            "quiet",
+            "panic=-1",
+            "rootfstype=virtiofs",
+            "root=root",
+            "ro",
+            f"init={folder.init}",
+            f"culvert.job={folder.path}",
+            "culvert.share=virtiofs",
+            f"culvert.modules={self._kernel.modules}",
+            f"culvert.python={sys.executable}",
+            *(["culvert.terminal=ttyS0"] if terminal else []),
+        ]
+        return [*argv, "-kernel", str(self._kernel.image), "-append", " ".join(words)]
+
+
+class Kvm(_Qemu):
+    """Speeds are those of the machine."""
+
+    name = "kvm"
+    comparable = True
+    boot_deadline_s = 60.0
+    accelerator = "kvm"
+    processor = "host"
+
+    def missing(self) -> str | None:
+        """The device has to be there for us."""
+        if not os.access(DEVICE, os.R_OK | os.W_OK):
+            return f"{DEVICE} is not there for this user: add the user to the group kvm"
+        return super().missing()
+
+    def refusal(self) -> str | None:
+        """Some machines offer the device and boot nothing on it."""
+        program = tools.find(PROGRAM)
+        image = self._kernel.image if self._kernel is not None else None
+        return boots.refusal(self, [DEVICE, *filter(None, (program, image))])
+
+
+class Tcg(_Qemu):
+    """All code is translated and about eighteen times slower: the last resort."""
+
+    name = "tcg"
+    comparable = False
+    boot_deadline_s = 180.0
+    accelerator = "tcg,thread=multi"
+    processor = "max"
+
+
+def _file_server() -> Path | None:
+    return next((path for path in FILE_SERVERS if os.access(path, os.X_OK)), None)

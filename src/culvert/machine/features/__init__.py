@@ -1,0 +1,76 @@
+"""Every feature that labs, VPNs and measurements ask for, each with its trial.
+
+Drivers and labs ask ``features.has("esp")``; a trial is made once a process.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from culvert.errors import UsageError
+from culvert.machine.check import Check, Feature, Finding, Status
+from culvert.machine.features.impairment import IMPAIRMENT
+from culvert.machine.features.lab import LAB, PRIVILEGES
+from culvert.machine.features.measurement import MEASUREMENT
+from culvert.machine.features.steadiness import STEADINESS
+from culvert.machine.features.vpn import VPN
+from culvert.machine.trials.programs import PROGRAMS
+from culvert.machine.verdict import AS_ROOT, find
+
+FEATURES: tuple[Feature, ...] = (
+    *PRIVILEGES,
+    *LAB,
+    *VPN,
+    *IMPAIRMENT,
+    *MEASUREMENT,
+    *PROGRAMS,
+    *STEADINESS,
+)
+
+_BY_NAME = {feature.name: feature for feature in FEATURES}
+
+
+def has(name: str) -> bool:
+    """Whether the feature is there (it may be degraded); False if it could not be tried.
+
+    Raises UsageError for a name that is not in FEATURES.
+    """
+    return finding(name).status in {Status.PRESENT, Status.DEGRADED}
+
+
+def check(name: str) -> Check:
+    """The feature's finding with what needs it and what to do about it."""
+    feature = _feature(name)
+    found = finding(name)
+    return Check(
+        name=name,
+        group=feature.group,
+        status=found.status,
+        needed_by=feature.needed_by,
+        detail=found.detail,
+        remedy=_remedy(feature, found),
+    )
+
+
+@cache
+def finding(name: str) -> Finding:
+    """What the feature's trial came to; made at the first call of a process."""
+    feature = _feature(name)
+    return find(feature.trial, scratch=feature.scratch)
+
+
+def _feature(name: str) -> Feature:
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise UsageError(
+            f"feature {name!r}", "is not one that doctor knows", f"use one of {', '.join(_BY_NAME)}"
+        ) from None
+
+
+def _remedy(feature: Feature, found: Finding) -> str | None:
+    if found.status is Status.PRESENT:
+        return None
+    if found.remedy is not None:
+        return found.remedy
+    return AS_ROOT if found.status is Status.UNKNOWN else feature.remedy

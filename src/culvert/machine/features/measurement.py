@@ -1,0 +1,79 @@
+"""What measuring takes."""
+
+from __future__ import annotations
+
+from culvert.machine.check import Feature, Group
+from culvert.machine.remedies import kernel
+from culvert.machine.trials import accounting, quotas, sockets, steadiness
+
+MEASUREMENT: tuple[Feature, ...] = (
+    Feature(
+        "capture",
+        Group.MEASUREMENT,
+        ("the proof", "initiation"),
+        kernel("af_packet", "CONFIG_PACKET"),
+        sockets.capture,
+        scratch=True,
+    ),
+    *(
+        Feature(
+            name,
+            Group.MEASUREMENT,
+            (f"tcp with {name}",),
+            kernel(f"tcp_{name}", option),
+            sockets.congestion_control(name),
+            scratch=True,
+        )
+        for name, option in (
+            ("cubic", "CONFIG_TCP_CONG_CUBIC"),
+            ("bbr", "CONFIG_TCP_CONG_BBR"),
+            ("reno", "CONFIG_TCP_CONG_ADVANCED"),
+        )
+    ),
+    Feature(
+        "udp-gso",
+        Group.MEASUREMENT,
+        ("udp at high packet rates",),
+        "use Linux 4.18 or newer",
+        sockets.segmentation,
+        scratch=True,
+    ),
+    Feature(
+        "udp-gro",
+        Group.MEASUREMENT,
+        ("udp at high packet rates",),
+        "use Linux 5.0 or newer",
+        sockets.coalescing,
+        scratch=True,
+    ),
+    Feature(
+        "irq-time-accounting",
+        Group.MEASUREMENT,
+        ("softirq in cpu",),
+        "boot a kernel with CONFIG_IRQ_TIME_ACCOUNTING=y (distributions' kernels have it); until "
+        "then read CPU per process rather than softirq",
+        accounting.irq_time,
+    ),
+    Feature(
+        "schedstat",
+        Group.MEASUREMENT,
+        ("cpu per thread",),
+        "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT)",
+        accounting.scheduler_statistics,
+    ),
+    Feature(
+        "cgroups",
+        Group.MEASUREMENT,
+        ("limits per node",),
+        "sudo mount -t cgroup2 none /sys/fs/cgroup",
+        steadiness.cgroups,
+    ),
+    Feature(
+        "cpu-quota",
+        Group.MEASUREMENT,
+        ("router = { quota = ... }",),
+        "boot a kernel with CONFIG_CFS_BANDWIDTH, and let Culvert make control groups: in a "
+        "container, docker run --privileged --cgroupns=host",
+        quotas.cpu_quota,
+    ),
+)

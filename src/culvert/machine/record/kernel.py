@@ -1,0 +1,168 @@
+"""The kernel, its distribution, and the modules that carry VPN traffic."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+
+from culvert.machine.tree import Tree, chosen
+
+PARAMETERS = frozenset(
+    {
+        "clocksource",
+        "idle",
+        "intel_idle.max_cstate",
+        "intel_pstate",
+        "amd_pstate",
+        "irqaffinity",
+        "isolcpus",
+        "mitigations",
+        "nohz",
+        "nohz_full",
+        "noibrs",
+        "nopti",
+        "nosmt",
+        "nospectre_v1",
+        "nospectre_v2",
+        "pti",
+        "preempt",
+        "processor.max_cstate",
+        "rcu_nocbs",
+        "spectre_v2",
+        "threadirqs",
+        "transparent_hugepage",
+        "tsc",
+    }
+)
+"""Boot parameters that change performance; the others may name disks, addresses or people."""
+
+MODULES = (
+    "act_mirred", "aesni_intel", "aesce", "af_packet", "ah4", "chacha20poly1305",
+    "chacha_x86_64", "curve25519_x86_64", "esp4", "esp4_offload", "ghash_clmulni_intel",
+    "ip_vti", "libchacha20poly1305", "nf_conntrack", "nf_nat", "nf_tables", "ovpn",
+    "ovpn_dco_v2", "sch_cake", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "tcp_bbr",
+    "tcp_cubic", "tls", "tun", "veth", "vxlan", "wireguard", "xfrm_interface", "xfrm_user",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``version`` is the build's (#1 SMP ...), without who built it. ``modules`` maps the name of
+    a module that is there to its version, None where it states none; built-in code that has
+    no parameters does not show up, so absence proves nothing."""
+
+    release: str | None
+    version: str | None
+    architecture: str
+    parameters: dict[str, str | None]
+    tainted: int | None
+    clocksource: str | None
+    clocksources: tuple[str, ...]
+    preemption: str | None
+    cgroup: str | None
+    sched_autogroup: bool | None
+    modules: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """From os-release(5)."""
+
+    id: str | None
+    version: str | None
+    name: str | None
+
+
+def read_kernel(tree: Tree) -> Kernel:
+    """Read the kernel's part of the record."""
+    autogroup = tree.number("/proc/sys/kernel/sched_autogroup_enabled")
+    available = tree.text("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+    version = tree.text("/proc/sys/kernel/version")
+    return Kernel(
+        release=tree.text("/proc/sys/kernel/osrelease"),
+        version=version,
+        architecture=os.uname().machine,
+        parameters=parse_parameters(tree.text("/proc/cmdline") or ""),
+        tainted=tree.number("/proc/sys/kernel/tainted"),
+        clocksource=tree.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clocksources=tuple((available or "").split()),
+        # debugfs knows better, where it is mounted and readable
+        preemption=chosen(_marked(tree.text("/sys/kernel/debug/sched/preempt")))
+        or parse_preemption(version or ""),
+        cgroup=parse_cgroup(tree.text("/proc/self/mounts") or ""),
+        sched_autogroup=None if autogroup is None else autogroup != 0,
+        modules={
+            module: tree.text(f"/sys/module/{module}/version")
+            for module in MODULES
+            if tree.exists(f"/sys/module/{module}")
+        },
+    )
+
+
+def _marked(text: str | None) -> str | None:
+    """debugfs marks with parentheses: ``none (voluntary) full``."""
+    return text.replace("(", "[").replace(")", "]") if text else None
+
+
+def parse_preemption(version: str) -> str | None:
+    """The preemption model as the kernel's build string has it."""
+    for word, model in (
+        ("PREEMPT_RT", "rt"),
+        ("PREEMPT_DYNAMIC", "dynamic"),
+        ("PREEMPT", "full"),
+    ):
+        if word in version:
+            return model
+    return None
+
+
+def parse_parameters(command_line: str) -> dict[str, str | None]:
+    """Boot parameters that change performance; None for a parameter without a value."""
+    found: dict[str, str | None] = {}
+    for word in command_line.split():
+        key, equals, value = word.partition("=")
+        key = key.replace("-", "_") if key.replace("-", "_") in PARAMETERS else key
+        if key in PARAMETERS:
+            found[key] = value if equals else None
+    return found
+
+
+def parse_cgroup(mounts: str) -> str | None:
+    """``v2``, ``v1`` or ``hybrid`` from mounts as in proc(5); None if none is mounted."""
+    kinds: list[tuple[str, str]] = []
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) >= 4 and fields[2] in {"cgroup", "cgroup2"}:
+            kinds.append((fields[2], fields[1]))
+    v1 = any(kind == "cgroup" for kind, _ in kinds)
+    v2 = any(kind == "cgroup2" for kind, _ in kinds)
+    if v1 and v2:
+        return "hybrid"
+    return "v2" if v2 else "v1" if v1 else None
+
+
+def read_distribution(tree: Tree) -> Distribution:
+    """Read os-release(5)."""
+    values = parse_os_release(
+        tree.text("/etc/os-release") or tree.text("/usr/lib/os-release") or ""
+    )
+    return Distribution(
+        id=values.get("ID"), version=values.get("VERSION_ID"), name=values.get("PRETTY_NAME")
+    )
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """Keys and unquoted values of os-release(5); lines that are not assignments are skipped."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, quoted = line.strip().partition("=")
+        if not equals or not key.isidentifier():
+            continue
+        try:
+            words = shlex.split(quoted)
+        except ValueError:  # an open quote
+            continue
+        if words:
+            values[key] = words[0]
+    return values

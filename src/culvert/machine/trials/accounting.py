@@ -1,0 +1,93 @@
+"""How well the kernel accounts CPU time, and whether it runs guests."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import os
+import time
+import zlib
+from pathlib import Path
+
+from culvert.machine.check import Finding, missing, present, unknown
+from culvert.machine.tree import Tree
+
+KVM = Path("/dev/kvm")
+KVM_GET_API_VERSION = 0xAE00
+KVM_CREATE_VM = 0xAE01
+KVM_API_VERSION = 12
+"""linux/kvm.h; the version is fixed since Linux 2.6.22."""
+
+BUSY_S = 0.002
+
+
+def irq_time() -> Finding:
+    """Whether interrupt time is measured or sampled at each tick; only the configuration tells."""
+    options = kernel_configuration()
+    if options is None:
+        return unknown(
+            "the kernel's configuration cannot be read",
+            "grep IRQ_TIME_ACCOUNTING /boot/config-$(uname -r)",
+        )
+    if "CONFIG_IRQ_TIME_ACCOUNTING" in options:
+        return present("interrupt time is measured at each interrupt")
+    if "CONFIG_VIRT_CPU_ACCOUNTING_GEN" in options or (
+        "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE" in options
+    ):
+        return present("CPU time is measured at each change of context")
+    return missing("interrupt time is sampled by the tick: softirq figures are estimates")
+
+
+def scheduler_statistics() -> Finding:
+    """CPU time per thread in nanoseconds, and how long it waited for a CPU."""
+
+    def run_ns() -> int | None:
+        fields = (Tree().text("/proc/thread-self/schedstat") or "").split()
+        return int(fields[0]) if len(fields) == 3 else None
+
+    before = run_ns()
+    end = time.thread_time() + BUSY_S
+    while time.thread_time() < end:
+        pass
+    os.sched_yield()  # the figure is brought up to date when the scheduler looks
+    after = run_ns()
+    if before is None or after is None:
+        return missing("no /proc/PID/schedstat: CPU time per thread comes in ticks of 10 ms")
+    if after <= before:
+        return missing("/proc/PID/schedstat stands still")
+    return present("CPU time and waiting time per thread in nanoseconds")
+
+
+def kvm() -> Finding:
+    """A guest, made and dropped."""
+    if not KVM.exists():
+        return missing(f"{KVM} does not exist")
+    descriptor = os.open(KVM, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        version = fcntl.ioctl(descriptor, KVM_GET_API_VERSION)
+        if version != KVM_API_VERSION:
+            return missing(f"{KVM} speaks version {version}, not {KVM_API_VERSION}")
+        os.close(fcntl.ioctl(descriptor, KVM_CREATE_VM, 0))
+    finally:
+        os.close(descriptor)
+    return present("an empty guest was made")
+
+
+def kernel_configuration(tree: Tree | None = None) -> frozenset[str] | None:
+    """Names of the options that are y or m in the running kernel; None if it does not tell."""
+    tree = tree or Tree()
+    try:
+        text: str | None = gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        release = tree.text("/proc/sys/kernel/osrelease")
+        text = tree.text(f"/boot/config-{release}") or tree.text(f"/lib/modules/{release}/config")
+    return parse_configuration(text) if text else None
+
+
+def parse_configuration(text: str) -> frozenset[str]:
+    """Names of the options that are y or m."""
+    return frozenset(
+        name
+        for name, equals, value in (line.strip().partition("=") for line in text.splitlines())
+        if equals and value in {"y", "m"} and name.startswith("CONFIG_")
+    )

@@ -1,0 +1,51 @@
+"""Kinds of network interface, tried by making one."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from culvert.machine.check import Finding, present
+from culvert.machine.verdict import ABSENT
+
+DEVICE = "cvscratch0"
+
+
+def link(kind: str, **attributes: Any) -> Callable[[], Finding]:
+    """A trial that makes an interface of ``kind`` (IFLA_INFO_KIND) and sees it there."""
+
+    def trial() -> Finding:
+        with IPRoute() as ip:
+            _add(ip, kind, attributes)
+        return present("an interface was made")
+
+    return trial
+
+
+def first_of(*kinds: str) -> Callable[[], Finding]:
+    """A trial of kinds that do the same (as in-tree ovpn and the older ovpn-dco-v2)."""
+
+    def trial() -> Finding:
+        with IPRoute() as ip:
+            for kind in kinds[:-1]:
+                try:
+                    _add(ip, kind, {})
+                except NetlinkError as error:
+                    if error.code not in ABSENT:
+                        raise
+                else:
+                    return present(f"an interface of kind {kind} was made")
+            _add(ip, kinds[-1], {})
+        return present(f"an interface of kind {kinds[-1]} was made")
+
+    return trial
+
+
+def _add(ip: IPRoute, kind: str, attributes: dict[str, Any]) -> None:
+    ip.link("add", ifname=DEVICE, kind=kind, **attributes)
+    if not ip.link_lookup(ifname=DEVICE):
+        raise NetlinkError(errno.EOPNOTSUPP, f"no interface of kind {kind} came of it")

@@ -1,0 +1,118 @@
+"""What makes figures vary or cost more than they should, though nothing is missing."""
+
+from __future__ import annotations
+
+import os
+
+from culvert.machine.check import Finding, degraded, missing, present, unknown
+from culvert.machine.record.cpu import read_cpu
+from culvert.machine.record.kernel import parse_cgroup, read_kernel
+from culvert.machine.record.memory import read_load, read_virtualisation
+from culvert.machine.tree import Tree
+
+CPUS_WANTED = 4
+"""Sender, receiver and a VPN process at either end."""
+IDLE_LOAD_PER_CPU = 0.25
+PRECISE_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"})
+
+
+def cpus() -> Finding:
+    """Sender, receiver and both ends of a VPN want a CPU each."""
+    usable = len(os.sched_getaffinity(0))
+    if usable < CPUS_WANTED:
+        return degraded(
+            f"{usable} usable CPUs: generator and VPN share them, throughput figures are floors"
+        )
+    return present(f"{usable} usable CPUs")
+
+
+def governor() -> Finding:
+    """A clock that follows the load makes short trials slow and unequal."""
+    cpu = read_cpu(Tree())
+    governors = cpu.frequency.governors
+    if not governors:
+        return unknown(
+            "the clock is not this kernel's to govern, as in most guests",
+            "on the host: sudo cpupower frequency-set -g performance",
+        )
+    if governors != ("performance",):
+        return degraded(f"governor {', '.join(governors)}: the clock follows the load")
+    return present("governor performance")
+
+
+def boost() -> Finding:
+    """A boosted clock depends on temperature and on what the other cores do."""
+    boosting = read_cpu(Tree()).frequency.boost
+    if boosting is None:
+        return unknown("this machine does not tell", "look at it on the host or in the firmware")
+    if boosting:
+        return degraded("boost is on: the clock depends on temperature and on other cores")
+    return present("boost is off")
+
+
+def smt() -> Finding:
+    """Two threads of a core share its AES units."""
+    active = read_cpu(Tree()).smt_active
+    if active is None:
+        return unknown("this machine does not tell", "lscpu -e shows which CPUs share a core")
+    if active:
+        return degraded("two threads share each core: pin nodes to different cores")
+    return present("each CPU is a core of its own, as far as this kernel sees")
+
+
+def aes() -> Finding:
+    """Without AES instructions, AES is many times slower and ChaCha20 wins by default."""
+    cpu = read_cpu(Tree())
+    if cpu.crypto_flags is None:
+        return unknown("/proc/cpuinfo does not tell", "grep -wo aes /proc/cpuinfo")
+    if not cpu.crypto_flags["aes"]:
+        return missing("this CPU has no AES instructions: AES variants run in plain code")
+    # a capability mask that starts with ~ takes instructions away (OPENSSL_ia32cap(3))
+    if cpu.openssl_ia32cap is not None:
+        return degraded(
+            f"OPENSSL_ia32cap={cpu.openssl_ia32cap} masks instructions in every VPN that uses "
+            "OpenSSL",
+            "unset OPENSSL_ia32cap",
+        )
+    return present("this CPU has AES instructions")
+
+
+def clock() -> Finding:
+    """Each timestamp of the probe costs a clock reading."""
+    source = read_kernel(Tree()).clocksource
+    if source is None:
+        return unknown("this machine does not tell", "dmesg | grep clocksource")
+    if source not in PRECISE_CLOCKS:
+        return degraded(f"clocksource {source}: reading the clock costs microseconds")
+    return present(f"clocksource {source}")
+
+
+def load() -> Finding:
+    """Other work on the machine is in every figure."""
+    now = read_load(Tree())
+    if now.average_1min is None:
+        return unknown("/proc/loadavg does not tell", "uptime")
+    threads = os.cpu_count() or 1
+    if now.average_1min > IDLE_LOAD_PER_CPU * threads:
+        return degraded(
+            f"load average {now.average_1min:g} on {threads} CPUs: something else is running"
+        )
+    return present(f"load average {now.average_1min:g} on {threads} CPUs")
+
+
+def hypervisor() -> Finding:
+    """A guest's CPUs are not all its own."""
+    machine = read_virtualisation(Tree())
+    if machine.guest is None:
+        return unknown("this machine does not tell whether it is a guest", "systemd-detect-virt")
+    if machine.guest:
+        return degraded(f"a guest of {machine.hypervisor or 'a hypervisor that is not named'}")
+    return present("no hypervisor under this kernel")
+
+
+def cgroups() -> Finding:
+    """Limits per node are set in control groups."""
+    version = parse_cgroup(Tree().text("/proc/self/mounts") or "")
+    if version is None:
+        return missing("no control groups are mounted")
+    return present(f"control groups {version}")

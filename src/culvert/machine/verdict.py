@@ -1,0 +1,56 @@
+"""From a kernel's refusal to a finding."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from culvert.machine.check import Finding, missing, unknown
+from culvert.machine.scratch import UnshareRefusedError, in_scratch
+
+ABSENT = frozenset(
+    {
+        errno.EAFNOSUPPORT,
+        errno.EINVAL,
+        errno.ENODEV,
+        errno.ENOENT,
+        errno.ENOPROTOOPT,
+        errno.ENOSYS,
+        errno.ENOTTY,
+        errno.ENXIO,
+        errno.EOPNOTSUPP,
+        errno.EPROTONOSUPPORT,
+        errno.ESOCKTNOSUPPORT,
+    }
+)
+"""What kernels answer when they lack a kind of link, qdisc, family, protocol or option."""
+
+AS_ROOT = "sudo culvert doctor"
+
+
+def find(trial: Callable[[], Finding], *, scratch: bool) -> Finding:
+    """Run a trial; a refusal by the kernel becomes a finding, anything else is a bug of ours."""
+    try:
+        return in_scratch(trial) if scratch else trial()
+    except UnshareRefusedError as error:
+        return unknown(f"cannot be tried: no namespace of our own ({error.strerror})", AS_ROOT)
+    except NetlinkError as error:
+        return refused(error.code, str(error.args[1]) if len(error.args) > 1 else None)
+    except TimeoutError:
+        return unknown("was tried, and nothing came back within its deadline")
+    except OSError as error:
+        return refused(error.errno or 0, error.strerror)
+
+
+def refused(code: int, text: str | None = None) -> Finding:
+    """The finding for an errno."""
+    name = errno.errorcode.get(code, str(code))
+    reason = f"{text or os.strerror(code)} ({name})"
+    if code in ABSENT:
+        return missing(f"this kernel answered: {reason}")
+    if code in {errno.EPERM, errno.EACCES}:
+        return unknown(f"cannot be tried: {reason}", AS_ROOT)
+    return unknown(f"tried without a clear answer: {reason}")

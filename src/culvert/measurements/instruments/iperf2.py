@@ -1,0 +1,77 @@
+"""iperf 2: its command lines, and what its server reports as comma-separated values (``-y C``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from culvert.measurements.instruments.base import InstrumentError, Load, Told
+
+PORT = 5001
+_SUM = "-1"
+_TCP_FIELDS = 9
+_UDP_FIELDS = 13
+_FASTEST = "100g"
+"""A rate that no sender reaches."""
+
+
+def server(load: Load) -> list[str]:
+    """Arguments of the receiving end."""
+    return ["-s", "-B", load.to, "-p", str(PORT), "-y", "C", *(["-u"] if load.udp else [])]
+
+
+def client(load: Load) -> list[str]:
+    """Arguments of the sending end."""
+    words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
+    words += ["-P", str(load.streams), "-y", "C"]
+    if load.udp:
+        # The rate is of each stream.
+        each = load.rate_bps and f"{max(round(load.rate_bps / load.streams), 1)}"
+        return [*words, "-u", "-b", each or _FASTEST]
+    return [*words, "-Z", load.congestion_control, *(["-N"] if load.nodelay else [])]
+
+
+def finished(load: Load, said: str) -> bool:
+    """Whether the server has reported each stream to its end."""
+    return len(list(_rows(said, load))) >= load.streams
+
+
+def parse(load: Load, said: str) -> Told:
+    """From the server's report; raises InstrumentError where it says too little or nonsense."""
+    rows = list(_rows(said, load))
+    if len(rows) < load.streams:
+        raise _silent(f"it reported {len(rows)} of {load.streams} streams")
+    try:
+        received = sum(_number(row[7]) for row in rows)
+        goodput_bps = sum(_number(row[8]) for row in rows)
+        if not load.udp:
+            return Told(goodput_bps, received)
+        lost = sum(int(_number(row[10])) for row in rows)
+        sent = sum(int(_number(row[11])) for row in rows)
+    except (ValueError, OverflowError) as error:
+        raise _silent(f"it reported what is no figure: {error}") from error
+    if lost > sent:
+        raise _silent(f"it lost {lost} of {sent} packets")
+    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)
+
+
+def _rows(said: str, load: Load) -> Iterator[list[str]]:
+    """The last line of each stream, without those of all streams together."""
+    wanted = _UDP_FIELDS if load.udp else _TCP_FIELDS
+    last: dict[str, list[str]] = {}
+    for line in said.splitlines():
+        fields = line.strip().split(",")
+        if len(fields) >= wanted and fields[5] != _SUM:
+            last[",".join(fields[1:6])] = fields
+    yield from last.values()
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _silent(why: str) -> InstrumentError:
+    return InstrumentError("iperf2", why, "try it by hand with 'culvert up'")

@@ -1,0 +1,51 @@
+"""iperf3: its command lines; its JSON is read as that of an import is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from culvert.journal.readers import iperf3 as reader
+from culvert.journal.record import Status
+from culvert.measurements.instruments.base import InstrumentError, Load, Told
+
+PORT = 5201
+
+
+def server(load: Load) -> list[str]:
+    """Arguments of the receiving end."""
+    return ["-s", "-1", "-B", load.to, "-p", str(PORT)]
+
+
+def client(load: Load) -> list[str]:
+    """Arguments of the sending end."""
+    words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
+    words += ["-P", str(load.streams), "-J"]
+    if load.udp:
+        # The rate is of each stream; 0 is without a limit.
+        return [*words, "-u", "-b", str(round((load.rate_bps or 0) / load.streams))]
+    return [*words, "-C", load.congestion_control, *(["-N"] if load.nodelay else [])]
+
+
+def parse(load: Load, document: Path) -> Told:
+    """From the file that holds what the client printed; raises InstrumentError."""
+    runs = reader.read(document).runs
+    if not runs:
+        raise InstrumentError("iperf3", "it printed no result", "try it by hand with 'culvert up'")
+    run = runs[-1]
+    if run.status is not Status.OK:
+        raise InstrumentError("iperf3", run.reason, "try it by hand with 'culvert up'")
+    found = {metric.name: metric.value for metric in run.metrics}
+    goodput_bps = found["goodput_bps"]
+    received = goodput_bps * run.duration_s / 8
+    if not load.udp:
+        used = str(run.parameters.get("congestion_control", ""))
+        retransmits = found.get("retransmitted_segments")
+        return Told(
+            goodput_bps,
+            received,
+            None if retransmits is None else int(retransmits),
+            congestion_control=used,
+        )
+    sent = int(found.get("offered_packets", 0))
+    lost = round(found.get("loss_ratio", 0.0) * sent)
+    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)

@@ -1,0 +1,63 @@
+"""nuttcp: its command lines, and the line of ``name=value`` that ``-fparse`` makes it print."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from culvert.measurements.instruments.base import InstrumentError, Load, Told
+
+PORT = 5000
+DATA_PORT = 5101
+_MEGABYTE = 1 << 20
+_PAIR = re.compile(r"(\w+)=(\S+)")
+
+
+def server(load: Load) -> list[str]:
+    """Arguments of the end that waits; it learns from the client what to do."""
+    del load
+    return ["-S", "-1", "--nofork", "-P", str(PORT)]
+
+
+def client(load: Load) -> list[str]:
+    """Arguments of the sending end."""
+    words = ["-fparse", "-P", str(PORT), "-p", str(DATA_PORT), f"-T{load.duration_s}"]
+    words.append(f"-l{load.size}")
+    if load.udp:
+        # In kbit/s of payload; 0 is without a limit.
+        rate = 0 if load.rate_bps is None else max(round(load.rate_bps / 1000), 1)
+        words += ["-u", f"-R{rate}"]
+    if load.streams > 1:
+        words.append(f"-N{load.streams}")
+    return [*words, load.to]
+
+
+def parse(load: Load, said: str) -> Told:
+    """From what the client printed; raises InstrumentError where it says too little."""
+    found = dict(_PAIR.findall(said))
+    try:
+        goodput_bps = 1e6 * _number(found["rate_Mbps"])
+        received = _MEGABYTE * _number(found["megabytes"])
+        if not load.udp:
+            retransmits = int(_number(found["retrans"])) if "retrans" in found else None
+            return Told(goodput_bps, received, retransmits)
+        sent, lost = int(_number(found["pkt"])), int(_number(found["drop"]))
+    except KeyError as error:
+        last = said.strip().splitlines()[-1:] or ["nothing"]
+        raise _silent(f"it does not tell {error}; it said: {last[0][:200]}") from error
+    except (ValueError, OverflowError) as error:
+        raise _silent(f"it told what is no figure: {error}") from error
+    if lost > sent:
+        raise _silent(f"it lost {lost} of {sent} packets")
+    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _silent(why: str) -> InstrumentError:
+    return InstrumentError("nuttcp", why, "try it by hand with 'culvert up'")

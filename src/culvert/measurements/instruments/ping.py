@@ -1,0 +1,44 @@
+"""ping: its command line; what it prints is read as that of an import is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from culvert.journal.readers import ping as reader
+from culvert.journal.record import Status
+from culvert.measurements.instruments.base import InstrumentError, Told
+
+ICMP_HEADERS = 28
+PATTERN_BYTES = 16
+"""What it fills packets with, at most; it repeats."""
+
+
+def command(
+    to: str, *, probes: int, rate_pps: float, packet_size: int, timeout_ms: int, pattern: bytes
+) -> list[str]:
+    """Arguments. ``packet_size`` is that of the IP packet in bytes."""
+    return [
+        *("-n", "-i", f"{1 / rate_pps:.6f}", "-c", str(probes)),
+        *("-s", str(packet_size - ICMP_HEADERS), "-W", f"{timeout_ms / 1000:.3f}"),
+        *("-p", pattern[:PATTERN_BYTES].hex(), to),
+    ]
+
+
+def parse(output: Path) -> Told:
+    """From the file that holds what it printed; raises InstrumentError."""
+    runs = reader.read(output).runs
+    if not runs:
+        raise InstrumentError("ping", "it printed no result", "try it by hand with 'culvert up'")
+    run = runs[-1]
+    if run.status is not Status.OK:
+        raise InstrumentError("ping", run.reason, "try it by hand with 'culvert up'")
+    found = {metric.name: metric.value for metric in run.metrics}
+    sent = int(found.get("probes_sent", 0))
+    return Told(
+        0.0,
+        0.0,
+        sent_packets=sent,
+        lost_packets=int(found.get("probes_lost", 0)),
+        metrics=tuple(run.metrics),
+        histograms=tuple(run.histograms),
+    )

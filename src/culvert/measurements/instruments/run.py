@@ -1,0 +1,282 @@
+"""Runs an instrument on the nodes, under the same watch and proof as the probe.
+
+::
+
+    captures, accounting ── receiver listens ── sender runs to its end ── canary ── accounting ends
+
+What it sends carries no canary: that the capture sees clear text is shown without a VPN by marked
+packets of the probe, right behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import NotPossible
+from culvert.journal.record import Metric
+from culvert.labs.base import Node, Process
+from culvert.measurements.base import Outcome
+from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
+from culvert.measurements.instruments.base import Instrument, InstrumentError, Load, Told, program
+from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.proof.check import Check
+from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.session import Session
+from culvert.trial.watch import Watched
+from culvert.waiting import wait_until
+
+SAMPLE_ONE_IN = 64
+GRACE_S = 20
+READY_S = 5.0
+MARKED_PACKETS = 1500
+MARKED_RATE_PPS = 20_000
+MARKED_PAYLOAD = 64
+NOTHING = Flow(0, 0)
+CONTROL = Flow(60, 24_000)
+"""The most of a control connection: parameters, results (iperf3's are JSON), acknowledgements."""
+CARRIED = 0.98
+"""Share of the bytes an instrument tells of that must be seen to have crossed, at least."""
+_LISTENING = "0A"
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Who sends and who receives; ``up`` is from node a to node b."""
+
+    up: bool
+    sender: Node
+    receiver: Node
+
+
+def measure_throughput(
+    session: Session, instrument: Instrument, load: Load, *, up: bool = True
+) -> tuple[Told, Outcome]:
+    """What it told, and the outcome without metrics of the measurement's own."""
+    nodes = session.lab.a, session.lab.b
+    way = _Way(up, *(nodes if up else nodes[::-1]))
+    _refuse_other_congestion(instrument, load, way.sender)
+    with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+        told = _transfer(instrument, load, way)
+        if session.vpn.outer_flow is None:
+            _send_marked(session)
+    doubts = [_arrived(told), *_crossed(session, watched, way, told, instrument)]
+    if load.congestion_control and told.congestion_control:
+        doubts.append(_controlled(told, load))
+    traffic = _udp_traffic(told, load, up=up) if session.vpn.outer_flow is not None else None
+    return told, Outcome(
+        metrics=[],
+        watched=[watched],
+        traffic=traffic,
+        goodput_bytes=round(told.received_bytes),
+        doubts=doubts,
+    )
+
+
+def measure_ping(
+    session: Session, *, probes: int, rate_pps: float, packet_size: int, timeout_ms: int
+) -> tuple[Told, Outcome]:
+    """Echo requests from node a to node b, by ping."""
+    a, to = session.lab.a, session.inner(session.lab.b)
+    words = ping.command(
+        to,
+        probes=probes,
+        rate_pps=rate_pps,
+        packet_size=packet_size,
+        timeout_ms=timeout_ms,
+        pattern=session.canary,
+    )
+    deadline_s = 2 * probes / rate_pps + timeout_ms / 1000 + GRACE_S
+    with session.watch(sample_one_in=1) as watched:
+        said = _run(a, [str(program(Instrument.PING)), *words], deadline_s)
+    told = ping.parse(_kept(a, "ping.txt", said))
+    sent = told.sent_packets or 0
+    answered = sent - (told.lost_packets or 0)
+    there = Flow(sent, sent * packet_size, packet_size)
+    back = Flow(answered, answered * packet_size, packet_size)
+    traffic = InnerTraffic(
+        a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
+    )
+    return told, Outcome(
+        metrics=list(told.metrics),
+        watched=[watched],
+        traffic=traffic,
+        histograms=list(told.histograms),
+    )
+
+
+def loss_metrics(told: Told, size: int) -> list[Metric]:
+    """What a UDP instrument counted; ``size`` is the inner IP packet in bytes."""
+    sent, lost = told.sent_packets or 0, told.lost_packets or 0
+    return [
+        Metric("packet_size_bytes", "bytes", size),
+        Metric("offered_packets", "packets", sent),
+        Metric("received_packets", "packets", sent - lost),
+        Metric("loss_ratio", "1", lost / max(sent, 1)),
+    ]
+
+
+def _transfer(instrument: Instrument, load: Load, way: _Way) -> Told:
+    path = str(program(instrument))
+    deadline_s = load.duration_s + GRACE_S
+    match instrument:
+        case Instrument.IPERF2:
+            server = _listen(way.receiver, [path, *iperf2.server(load)], iperf2.PORT, udp=load.udp)
+            with _ended(server):
+                _run(way.sender, [path, *iperf2.client(load)], deadline_s)
+                wait_until(
+                    lambda: iperf2.finished(load, server.log_text()),
+                    what="iperf's server told what it received",
+                    deadline_s=READY_S,
+                    remedy="try it by hand with 'culvert up'",
+                )
+                return iperf2.parse(load, server.log_text())
+        case Instrument.IPERF3:
+            server = _listen(way.receiver, [path, *iperf3.server(load)], iperf3.PORT, udp=False)
+            with _ended(server):
+                said = _run(way.sender, [path, *iperf3.client(load)], deadline_s, check=False)
+            return iperf3.parse(load, _kept(way.sender, "iperf3.json", said))
+        case Instrument.NUTTCP:
+            server = _listen(way.receiver, [path, *nuttcp.server(load)], nuttcp.PORT, udp=False)
+            with _ended(server):
+                said = _run(way.sender, [path, *nuttcp.client(load)], deadline_s)
+            return nuttcp.parse(load, said)
+        case _:
+            raise InstrumentError(instrument, "measures no goodput", "use iperf3")
+
+
+@contextmanager
+def _ended(process: Process) -> Iterator[None]:
+    """Ends a process on the way out."""
+    try:
+        yield
+    finally:
+        process.stop()
+
+
+def _listen(node: Node, argv: Sequence[str], port: int, *, udp: bool) -> Process:
+    """Start the receiving end, and wait until its socket is there."""
+    process = node.spawn(argv, name=f"instrument-{Path(argv[0]).name}")
+    listens = _bound_udp if udp else _listens_tcp
+
+    def ready() -> bool:
+        if not process.alive():
+            last = process.log_text().strip().splitlines()[-1:] or ["nothing"]
+            raise InstrumentError(argv[0], f"it ended; it said: {last[0]}", "try it by hand")
+        return listens(process.pid, port)
+
+    wait_until(ready, what=f"{argv[0]} listened on port {port}", deadline_s=READY_S)
+    return process
+
+
+def _listens_tcp(pid: int, port: int) -> bool:
+    return _socket(pid, ("tcp", "tcp6"), port, lambda state: state == _LISTENING)
+
+
+def _bound_udp(pid: int, port: int) -> bool:
+    return _socket(pid, ("udp", "udp6"), port, lambda _: True)
+
+
+def _socket(pid: int, tables: Sequence[str], port: int, fits: Callable[[str], bool]) -> bool:
+    for table in tables:
+        try:
+            lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            if int(fields[1].rpartition(":")[2], 16) == port and fits(fields[3]):
+                return True
+    return False
+
+
+def _run(node: Node, argv: Sequence[str], deadline_s: float, *, check: bool = True) -> str:
+    return node.run(argv, timeout_s=deadline_s, check=check).stdout
+
+
+def _kept(node: Node, name: str, text: str) -> Path:
+    return node.write(f"instruments/{name}", text)
+
+
+def _send_marked(session: Session) -> None:
+    to = session.inner(session.lab.b)
+    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=GRACE_S)
+    session.a.call(
+        "rtt",
+        GRACE_S,
+        to=to,
+        port=echo.port(),
+        protocol="udp",
+        rate_pps=MARKED_RATE_PPS,
+        count=MARKED_PACKETS,
+        payload_size=MARKED_PAYLOAD,
+        timeout_ms=session.patience_ms(500),
+        **session.marks,
+    )
+    echo.stop()
+
+
+def _udp_traffic(told: Told, load: Load, *, up: bool) -> InnerTraffic | None:
+    """Datagrams are counted by the instrument; of TCP nobody tells it the segments."""
+    if not load.udp or told.sent_packets is None:
+        return None
+    size = load.size + UDP_HEADERS
+    received = told.sent_packets - (told.lost_packets or 0)
+    # The most that can have been sent: what the ends tell each other is beside the datagrams.
+    packets = told.sent_packets + CONTROL.packets
+    sent = Flow(packets, told.sent_packets * size + CONTROL.ip_bytes)
+    got = Flow(received, received * size, size)
+    if up:
+        return InnerTraffic(sent, got, CONTROL, NOTHING)
+    return InnerTraffic(CONTROL, NOTHING, sent, got)
+
+
+def _arrived(told: Told) -> Check:
+    return Check(
+        "data arrived",
+        told.received_bytes > 0,
+        f"the instrument's receiver got {told.received_bytes:,.0f} bytes",
+        "nothing came through the tunnel: try 'culvert up'",
+    )
+
+
+def _crossed(
+    session: Session, watched: Watched, way: _Way, told: Told, instrument: Instrument
+) -> list[Check]:
+    """What it says that it got must have come out of the tunnel, and left on the link."""
+    interface = session.vpn.interface(way.receiver)
+    came = watched.nodes[way.receiver.name].accounted.device(interface)
+    left = watched.nodes[way.sender.name].accounted.device(way.sender.underlay.device)
+    inner, outer = came.rx_bytes if came else 0, left.tx_bytes if left else 0
+    least = CARRIED * told.received_bytes
+    return [
+        Check(
+            "the instrument's bytes crossed the tunnel",
+            inner >= least and outer >= least,
+            f"{instrument} tells of {told.received_bytes:,.0f} bytes; {inner:,} came out of "
+            f"{interface}, and {outer:,} left on the link",
+            "what it measured did not go through the tunnel: look at the routes",
+            {"told_bytes": told.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
+        )
+    ]
+
+
+def _controlled(told: Told, load: Load) -> Check:
+    return Check(
+        "congestion control",
+        told.congestion_control == load.congestion_control,
+        f"the kernel used {told.congestion_control}",
+        "load the module of the congestion control that the study asks for",
+    )
+
+
+def _refuse_other_congestion(instrument: Instrument, load: Load, node: Node) -> None:
+    """nuttcp takes its node's default."""
+    default = getattr(node, "congestion_control", load.congestion_control)
+    if instrument is Instrument.NUTTCP and not load.udp and default != load.congestion_control:
+        raise NotPossible(
+            f"nuttcp with {load.congestion_control}",
+            f"it takes the node's default, which is {default}",
+            "allow it by net.ipv4.tcp_allowed_congestion_control, or use iperf3",
+        )

@@ -1,0 +1,77 @@
+"""The largest inner packet that crosses unfragmented: found with packets, not computed.
+
+dekker2020's table 3 lists these; they depend on the cipher and on the tunnel's MTU, and a tunnel
+whose MTU is too large fragments outside where nobody looks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from culvert.errors import VpnError
+from culvert.labs.link.witness import View
+from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.probe.results import EchoOnce, parse
+from culvert.trial.session import Session
+
+ATTEMPTS = 3
+LOSSY_ATTEMPTS = 12
+"""Where the link is asked to lose packets, a size must not seem too large by chance."""
+TIMEOUT_MS = 150
+
+
+def find_max_size(session: Session) -> int:
+    """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
+    key = f"{session.vpn.id} {replace(session.link, seed=0)}"
+    if key not in session.known_max_size:
+        session.known_max_size[key] = _search(session)
+    return session.known_max_size[key]
+
+
+def _search(session: Session) -> int:
+    state = session.lab.a.link(session.vpn.interface(session.lab.a))
+    if state is None:
+        raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
+    echo = session.b.begin(
+        "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
+    )
+    port = echo.port()
+    try:
+        low, high = SMALLEST, state.mtu + 1
+        if _crosses(session, port, state.mtu):
+            return state.mtu
+        if not _crosses(session, port, low):
+            raise VpnError(
+                session.vpn.id,
+                f"not even {low}-byte packets cross unfragmented",
+                "try it by hand with 'culvert up'",
+            )
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _crosses(session, port, middle):
+                low = middle
+            else:
+                high = middle
+        return low
+    finally:
+        echo.stop()
+
+
+def _crosses(session: Session, port: int, size: int) -> bool:
+    attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
+    timeout_ms = session.patience_ms(TIMEOUT_MS)
+    sighting = session.outside.begin("a", View.SENT, record=0)
+    sighting.ready()
+    answer = session.a.call(
+        "echo_once",
+        attempts * timeout_ms / 1000 + 5,
+        to=session.inner(session.lab.b),
+        port=port,
+        payload_size=size - UDP_HEADERS,
+        df=True,
+        attempts=attempts,
+        timeout_ms=timeout_ms,
+        **session.marks,
+    )
+    captured = sighting.end()
+    return parse(EchoOnce, answer).answered and captured.fragments == 0

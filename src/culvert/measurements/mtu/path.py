@@ -1,0 +1,161 @@
+"""Which packets cross in one direction, and what becomes of those that do not.
+
+::
+
+    sender ─ inner device ─ tunnel ─ link ─ tunnel ─ inner device ─ receiver
+      │ echo request, don't fragment          │ fragments?  │ seen whole?
+      └ refused (EMSGSIZE)? path MTU learned?
+
+What is seen arriving tells of this direction alone, whether the answer finds its way back or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.labs.base import Node
+from culvert.labs.link.witness import View
+from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Captured, EchoOnce, parse
+from culvert.trial.outside import Sighting
+from culvert.trial.session import Session
+
+ATTEMPTS = 3
+TIMEOUT_MS = 100
+UDP = 17
+RECORDED = 32
+
+
+class Fate(StrEnum):
+    """Of a packet that must not be fragmented."""
+
+    WHOLE = "crossed whole"
+    FRAGMENTED = "crossed, in fragments on the link"
+    REFUSED = "refused, and the sender was told"
+    VANISHED = "vanished, and the sender was told nothing"
+
+    @property
+    def arrived(self) -> bool:
+        """Whether it came out of the tunnel."""
+        return self in (Fate.WHOLE, Fate.FRAGMENTED)
+
+
+@dataclass(frozen=True)
+class End:
+    """A node and the probe on it."""
+
+    node: Node
+    probe: Probe
+
+
+def fate(*, arrived: bool, fragments: int, error: str | None, pmtu: int | None, size: int) -> Fate:
+    """What the observations of one size mean."""
+    if arrived:
+        return Fate.FRAGMENTED if fragments else Fate.WHOLE
+    told = error == "EMSGSIZE" or (pmtu is not None and pmtu < size)
+    return Fate.REFUSED if told else Fate.VANISHED
+
+
+def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
+    """The largest size from ``low`` to ``high`` that is good, if all below it are; None if not
+    even ``low`` is. The largest of all is tried first: mostly it is good."""
+    if high >= low and good(high):
+        return high
+    if high <= low or not good(low):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if good(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class OneWay:
+    """Packets from ``source`` to ``target`` inside the tunnel. A context manager."""
+
+    def __init__(self, session: Session, source: End, target: End) -> None:
+        self._session = session
+        self._source = source
+        self._target = target
+        self._known: dict[int, Fate] = {}
+
+    def __enter__(self) -> OneWay:
+        self._to = self._session.inner(self._target.node)
+        self._echo = self._target.probe.begin(
+            "echo", bind=self._to, token=self._session.token, idle_s=60
+        )
+        self._port = self._echo.port()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._echo.stop()
+
+    def fate(self, size: int) -> Fate:
+        """Of an inner packet of ``size`` bytes; asked once for each size."""
+        if size not in self._known:
+            self._known[size] = self._try(size)
+        return self._known[size]
+
+    def _try(self, size: int) -> Fate:
+        inside, outside = self._inside(), self._outside()
+        inside.ready()
+        outside.ready()
+        answer = parse(
+            EchoOnce,
+            self._source.probe.call(
+                "echo_once",
+                ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
+                to=self._to,
+                port=self._port,
+                payload_size=size - UDP_HEADERS,
+                df=True,
+                attempts=ATTEMPTS,
+                timeout_ms=self._session.patience_ms(TIMEOUT_MS),
+                **self._session.marks,
+            ),
+        )
+        seen, link = parse(Captured, inside.stop()), outside.end()
+        return fate(
+            arrived=answer.answered or any(packet.length == size for packet in seen.recorded),
+            fragments=link.fragments,
+            error=answer.error,
+            pmtu=answer.pmtu,
+            size=size,
+        )
+
+    def inside_fragments(self, size: int) -> bool:
+        """Whether a packet longer than the interface's MTU, cut by the sender's own kernel, comes
+        back as it was."""
+        answer = self._source.probe.call(
+            "echo_once",
+            ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
+            to=self._to,
+            port=self._port,
+            payload_size=size - UDP_HEADERS,
+            df=False,
+            attempts=ATTEMPTS,
+            timeout_ms=self._session.patience_ms(TIMEOUT_MS),
+            **self._session.marks,
+        )
+        return parse(EchoOnce, answer).answered
+
+    def _inside(self) -> Task:
+        """What comes out of the tunnel for the reflector."""
+        return self._target.probe.begin(
+            "capture",
+            device=self._session.vpn.interface(self._target.node),
+            direction="in",
+            sample_one_in=1,
+            flow={"protocol": UDP, "ports": [self._port]},
+            record=RECORDED,
+            snaplen_record=0,
+        )
+
+    def _outside(self) -> Sighting:
+        """What the link carries towards the reflector."""
+        return self._session.outside.begin(self._target.node.name, View.TOWARDS, record=0)

@@ -1,0 +1,200 @@
+"""``loaded_rtt``: round trips while TCP fills the tunnel, beside those of the idle tunnel.
+
+::
+
+    idle:    echo requests only
+    loaded:  TCP a to b, b to a, or both at once; echo requests from half a second later
+
+The increase is what queues in the tunnel and below it add (bufferbloat), as in flent's rrul.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.journal.record import Histogram, Metric, Series
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.rtt.load import Echo, rtt_result
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.tcp.load import Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.udp.integrity import intact
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.probe.results import RttResult
+from culvert.proof.check import Check
+from culvert.trial.session import Session
+from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.units import DurationNs, DurationS, PerSecond
+
+SAMPLE_ONE_IN = 64
+LEAD_S = 0.5
+"""The load fills the path before the first probe is sent, and lasts until the last has come."""
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+class LoadedRttParameters(BaseParameters):
+    """``idle`` and ``duration`` are the times of probing without and with load; ``streams`` is the
+    number of connections in each loaded direction."""
+
+    load: Direction = Direction.BOTH
+    streams: Annotated[int, Field(ge=1, le=128)] = 1
+    idle_s: Annotated[DurationS, Field(gt=0)] = Field(2.0, alias="idle")
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+
+
+class LoadedRtt(Measurement[LoadedRttParameters]):
+    """Echo requests from node a to node b, idle and under TCP."""
+
+    kind: ClassVar[str] = "loaded_rtt"
+    summary: ClassVar[str] = "round-trip time under TCP load, and its increase over idle"
+    headline: ClassVar[str] = "rtt_loaded_p50_us"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "rtt_idle_p50_us": "us",
+        "rtt_idle_p90_us": "us",
+        "rtt_idle_p99_us": "us",
+        "rtt_loaded_p50_us": "us",
+        "rtt_loaded_p90_us": "us",
+        "rtt_loaded_p99_us": "us",
+        "rtt_increase_p50_us": "us",
+        "rtt_increase_p90_us": "us",
+        "rtt_increase_p99_us": "us",
+        "load_up_bps": "bit/s",
+        "load_down_bps": "bit/s",
+        "probe_loss_idle_ratio": "1",
+        "probe_loss_loaded_ratio": "1",
+        **FLOOR_METRICS,
+    }
+    Parameters = LoadedRttParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: LoadedRttParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.idle_s + parameters.duration_s + 2 * LEAD_S
+
+    def run(self, session: Session, parameters: LoadedRttParameters) -> Outcome:
+        """Idle first, then loaded, in one watch."""
+        lasting_s = parameters.duration_s + 2 * LEAD_S
+        streams = TcpStreams(
+            lasting_s, parameters.load, parameters.streams, parameters.congestion_control
+        )
+        echo = Echo(session, session.inner(session.lab.b), parameters.idle_s + lasting_s + 30)
+        floor = noise_floor(
+            session,
+            size=parameters.packet_size,
+            rate_pps=parameters.rate_pps,
+            count=_count(parameters, parameters.idle_s),
+            spin_us=parameters.spin_ns // 1000,
+        )
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+            idle = self._probe(echo, parameters, parameters.idle_s)
+            loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
+            time.sleep(LEAD_S)  # part of the method: slow start is over
+            loaded = self._probe(echo, parameters, parameters.duration_s)
+            finished = [load.finish() for load in loads]
+            reflected = echo.close().packets
+        sent, received = idle.sent + loaded.sent, idle.received + loaded.received
+        return Outcome(
+            metrics=[*_metrics(idle, loaded, finished), *floor.metrics()],
+            watched=[watched],
+            traffic=add_traffic(
+                echo_traffic(sent, reflected, received, parameters.packet_size),
+                *[each.traffic for each in finished],
+            ),
+            goodput_bytes=sum(each.sunk.bytes for each in finished),
+            series=[series for each in finished for series in _series(each)],
+            histograms=[
+                *floor.histograms(),
+                *(
+                    Histogram(f"rtt_{name}_ns", "ns", found.histogram)
+                    for name, found in (("idle", idle), ("loaded", loaded))
+                    if found.histogram
+                ),
+            ],
+            doubts=[
+                *_answered(idle, loaded),
+                _carried(finished),
+                intact(
+                    idle.corrupt + loaded.corrupt + sum(e.sunk.corrupt_samples for e in finished)
+                ),
+            ],
+        )
+
+    def _probe(self, echo: Echo, parameters: LoadedRttParameters, seconds: float) -> RttResult:
+        task = echo.begin_rtt(
+            size=parameters.packet_size,
+            rate_pps=parameters.rate_pps,
+            count=_count(parameters, seconds),
+            spin_us=parameters.spin_ns // 1000,
+        )
+        return rtt_result(task, seconds)
+
+
+def _count(parameters: LoadedRttParameters, seconds: float) -> int:
+    return max(round(parameters.rate_pps * seconds), 1)
+
+
+def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Metric]:
+    found = [
+        Metric("probe_loss_idle_ratio", "1", idle.lost / max(idle.sent, 1)),
+        Metric("probe_loss_loaded_ratio", "1", loaded.lost / max(loaded.sent, 1)),
+    ]
+    for name, share in PERCENTILES.items():
+        before, under = (_percentile(result, name, share) for result in (idle, loaded))
+        if before is not None:
+            found.append(Metric(f"rtt_idle_{name}_us", "us", before))
+        if under is not None:
+            found.append(Metric(f"rtt_loaded_{name}_us", "us", under))
+        if before is not None and under is not None:
+            found.append(Metric(f"rtt_increase_{name}_us", "us", under - before))
+    found += [Metric(f"load_{each.way}_bps", "bit/s", each.goodput_bps) for each in loads]
+    return found
+
+
+def _percentile(result: RttResult, name: str, share: float) -> float | None:
+    """Microseconds; None where no probe lies beyond the percentile."""
+    value = getattr(result, f"{name}_ns")
+    enough = round(result.received * (1 - share), 6) >= 1
+    return value / 1e3 if value is not None and enough else None
+
+
+def _series(load: Loaded) -> list[Series]:
+    points = load.sunk.intervals
+    direction = {"direction": load.way}
+    return [
+        Series(
+            "received_bytes",
+            "bytes",
+            [point.t_ns for point in points],
+            [point.bytes for point in points],
+            direction,
+        )
+    ]
+
+
+def _answered(idle: RttResult, loaded: RttResult) -> list[Check]:
+    return [
+        Check(
+            f"probes are answered ({name})",
+            found.received > 0,
+            f"{found.received} of {found.sent} probes were answered",
+            "nothing came back: there is no round trip to tell; lengthen the measurement",
+        )
+        for name, found in (("idle", idle), ("loaded", loaded))
+    ]
+
+
+def _carried(loads: list[Loaded]) -> Check:
+    carried = [count for each in loads for count in each.by_stream]
+    return Check(
+        "every connection carried data",
+        min(carried) > 0,
+        f"the least of {len(carried)} connections carried {min(carried)} bytes",
+        "without its load the latency is not that under load: lengthen the measurement",
+    )

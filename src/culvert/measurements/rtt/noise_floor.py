@@ -1,0 +1,65 @@
+"""What a round trip costs the instrument itself: no path measured here can be told to be faster.
+
+The same schedule, size and program as the measurement's, over the loopback of node a, in the same
+trial. A round trip that is not well above it says more of the node than of the tunnel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from culvert.journal.record import Histogram, Metric
+from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.probe.results import Floor, parse
+from culvert.trial.session import Session
+
+LONGEST_S = 0.5
+FEWEST = 20
+SLACK_S = 15
+NAMES = ("p50", "p99", "max")
+FLOOR_METRICS: Mapping[str, str] = {f"noise_floor_{name}_us": "us" for name in NAMES}
+"""Names and units of what ``NoiseFloor.metrics`` gives."""
+
+
+@dataclass(frozen=True)
+class NoiseFloor:
+    """Round trips over the loopback."""
+
+    found: Floor
+
+    def metrics(self) -> list[Metric]:
+        """Microseconds; nothing where nothing came back."""
+        values = {name: getattr(self.found, f"{name}_ns") for name in NAMES}
+        return [
+            Metric(f"noise_floor_{name}_us", "us", value / 1e3)
+            for name, value in values.items()
+            if value is not None
+        ]
+
+    def histograms(self) -> list[Histogram]:
+        """All of them."""
+        if self.found.histogram is None:
+            return []
+        return [Histogram("noise_floor_ns", "ns", self.found.histogram)]
+
+
+def noise_floor(
+    session: Session, *, size: int, rate_pps: float, count: int, spin_us: int = 0
+) -> NoiseFloor:
+    """Measure it for half a second, but not with more than ``count`` probes.
+
+    ``size`` is that of the IP packets in bytes; the rest is as the ``rtt`` task takes it.
+    """
+    probes = min(count, max(math.ceil(rate_pps * LONGEST_S), FEWEST))
+    answer = session.a.call(
+        "noise_floor",
+        probes / rate_pps + SLACK_S,
+        rate_pps=rate_pps,
+        count=probes,
+        payload_size=size - UDP_HEADERS,
+        spin_us=spin_us,
+        **session.marks,
+    )
+    return NoiseFloor(parse(Floor, answer))

@@ -1,0 +1,255 @@
+"""``rtt``: round trips on an open-loop schedule (no coordinated omission) in HDR histograms.
+
+RFC 2681. The time of a probe counts from the moment at which the schedule wanted it sent, so that a
+stall delays the answers that it should delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from culvert.journal.record import Histogram, Metric
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.instruments.base import Instrument, refuse
+from culvert.measurements.instruments.run import measure_ping
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.tcp.echo import transaction_traffic
+from culvert.measurements.udp.integrity import intact
+from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
+from culvert.probe.results import Responded, RttResult, TcpInfo, parse
+from culvert.proof.check import Check
+from culvert.proof.limits import GENERATOR
+from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.session import Session
+from culvert.units import DurationNs, PerSecond
+
+TIMEOUT_MS = 1000
+MAX_LOSS = 0.5
+MAX_OVERDUE = 0.5
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+
+
+class Protocol(StrEnum):
+    """Who answers: the probe over UDP or TCP, or the kernel."""
+
+    UDP = "udp"
+    ICMP = "icmp"
+    TCP = "tcp"
+
+
+HEADERS = {
+    Protocol.UDP: UDP_HEADERS,
+    Protocol.ICMP: ICMP_HEADERS,
+    Protocol.TCP: TCP_HEADERS,
+}
+SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
+"""The same payload as the smallest over UDP, behind longer headers; the default over TCP."""
+
+
+class RttParameters(BaseParameters):
+    """``probes`` echo requests at ``rate`` per second; ``packet_size`` is the inner IP packet (over
+    TCP where each request is a segment of its own)."""
+
+    protocol: Protocol = Protocol.UDP
+    rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
+    probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """84 bytes, as ping sends by default; over TCP ``SMALLEST_TCP``."""
+    spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    """The sender looks at the clock without sleeping for so long before each probe is due."""
+    instrument: Instrument = Instrument.PROBE
+
+    @model_validator(mode="before")
+    @classmethod
+    def _room_for_tcp(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("protocol") == Protocol.TCP:
+            return {"packet_size": SMALLEST_TCP, **given}
+        if isinstance(given, dict) and given.get("instrument") == Instrument.PING:
+            return {"protocol": Protocol.ICMP, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.protocol is Protocol.TCP and self.packet_size < SMALLEST_TCP:
+            why = f"a packet of {self.packet_size} bytes cannot hold a request over TCP"
+            remedy = f"write packet_size = {SMALLEST_TCP} or more"
+            raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": remedy})
+        refuse(
+            self.instrument,
+            (Instrument.PROBE, Instrument.PING),
+            {f"echo over {self.protocol}": self.protocol is not Protocol.ICMP},
+        )
+        return self
+
+
+class Rtt(Measurement[RttParameters]):
+    """Echo requests from node a to node b."""
+
+    kind: ClassVar[str] = "rtt"
+    summary: ClassVar[str] = "round-trip time percentiles by UDP, ICMP or TCP echo"
+    headline: ClassVar[str] = "rtt_p50_us"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "probes_sent": "packets",
+        "probes_overdue": "packets",
+        "probes_lost": "packets",
+        "loss_ratio": "1",
+        "rtt_min_us": "us",
+        "rtt_mean_us": "us",
+        "rtt_p50_us": "us",
+        "rtt_p90_us": "us",
+        "rtt_p99_us": "us",
+        "rtt_p99_9_us": "us",
+        "rtt_p99_99_us": "us",
+        "rtt_max_us": "us",
+        "rtt_actual_p50_us": "us",
+        "schedule_error_p99_us": "us",
+        **FLOOR_METRICS,
+    }
+    Parameters = RttParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: RttParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.probes / parameters.rate_pps
+
+    def run(self, session: Session, parameters: RttParameters) -> Outcome:
+        """The instrument's own noise, then the schedule; wait for the last answers."""
+        if parameters.instrument is Instrument.PING:
+            return _by_ping(session, parameters)
+        floor = noise_floor(
+            session,
+            size=parameters.packet_size,
+            rate_pps=parameters.rate_pps,
+            count=parameters.probes,
+            spin_us=parameters.spin_ns // 1000,
+        )
+        with session.watch(sample_one_in=1) as watched:
+            found, traffic = _ask(session, parameters)
+        return Outcome(
+            metrics=[*_metrics(found), *floor.metrics()],
+            watched=[watched],
+            traffic=traffic,
+            histograms=[
+                *([Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else []),
+                *floor.histograms(),
+            ],
+            doubts=[
+                _answered(found),
+                _all_sent(found, parameters.probes),
+                _on_time(found),
+                intact(found.corrupt),
+            ],
+        )
+
+
+def _by_ping(session: Session, parameters: RttParameters) -> Outcome:
+    told, outcome = measure_ping(
+        session,
+        probes=parameters.probes,
+        rate_pps=parameters.rate_pps,
+        packet_size=parameters.packet_size,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+    )
+    sent, lost = told.sent_packets or 0, told.lost_packets or 0
+    outcome.doubts.append(_enough(sent - lost, sent))
+    return outcome
+
+
+def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerTraffic]:
+    """All probes, and what they were to the tunnel."""
+    seconds = parameters.probes / parameters.rate_pps
+    inner = session.inner(session.lab.b)
+    reflector = None
+    to: dict[str, Any] = {"to": inner}
+    if parameters.protocol is not Protocol.ICMP:
+        reflector = session.b.begin(
+            "echo" if parameters.protocol is Protocol.UDP else "tcp_responder",
+            bind=inner,
+            token=session.token,
+            idle_s=seconds + 15,
+        )
+        to["port"] = reflector.port()
+    answer = session.a.call(
+        "rtt",
+        seconds + session.patience_ms(TIMEOUT_MS) / 1000 + 10,
+        protocol=parameters.protocol,
+        rate_pps=parameters.rate_pps,
+        count=parameters.probes,
+        payload_size=parameters.packet_size - HEADERS[parameters.protocol],
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+        spin_us=parameters.spin_ns // 1000,
+        **to,
+        **session.marks,
+    )
+    found = parse(RttResult, answer)
+    ended = None if reflector is None else reflector.stop()
+    if parameters.protocol is Protocol.TCP and ended is not None:
+        own, far = found.tcp_info or TcpInfo(), parse(Responded, ended).tcp_info or TcpInfo()
+        return found, transaction_traffic(own, far, connections=1)
+    size = parameters.packet_size
+    there, back = Flow(found.sent, found.sent * size, size), _flow(found.received, size)
+    return found, InnerTraffic(
+        a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
+    )
+
+
+def _flow(packets: int, size: int) -> Flow:
+    return Flow(packets, packets * size, size)
+
+
+def _metrics(found: RttResult) -> list[Metric]:
+    metrics = [
+        Metric("probes_sent", "packets", found.sent),
+        Metric("probes_overdue", "packets", found.overdue),
+        Metric("probes_lost", "packets", found.lost),
+        Metric("loss_ratio", "1", found.lost / max(found.sent, 1)),
+    ]
+    for name in ("min", "mean", *PERCENTILES, "max"):
+        value = getattr(found, f"{name}_ns")
+        # Rounded, because 10 * (1 - 0.9) is a little less than 1.
+        enough = round(found.received * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
+        if value is not None and enough:
+            metrics.append(Metric(f"rtt_{name}_us", "us", value / 1e3))
+    if found.p50_actual_ns is not None:
+        metrics.append(Metric("rtt_actual_p50_us", "us", found.p50_actual_ns / 1e3))
+    if found.schedule_error_p99_ns is not None:
+        metrics.append(Metric("schedule_error_p99_us", "us", found.schedule_error_p99_ns / 1e3))
+    return metrics
+
+
+def _answered(found: RttResult) -> Check:
+    return _enough(found.received, found.sent)
+
+
+def _all_sent(found: RttResult, planned: int) -> Check:
+    errors = ", ".join(f"{name} {count}" for name, count in sorted(found.send_errors.items()))
+    return Check(
+        "every probe was sent",
+        found.sent == planned,
+        f"{found.sent} of {planned} probes" + (f"; refused: {errors}" if errors else ""),
+        "the node or the tunnel took no more: see its log, or lower the rate",
+    )
+
+
+def _on_time(found: RttResult) -> Check:
+    """Times count from when a probe was due: the sender's own backlog would be in most of them."""
+    return Check(
+        GENERATOR,
+        found.overdue <= MAX_OVERDUE * found.sent,
+        f"{found.overdue} of {found.sent} probes were sent when the next was due as well",
+        "lower the rate, or give the nodes a core each",
+    )
+
+
+def _enough(received: int, sent: int) -> Check:
+    return Check(
+        "most probes are answered",
+        received > 0 and received >= (1 - MAX_LOSS) * sent,
+        f"{received} of {sent} probes were answered",
+        "percentiles of the few that came back would flatter: lower the rate",
+    )

@@ -1,0 +1,114 @@
+"""TCP connections in one direction, as fast as they go: measured, or to fill a tunnel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.measurements.tcp.flows import inner_traffic
+from culvert.measurements.udp.stream import SLACK_S
+from culvert.probe.results import TcpSource, TcpSunk, parse
+from culvert.proof.traffic import InnerTraffic
+from culvert.trial.session import Session
+from culvert.trial.traffic_sum import turned
+
+WRITE_BYTES = 131072
+INTERVAL_MS = 100
+
+
+class Direction(StrEnum):
+    """Which way TCP goes: up is node a to node b."""
+
+    UP = "up"
+    DOWN = "down"
+    BOTH = "both"
+
+
+@dataclass(frozen=True)
+class TcpStreams:
+    """Connections of one kind: ``streams`` in each direction. ``write_size`` is bytes a write."""
+
+    duration_s: float
+    direction: Direction = Direction.UP
+    streams: int = 1
+    congestion_control: str = "cubic"
+    write_size: int = WRITE_BYTES
+    nodelay: bool = False
+
+    @property
+    def ways(self) -> tuple[bool, ...]:
+        """For each direction whether it is upward."""
+        ways = {Direction.UP: (True,), Direction.DOWN: (False,), Direction.BOTH: (True, False)}
+        return ways[self.direction]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the connections of one direction carried. ``upward`` is a to b."""
+
+    upward: bool
+    sent: TcpSource
+    sunk: TcpSunk
+
+    @property
+    def way(self) -> str:
+        """As a study and metrics name it."""
+        return Direction.UP if self.upward else Direction.DOWN
+
+    @property
+    def traffic(self) -> InnerTraffic:
+        """For the proof."""
+        found = inner_traffic(self.sent, self.sunk)
+        return found if self.upward else turned(found)
+
+    @property
+    def goodput_bps(self) -> float:
+        """Bits per second that the far application read."""
+        seconds = ((self.sunk.last_ns or 0) - (self.sunk.first_ns or 0)) / 1e9
+        return 8 * self.sunk.bytes / seconds if seconds > 0 else 0.0
+
+    @property
+    def by_stream(self) -> list[int]:
+        """Bytes that each connection carried."""
+        return [stream.bytes for stream in self.sunk.streams] or [self.sunk.bytes]
+
+
+class TcpLoad:
+    """The connections of one direction, running from the beginning on for the time asked."""
+
+    def __init__(
+        self, session: Session, streams: TcpStreams, *, upward: bool, to: str | None = None
+    ) -> None:
+        """``to`` is the far node's address inside the tunnel, unless given."""
+        self._upward = upward
+        self._duration_s = streams.duration_s
+        source, sink, far = session.a, session.b, session.lab.b
+        if not upward:
+            source, sink, far = session.b, session.a, session.lab.a
+        address = to or session.inner(far)
+        self._sink = sink.begin(
+            "tcp_sink",
+            bind=address,
+            duration_max_s=streams.duration_s + SLACK_S,
+            interval_ms=INTERVAL_MS,
+            streams=streams.streams,
+            **session.marks,
+        )
+        self._source = source.begin(
+            "tcp_source",
+            connect=address,
+            port=self._sink.port(),
+            streams=streams.streams,
+            duration_s=streams.duration_s,
+            congestion_control=streams.congestion_control,
+            write_size=streams.write_size,
+            nodelay=streams.nodelay,
+            interval_ms=INTERVAL_MS,
+            **session.marks,
+        )
+        self._source.ready()
+
+    def finish(self) -> Loaded:
+        """Wait for their end."""
+        sent = parse(TcpSource, self._source.result(self._duration_s + SLACK_S))
+        return Loaded(self._upward, sent, parse(TcpSunk, self._sink.result(SLACK_S)))

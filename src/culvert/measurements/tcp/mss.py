@@ -1,0 +1,82 @@
+"""Which MSS the two ends of a TCP connection announced, and what came of it on the way.
+
+::
+
+    a ── SYN, MSS 1460 ──> inner device ─ tunnel ─ inner device ── SYN, MSS 1368 ──> b
+
+What leaves one end and what comes to the other is captured inside the tunnel, at its two ends: a
+difference was made by the tunnel, or by a router below a tunnel that is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from culvert.labs.base import Node
+from culvert.measurements.tcp.load import TcpLoad, TcpStreams
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Captured, parse
+from culvert.trial.session import Session
+
+TCP = 6
+TCP_S = 0.05
+RECORDED = 16
+"""The first segments: SYN and SYN-ACK are among them, sent again or not."""
+
+
+@dataclass(frozen=True)
+class Announced:
+    """Of one direction's receiver: the MSS in its SYN as it was sent and as it arrived, in bytes;
+    None where none was seen. ``used`` is what the sender's kernel made of it, options deducted."""
+
+    sent: int | None
+    arrived: int | None
+    used: int | None = None
+
+    @property
+    def clamped(self) -> bool | None:
+        """Whether it was made smaller on the way; None if that is not known."""
+        if self.sent is None or self.arrived is None:
+            return None
+        return self.arrived < self.sent
+
+
+def announce(session: Session) -> dict[str, Announced]:
+    """Open a connection from a to b and read what is announced: ``a_to_b`` is what b announced,
+    for segments that a sends."""
+    at_a = _capture(session, session.a, session.lab.a)
+    at_b = _capture(session, session.b, session.lab.b)
+    for capture in (at_a, at_b):
+        capture.ready()
+    connection = TcpLoad(session, TcpStreams(TCP_S), upward=True).finish()
+    seen_a, seen_b = (parse(Captured, capture.stop()) for capture in (at_a, at_b))
+    far = connection.sunk.tcp_info
+    return {
+        "a_to_b": Announced(
+            sent=_mss(seen_b, outgoing=True),
+            arrived=_mss(seen_a, outgoing=False),
+            used=connection.sent.mss,
+        ),
+        "b_to_a": Announced(
+            sent=_mss(seen_a, outgoing=True),
+            arrived=_mss(seen_b, outgoing=False),
+            used=None if far is None else far.snd_mss,
+        ),
+    }
+
+
+def _capture(session: Session, probe: Probe, node: Node) -> Task:
+    return probe.begin(
+        "capture",
+        device=session.vpn.interface(node),
+        direction="both",
+        sample_one_in=1,
+        flow={"protocol": TCP, "ports": []},
+        record=RECORDED,
+        snaplen_record=0,
+    )
+
+
+def _mss(seen: Captured, *, outgoing: bool) -> int | None:
+    found = (p.mss for p in seen.recorded if p.outgoing == outgoing and p.mss is not None)
+    return next(found, None)

@@ -1,0 +1,261 @@
+"""``tcp``: goodput of TCP connections, one way or both at once, and what the kernel says of them.
+
+Goodput is what the receiver's application read (RFC 2647, 3.17), without the warm-up, in which slow
+start has not filled the path. The congestion control is part of the condition: CUBIC unless asked.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from culvert.journal.record import Metric, Series
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
+from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
+from culvert.measurements.instruments.run import measure_throughput
+from culvert.measurements.tcp.load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.udp.integrity import intact
+from culvert.probe.results import TcpSourceInterval, TcpSunk
+from culvert.proof.check import Check
+from culvert.proof.limits import connection_is_not_the_limit
+from culvert.trial.session import Session
+from culvert.trial.traffic_sum import add_traffic
+from culvert.units import DurationS
+
+SAMPLE_ONE_IN = 64
+
+WriteSize = Annotated[
+    int,
+    Field(ge=1, le=1 << 20),
+    BeforeValidator(
+        lambda asked: WRITE_BYTES if asked == "max" else asked, json_schema_input_type=int | str
+    ),
+]
+"""Bytes; "max" is what fills a connection with the fewest calls."""
+
+
+class TcpParameters(BaseParameters):
+    """``duration`` counts after ``warmup``; ``write_size`` is bytes per write; ``streams`` are
+    connections in each direction; ``nodelay`` switches Nagle's algorithm off."""
+
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    warmup_s: DurationS = Field(0.5, alias="warmup")
+    direction: Direction = Direction.UP
+    streams: Annotated[int, Field(ge=1, le=128)] = 1
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    write_size: WriteSize = WRITE_BYTES
+    nodelay: bool = False
+    instrument: Instrument = Instrument.PROBE
+    """Others than the probe count their whole time: ``warmup`` is the probe's."""
+
+    @model_validator(mode="after")
+    def _instrument_can(self) -> Self:
+        refuse(
+            self.instrument,
+            THROUGHPUT,
+            {
+                "way of sending both ways at once": self.direction is Direction.BOTH,
+                "duration in parts of a second": self.duration_s != round(self.duration_s),
+                "nodelay": self.nodelay and self.instrument is Instrument.NUTTCP,
+            },
+        )
+        return self
+
+    @property
+    def load(self) -> Load:
+        """What another instrument is asked; where to is filled in by the measurement."""
+        return Load(
+            to="",
+            udp=False,
+            duration_s=round(self.duration_s),
+            size=self.write_size,
+            streams=self.streams,
+            congestion_control=self.congestion_control,
+            nodelay=self.nodelay,
+        )
+
+    @property
+    def tcp_streams(self) -> TcpStreams:
+        """The connections, warm-up included."""
+        return TcpStreams(
+            duration_s=self.warmup_s + self.duration_s,
+            direction=self.direction,
+            streams=self.streams,
+            congestion_control=self.congestion_control,
+            write_size=self.write_size,
+            nodelay=self.nodelay,
+        )
+
+
+class Tcp(Measurement[TcpParameters]):
+    """TCP connections between node a and node b."""
+
+    kind: ClassVar[str] = "tcp"
+    summary: ClassVar[str] = "TCP goodput, retransmissions, congestion window and round trip"
+    headline: ClassVar[str] = "goodput_bps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "goodput_bps": "bit/s",
+        "goodput_up_bps": "bit/s",
+        "goodput_down_bps": "bit/s",
+        "ceiling_goodput_bps": "bit/s",
+        "retransmitted_segments": "segments",
+        "retransmit_ratio": "1",
+        "mss_bytes": "bytes",
+        "tcp_rtt_p50_us": "us",
+        "cwnd_p50_segments": "segments",
+        "stream_fairness": "1",
+    }
+    Parameters = TcpParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: TcpParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.duration_s + parameters.warmup_s
+
+    def run(self, session: Session, parameters: TcpParameters) -> Outcome:
+        """Fill the tunnel for the time asked."""
+        if parameters.instrument is not Instrument.PROBE:
+            return _by_instrument(session, parameters)
+        streams = parameters.tcp_streams
+        ceiling_bps = tcp_ceiling_bps(session, streams)
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+            loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
+            loaded = [load.finish() for load in loads]
+        total_bps = sum(goodput_bps(way.sunk, parameters.warmup_s) for way in loaded)
+        return Outcome(
+            metrics=[
+                Metric("goodput_bps", "bit/s", total_bps),
+                *_metrics(loaded, parameters.warmup_s),
+                *tcp_ceiling_metrics(ceiling_bps),
+            ],
+            watched=[watched],
+            traffic=add_traffic(*[way.traffic for way in loaded]),
+            goodput_bytes=sum(way.sunk.bytes for way in loaded),
+            series=[series for way in loaded for series in _series(way)],
+            doubts=[
+                intact(sum(way.sunk.corrupt_samples for way in loaded)),
+                _arrived(loaded),
+                _controlled(loaded, parameters.congestion_control),
+                *connection_is_not_the_limit(total_bps, ceiling_bps),
+            ],
+        )
+
+
+def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
+    up = parameters.direction is Direction.UP
+    to = session.inner(session.lab.b if up else session.lab.a)
+    load = replace(parameters.load, to=to)
+    told, outcome = measure_throughput(session, parameters.instrument, load, up=up)
+    outcome.metrics.append(Metric("goodput_bps", "bit/s", told.goodput_bps))
+    if told.retransmits is not None:
+        outcome.metrics.append(Metric("retransmitted_segments", "segments", told.retransmits))
+    return outcome
+
+
+def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
+    """Bits per second that arrived after the warm-up; all of it if there was nothing after it.
+
+    Whole intervals only: from the first that begins after the warm-up to the last byte.
+    """
+    if sunk.first_ns is None or sunk.last_ns is None:
+        return 0.0
+    begin_ns = sunk.first_ns + round(warmup_s * 1e9)
+    late = [interval for interval in sunk.intervals if interval.t_ns > begin_ns]
+    if len(late) < 2:
+        return 8e9 * sunk.bytes / max(sunk.last_ns - sunk.first_ns, 1)
+    counted = sum(interval.bytes for interval in late[1:])
+    return 8e9 * counted / max(late[-1].t_ns - late[0].t_ns, 1)
+
+
+def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:
+    """Of all connections; times and windows are medians over connections and intervals."""
+    retransmitted = sum(way.sent.retransmits for way in loaded)
+    segments = sum(way.sent.data_segs_out for way in loaded)
+    found: list[Metric] = [
+        Metric("retransmitted_segments", "segments", retransmitted),
+        Metric("retransmit_ratio", "1", retransmitted / max(segments, 1)),
+        Metric("mss_bytes", "bytes", min(way.sent.mss for way in loaded)),
+    ]
+    late = [
+        interval
+        for way in loaded
+        for intervals in way.sent.by_stream
+        for interval in _after(intervals, warmup_s)
+    ]
+    if late:
+        found += [
+            Metric("tcp_rtt_p50_us", "us", statistics.median(i.rtt_us for i in late)),
+            Metric("cwnd_p50_segments", "segments", statistics.median(i.cwnd for i in late)),
+        ]
+    if len(loaded) > 1:
+        found += [
+            Metric(f"goodput_{way.way}_bps", "bit/s", goodput_bps(way.sunk, warmup_s))
+            for way in loaded
+        ]
+    carried = [count for way in loaded for count in way.by_stream]
+    if len(loaded[0].by_stream) > 1:
+        found.append(Metric("stream_fairness", "1", fairness(carried)))
+    return found
+
+
+def fairness(shares: Sequence[float]) -> float:
+    """Jain's index (RFC 5166, 2.3): 1 where all got the same, 1/n where one got it all."""
+    squares = sum(share**2 for share in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+
+
+def _after(intervals: Sequence[TcpSourceInterval], warmup_s: float) -> Sequence[TcpSourceInterval]:
+    """Those behind the warm-up; all of them if there are none."""
+    begin_ns = (intervals[0].t_ns if intervals else 0) + round(warmup_s * 1e9)
+    return [interval for interval in intervals if interval.t_ns >= begin_ns] or intervals
+
+
+def _series(way: Loaded) -> list[Series]:
+    """What came in all, and the kernel's words about each connection."""
+
+    def of(name: str, unit: str, points: Sequence[Any], value: str, **labels: str) -> Series:
+        return Series(
+            name,
+            unit,
+            [point.t_ns for point in points],
+            [getattr(point, value) for point in points],
+            {"direction": way.way, **labels},
+        )
+
+    told = [of("received_bytes", "bytes", way.sunk.intervals, "bytes")]
+    for number, intervals in enumerate(way.sent.by_stream):
+        stream = str(number)
+        told += [
+            of("cwnd_segments", "segments", intervals, "cwnd", stream=stream),
+            of("tcp_rtt_us", "us", intervals, "rtt_us", stream=stream),
+            of("tcp_rttvar_us", "us", intervals, "rttvar_us", stream=stream),
+            of("acknowledged_bytes", "bytes", intervals, "bytes_acked", stream=stream),
+            of("retransmits", "segments", intervals, "retransmits", stream=stream),
+            of("path_mtu_bytes", "bytes", intervals, "pmtu", stream=stream),
+        ]
+    return told
+
+
+def _arrived(loaded: Sequence[Loaded]) -> Check:
+    least = min(count for way in loaded for count in way.by_stream)
+    return Check(
+        "data arrived",
+        least > 0,
+        f"{least} bytes arrived of the connection with the fewest",
+        "the connection was made but nothing came through it: try 'culvert up'",
+    )
+
+
+def _controlled(loaded: Sequence[Loaded], asked: str) -> Check:
+    used = sorted({way.sent.congestion_control for way in loaded})
+    return Check(
+        "congestion control",
+        used == [asked],
+        f"the kernel used {', '.join(used)}",
+        "load the module of the congestion control that the study asks for",
+    )

@@ -1,0 +1,186 @@
+"""``tcp_rr`` and ``tcp_crr``: how many small requests a tunnel answers a second, one after another.
+
+::
+
+    tcp_rr    connect ── request ── response ── request ── response ...
+    tcp_crr   connect ── request ── response ── close ── connect ... (a web server's worst customer)
+
+As netperf's TCP_RR and TCP_CRR. What limits is the round trip, for tcp_crr two of them: rate and
+times are of one caller that waits for each response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.journal.record import Histogram, Metric
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import bare_link_tells
+from culvert.measurements.rtt.load import Echo, rtt_result
+from culvert.measurements.tcp.echo import transaction_traffic
+from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
+from culvert.proof.check import Check
+from culvert.proof.traffic import InnerTraffic
+from culvert.trial.session import Session
+from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.units import DurationS
+
+CEILING_S = 0.25
+MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84
+SLACK_S = 15
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
+MAX_ERRORS = 0.01
+"""Share of transactions that may fail."""
+Message = Annotated[int, Field(ge=1, le=1 << 20)]
+
+_METRICS: Mapping[str, str] = {
+    "transactions_per_s": "1/s",
+    "transactions": "transactions",
+    "ceiling_transactions_per_s": "1/s",
+    **{f"transaction_{name}_us": "us" for name in (*PERCENTILES, "min", "max")},
+}
+
+
+class TransactionParameters(BaseParameters):
+    """``request_size`` and ``response_size`` are bytes of payload."""
+
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    request_size: Message = 1
+    response_size: Message = 1
+
+
+class _Transactions(Measurement[TransactionParameters]):
+    headline: ClassVar[str] = "transactions_per_s"
+    Parameters = TransactionParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: TransactionParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.duration_s
+
+    def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
+        """Ask for the time given."""
+        inner = session.inner(session.lab.b)
+        with session.watch(sample_one_in=1) as watched:
+            marked = _send_marked(session, inner)
+            found, responded = self._ask(session, parameters, inner, parameters.duration_s)
+        underlay = str(session.lab.b.underlay.address.ip)
+        ceiling = (
+            self._ask(session, parameters, underlay, CEILING_S)[0]
+            if bare_link_tells(session)
+            else None
+        )
+        return Outcome(
+            metrics=[*self._metrics(found), *_ceiling(ceiling)],
+            watched=[watched],
+            traffic=add_traffic(
+                marked,
+                transaction_traffic(
+                    found.tcp_info or TcpInfo(),
+                    responded.tcp_info or TcpInfo(),
+                    responded.connections,
+                ),
+            ),
+            histograms=self._histograms(found),
+            doubts=[_answered(found)],
+        )
+
+    def _ask(
+        self, session: Session, parameters: TransactionParameters, to: str, duration_s: float
+    ) -> tuple[Transacted, Responded]:
+        responder = session.b.begin(
+            "tcp_responder", bind=to, token=session.token, idle_s=duration_s + SLACK_S
+        )
+        answer = session.a.call(
+            self.kind,
+            duration_s + SLACK_S,
+            connect=to,
+            port=responder.port(),
+            request_size=parameters.request_size,
+            response_size=parameters.response_size,
+            duration_s=duration_s,
+            **session.marks,
+        )
+        return parse(Transacted, answer), parse(Responded, responder.stop())
+
+    def _metrics(self, found: Transacted) -> list[Metric]:
+        return [
+            Metric("transactions_per_s", "1/s", found.per_second),
+            Metric("transactions", "transactions", found.transactions),
+            *_times("transaction", found.times, found.transactions),
+        ]
+
+    def _histograms(self, found: Transacted) -> list[Histogram]:
+        if found.histogram is None:
+            return []
+        return [Histogram("transaction_ns", "ns", found.histogram)]
+
+
+class TcpRr(_Transactions):
+    """Over one connection from node a to node b."""
+
+    kind: ClassVar[str] = "tcp_rr"
+    summary: ClassVar[str] = "requests and responses per second over one TCP connection"
+    metrics: ClassVar[Mapping[str, str]] = _METRICS
+
+
+class TcpCrr(_Transactions):
+    """Over a connection of its own for each request."""
+
+    kind: ClassVar[str] = "tcp_crr"
+    summary: ClassVar[str] = "connections per second, each with a request and its response"
+    metrics: ClassVar[Mapping[str, str]] = {
+        **_METRICS,
+        **{f"connect_{name}_us": "us" for name in (*PERCENTILES, "min", "max")},
+        "failed_transactions": "transactions",
+    }
+
+    def _metrics(self, found: Transacted) -> list[Metric]:
+        return [
+            *super()._metrics(found),
+            *_times("connect", found.connect, found.transactions),
+            Metric("failed_transactions", "transactions", found.failed),
+        ]
+
+    def _histograms(self, found: Transacted) -> list[Histogram]:
+        connect = found.connect.histogram if found.connect else None
+        own = [] if connect is None else [Histogram("connect_ns", "ns", connect)]
+        return super()._histograms(found) + own
+
+
+def _send_marked(session: Session, to: str) -> InnerTraffic:
+    """A few echo requests: messages of a byte hold no canary that a capture could look for."""
+    echo = Echo(session, to, SLACK_S)
+    task = echo.begin_rtt(size=MARKED_BYTES, rate_pps=MARKED_PPS, count=MARKED)
+    sent = rtt_result(task, MARKED / MARKED_PPS)
+    return echo_traffic(sent.sent, echo.close().packets, sent.received, MARKED_BYTES)
+
+
+def _times(what: str, times: Times | None, count: int) -> list[Metric]:
+    """Only percentiles that a transaction lies beyond."""
+    found = []
+    for name in ("min", *PERCENTILES, "max"):
+        value = None if times is None else getattr(times, f"{name}_ns")
+        enough = round(count * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
+        if value is not None and enough:
+            found.append(Metric(f"{what}_{name}_us", "us", value / 1e3))
+    return found
+
+
+def _ceiling(found: Transacted | None) -> list[Metric]:
+    """The same beside the tunnel."""
+    return [] if found is None else [Metric("ceiling_transactions_per_s", "1/s", found.per_second)]
+
+
+def _answered(found: Transacted) -> Check:
+    asked = found.transactions + found.failed
+    return Check(
+        "requests are answered",
+        found.transactions > 0 and found.failed <= MAX_ERRORS * asked,
+        f"{found.transactions} of {asked} requests were answered"
+        + (f"; {found.errors}" if found.errors else ""),
+        "the others failed, and have no time: see what the tunnel does to new connections",
+    )

@@ -1,0 +1,146 @@
+"""What happens to a tunnel while packets go through it."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from enum import StrEnum
+from ipaddress import IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import NotPossible
+from culvert.labs.base import Node
+from culvert.trial.session import Session
+from culvert.vpns.base import LEAVE_OUT
+
+
+class Event(StrEnum):
+    """By the words of a study."""
+
+    RESTART_PEER = "restart-peer"
+    RESTART_SELF = "restart-self"
+    SILENCE = "silence"
+    ROAM = "roam"
+    REKEY = "rekey"
+
+
+class Happening(ABC):
+    """An event. ``stream_goes_on``: packets are on their way when it happens."""
+
+    stream_goes_on: ClassVar[bool] = True
+    counts_from_its_end: ClassVar[bool] = False
+    """Recovery is told from when the event is over: what comes before it is waiting."""
+    tail_s: ClassVar[float] = 0.2
+    """How long the stream is watched after packets went through again."""
+
+    @abstractmethod
+    def happen(self, session: Session) -> None:
+        """Let it happen; returns when the last command has been given."""
+
+
+class RestartPeer(Happening):
+    """Node b's side ends and starts anew; node a is told nothing."""
+
+    def happen(self, session: Session) -> None:
+        """Restart b."""
+        session.vpn.end_responder(session.lab.b)
+        session.vpn.listen(session.lab.b)
+
+
+class RestartSelf(Happening):
+    """Node a's side ends and starts anew."""
+
+    def happen(self, session: Session) -> None:
+        """Restart a."""
+        session.vpn.end_initiator(session.lab.a)
+        session.vpn.connect(session.lab.a)
+
+
+class Silence(Happening):
+    """Nothing is sent for a while, then packets again: at once, or after a new handshake?"""
+
+    stream_goes_on: ClassVar[bool] = False
+    counts_from_its_end: ClassVar[bool] = True
+
+    def __init__(self, silence_s: float) -> None:
+        self._silence_s = silence_s
+
+    def happen(self, session: Session) -> None:
+        """Wait: that is the event."""
+        del session
+        time.sleep(self._silence_s)
+
+
+class Roam(Happening):
+    """Node a's address on the underlay changes, as from one network to another."""
+
+    def happen(self, session: Session) -> None:
+        """In one go: the old address goes, the new one comes, and the kernels know where all is."""
+        if session.vpn.outer_flow is None:
+            raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
+        if session.lab.router is not None:
+            raise NotPossible("roaming", "is for two nodes on one link", 'use topology = "pair"')
+        a, b = session.lab.a, session.lab.b
+        old, new = a.underlay.address, roamed(a.underlay.address)
+        _ip(b, _neighbour(b, new, _hardware_address(a)))
+        _ip(
+            a,
+            f"address del {old} dev {a.underlay.device}",
+            f"address add {new} dev {a.underlay.device}",
+            # Permanent neighbours went with the last address.
+            _neighbour(a, b.underlay.address, _hardware_address(b)),
+        )
+
+
+class Rekey(Happening):
+    """New keys for a tunnel that is up."""
+
+    counts_from_its_end: ClassVar[bool] = True
+    tail_s: ClassVar[float] = 1.0
+
+    def happen(self, session: Session) -> None:
+        """Ask the driver for it, or wait for the VPN to do it."""
+        session.vpn.rekey(session.lab.a)
+
+
+def happening(event: Event, *, silence_s: float) -> Happening:
+    """The event of that name."""
+    match event:
+        case Event.RESTART_PEER:
+            return RestartPeer()
+        case Event.RESTART_SELF:
+            return RestartSelf()
+        case Event.SILENCE:
+            return Silence(silence_s)
+        case Event.ROAM:
+            return Roam()
+        case Event.REKEY:
+            return Rekey()
+
+
+def roamed(address: IPv4Interface) -> IPv4Interface:
+    """Another address, half a network away or next to that, that a node can have."""
+    network = address.network
+    offset = int(address.ip) - int(network.network_address)
+    taken = (network.network_address, network.broadcast_address, address.ip)
+    candidates = (
+        network.network_address
+        + (offset + network.num_addresses // 2 + step) % network.num_addresses
+        for step in range(network.num_addresses)
+    )
+    other = next(candidate for candidate in candidates if candidate not in taken)
+    return IPv4Interface(f"{other}/{network.prefixlen}")
+
+
+def _hardware_address(node: Node) -> str:
+    shown = node.run(["ip", "-br", "link", "show", "dev", node.underlay.device]).stdout
+    return shown.split()[2]
+
+
+def _neighbour(node: Node, address: IPv4Interface, hardware_address: str) -> str:
+    device = node.underlay.device
+    return f"neighbour replace {address.ip} lladdr {hardware_address} dev {device} nud permanent"
+
+
+def _ip(node: Node, *commands: str) -> None:
+    node.run(["ip", "-batch", "-"], stdin="".join(f"{command}\n" for command in commands))

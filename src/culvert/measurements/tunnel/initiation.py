@@ -1,0 +1,247 @@
+"""``initiation``: how long it takes until a VPN carries the first packet.
+
+::
+
+    command ──── handshake: first ... last packet ──── first inner packet ──── its answer
+    └──────────────────────────────── total ──────────────────────────────────────────┘
+                 └──────── handshake ─────────┘
+
+Total runs from the command (the execution of a program, or the word to initiate) to the arrival of
+the answer to an inner packet; no log is read, so no delay of a log has to be subtracted
+(dekker2020, 5.3.3). The phases come from the stamps of the packets at node a's end of the
+link, the kernel's or the wire's.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import NotPossible
+from culvert.journal.record import Metric, Series
+from culvert.labs.base import Process
+from culvert.labs.link.witness import View
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.tunnel.phases import phases_of
+from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
+from culvert.probe.results import FirstAnswer, ProcessUse, parse
+from culvert.proof.capture import judge_capture
+from culvert.proof.check import Check
+from culvert.trial.cpu import cpu_metrics
+from culvert.trial.session import Session
+from culvert.units import DurationS
+
+RECORDED_PACKETS = 50_000
+RECORDED_BYTES = 64
+SLACK_S = 5.0
+TIMES = ("first_handshake_ms", "last_handshake_ms", "first_inner_ms", "handshake_ms", "total_ms")
+
+
+class InitiationParameters(BaseParameters):
+    """``cycles`` starts of that kind in each trial, with a break of ``pause`` before each."""
+
+    cycles: Annotated[int, Field(ge=1, le=10_000)] = 5
+    start: Start = Start.COLD
+    pause_s: Annotated[DurationS, Field(ge=0, le=60)] = Field(0.0, alias="pause")
+
+
+class Initiation(Measurement[InitiationParameters]):
+    """Starts of one kind, one after the other."""
+
+    kind: ClassVar[str] = "initiation"
+    summary: ClassVar[str] = "time to the first inner packet, and of the handshake, from packets"
+    headline: ClassVar[str] = "total_ms"
+    metrics: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(TIMES, "ms"),
+        "handshake_packets": "packets",
+        "echo_attempts": "packets",
+    }
+    Parameters = InitiationParameters
+    drives_tunnel: ClassVar[bool] = True
+
+    @classmethod
+    def estimate_s(cls, parameters: InitiationParameters) -> float:
+        """Seconds of one trial, roughly: it depends on the VPN."""
+        return parameters.cycles * (starting(parameters.start).expected_s + parameters.pause_s)
+
+    def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
+        """Bring the tunnel up ``cycles`` times."""
+        if session.vpn.no_initiation:
+            raise NotPossible(session.vpn.id, session.vpn.no_initiation, "leave initiation out")
+        start = starting(parameters.start)
+        cold = isinstance(start, Cold)
+        if not cold:
+            start.prepare(session)
+        cycles = []
+        with session.account() as accounted:
+            for number in range(parameters.cycles):
+                up = not cold or number > 0
+                cycles.append(_Cycle(session, start, up=up, pause_s=parameters.pause_s))
+        if start.restarts is not None:
+            used = _together([use for cycle in cycles for use in cycle.processes])
+            node = accounted[start.restarts]
+            accounted[start.restarts] = node.model_copy(update={"processes": used})
+        return Outcome(
+            metrics=[
+                *_metrics(cycles),
+                *cpu_metrics(
+                    accounted,
+                    goodput_bytes=None,
+                    shared_kernel=session.lab.shared_kernel,
+                    attributable=session.vpn.cpu_attributable,
+                ),
+            ],
+            watched=[],
+            series=_series(cycles),
+            doubts=_of_all([check for cycle in cycles for check in cycle.checks], len(cycles)),
+        )
+
+
+class _Cycle:
+    """One start. ``times_ms`` are since the command, but for the handshake's own duration.
+
+    ``up``: there is a tunnel that must end first.
+    """
+
+    def __init__(self, session: Session, start: Starting, *, up: bool, pause_s: float) -> None:
+        vpn = session.vpn
+        deadline_s = max(vpn.up_deadline_s, start.answer_max_s)
+        # First: if node b's side ends, so does the address that it answers at.
+        echo = session.b.begin(
+            "echo",
+            bind=session.inner(session.lab.b),
+            token=session.token,
+            idle_s=pause_s + deadline_s + 2 * SLACK_S,
+        )
+        port = echo.port()
+        if up:
+            start.end(session)
+        time.sleep(pause_s)  # the study asked for it
+        sighting = session.outside.begin(
+            "a", View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
+        )
+        sighting.ready()
+        answer = session.a.begin(
+            "first_answer",
+            to=session.inner(session.lab.b),
+            port=port,
+            interval_us=start.asks_every_us,
+            deadline_s=deadline_s,
+            **session.marks,
+        )
+        answer.ready()
+        self.begun_ns = time.monotonic_ns()
+        start.begin(session)
+        found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
+        self.processes = [use for each in start.started(session) if (use := _used(each))]
+        captured = sighting.end()
+        echo.stop()
+        command_ns = min(
+            (process.started_monotonic_ns for process in start.started(session)),
+            default=self.begun_ns if vpn.outer_flow else found.first_sent_ns,
+        )
+        self.attempts = found.attempts
+        phases = phases_of(vpn, captured.recorded)
+        self.packets = phases.handshake_packets
+        realtime_ns = found.answered_realtime_ns - found.answered_ns + command_ns
+        since_command = {
+            "first_handshake_ms": phases.first_handshake_ns,
+            "last_handshake_ms": phases.last_handshake_ns,
+            "first_inner_ms": phases.first_inner_ns,
+        }
+        self.times_ms = {
+            name: (at_ns - realtime_ns) / 1e6
+            for name, at_ns in since_command.items()
+            if at_ns is not None
+        }
+        self.times_ms["total_ms"] = (found.answered_ns - command_ns) / 1e6
+        if phases.handshake_ns is not None:
+            self.times_ms["handshake_ms"] = phases.handshake_ns / 1e6
+        self.checks = [
+            *judge_capture(vpn, captured, "during initiation"),
+            self._answered_after_command(),
+        ]
+
+    def _answered_after_command(self) -> Check:
+        total_ms = self.times_ms["total_ms"]
+        return Check(
+            "the first answer came after the command",
+            total_ms > 0,
+            f"{total_ms:.3f} ms from the command to the first answer",
+            "traffic reaches the inner address around the tunnel: look at the routes",
+        )
+
+
+def _told(cycles: Sequence[_Cycle]) -> list[str]:
+    """The times that every cycle has."""
+    return [name for name in TIMES if all(name in cycle.times_ms for cycle in cycles)]
+
+
+def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
+    metrics = [
+        Metric(name, "ms", statistics.median(cycle.times_ms[name] for cycle in cycles))
+        for name in _told(cycles)
+    ]
+    attempts = statistics.median(cycle.attempts for cycle in cycles)
+    metrics.append(Metric("echo_attempts", "packets", attempts))
+    if all("handshake_ms" in cycle.times_ms for cycle in cycles):
+        packets = statistics.median(cycle.packets for cycle in cycles)
+        metrics.append(Metric("handshake_packets", "packets", packets))
+    return metrics
+
+
+def _series(cycles: Sequence[_Cycle]) -> list[Series]:
+    at = [cycle.begun_ns for cycle in cycles]
+    return [
+        Series(name, "ms", at, [cycle.times_ms[name] for cycle in cycles]) for name in _told(cycles)
+    ]
+
+
+def _of_all(checks: Sequence[Check], cycles: int) -> list[Check]:
+    """One check of each name, the first that failed if one did: a thousand alike tell no more."""
+    kept: dict[str, Check] = {}
+    for check in checks:
+        if check.name not in kept or (kept[check.name].passed and not check.passed):
+            kept[check.name] = check
+    return [
+        replace(check, detail=f"{check.detail} (in the first of {cycles} cycles, and alike in all)")
+        if check.passed and cycles > 1
+        else check
+        for check in kept.values()
+    ]
+
+
+def _used(process: Process) -> ProcessUse | None:
+    """What a process has used since its start."""
+    usage = process.usage()
+    if usage is None:
+        return None
+    return ProcessUse(
+        label=process.name,
+        pid=process.pid,
+        run_ns=usage.cpu_ns,
+        voluntary=usage.voluntary_switches,
+        involuntary=usage.involuntary_switches,
+        vm_hwm_bytes=usage.peak_memory_bytes,
+    )
+
+
+def _together(uses: list[ProcessUse]) -> list[ProcessUse]:
+    """Processes of one label as one: what all starts used, and the highest peak."""
+    total: dict[str, ProcessUse] = {}
+    for use in uses:
+        before = total.setdefault(use.label, ProcessUse(label=use.label, pid=use.pid))
+        total[use.label] = before.model_copy(
+            update={
+                "run_ns": (before.run_ns or 0) + (use.run_ns or 0),
+                "voluntary": (before.voluntary or 0) + (use.voluntary or 0),
+                "involuntary": (before.involuntary or 0) + (use.involuntary or 0),
+                "vm_hwm_bytes": max(before.vm_hwm_bytes or 0, use.vm_hwm_bytes or 0),
+            }
+        )
+    return list(total.values())

@@ -1,0 +1,228 @@
+"""``reconnect``: how long a tunnel carries nothing when something happens to it.
+
+::
+
+    packets at a steady rate ──── event ──── lost ... lost ──── the first that arrives ──── end
+                                    └──── recovered ────────────┘
+
+Blocked time is the number of lost packets over the rate at which they were offered (as failover
+times are told from a packet generator, RFC 6201 and RFC 7747): no clock of the tunnel is involved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import ProbeError
+from culvert.journal.record import Metric, Series
+from culvert.labs.link.witness import View
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.tunnel.events import Event, happening
+from culvert.measurements.udp.integrity import intact
+from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
+from culvert.probe.client import Task
+from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
+from culvert.proof.capture import judge_capture
+from culvert.proof.check import Check
+from culvert.trial.outside import SNAPLEN, Sighting
+from culvert.trial.session import Session
+from culvert.units import DurationS, PerSecond
+
+INTERVAL_MS = 10
+ASK_EVERY_US = 1000
+LEAD_S = 0.2
+"""The stream is steady before the event."""
+EVENT_S = 20.0
+"""The longest that the commands of an event take."""
+
+
+class ReconnectParameters(BaseParameters):
+    """``recover_max`` is how long to wait for packets to go through again."""
+
+    event: Event = Event.RESTART_PEER
+    rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    silence_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(10.0, alias="silence")
+    recover_max_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(30.0, alias="recover_max")
+
+
+class Reconnect(Measurement[ReconnectParameters]):
+    """One event in each trial, on a new tunnel."""
+
+    kind: ClassVar[str] = "reconnect"
+    summary: ClassVar[str] = "time without traffic after a restart, silence, roaming or a rekey"
+    headline: ClassVar[str] = "blocked_ms"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "blocked_ms": "ms",
+        "resolution_ms": "ms",
+        "event_ms": "ms",
+        "recovered_ms": "ms",
+        "lost_packets": "packets",
+    }
+    Parameters = ReconnectParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: ReconnectParameters) -> float:
+        """Seconds of one trial, roughly: it depends on the VPN."""
+        waiting_s = parameters.silence_s if parameters.event is Event.SILENCE else 5.0
+        return waiting_s + 2 * LEAD_S
+
+    def run(self, session: Session, parameters: ReconnectParameters) -> Outcome:
+        """Stream, event, first answer, a little more of the stream."""
+        event = happening(parameters.event, silence_s=parameters.silence_s)
+        to = session.inner(session.lab.b)
+        event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
+        lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
+        sightings = {name: _look(session, name) for name in ("a", "b")}
+        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
+        stream = _Stream(session, parameters, to, lasting_s)
+        if event.stream_goes_on:
+            stream.begin()
+            time.sleep(LEAD_S)  # part of the method
+        begun_ns = time.monotonic_ns()
+        event.happen(session)
+        happened_ns = time.monotonic_ns()
+        if not event.stream_goes_on:
+            stream.begin()
+        answer = _first_answer(session, to, echo.port(), parameters.recover_max_s)
+        time.sleep(event.tail_s)  # part of the method: it must stay up
+        trial = stream.end()
+        echo.stop()
+        captured = {name: sighting.end() for name, sighting in sightings.items()}
+        return Outcome(
+            metrics=_metrics(
+                trial,
+                answer,
+                parameters.rate_pps,
+                event_ns=happened_ns - begun_ns,
+                since_ns=happened_ns if event.counts_from_its_end else begun_ns,
+            ),
+            watched=[],
+            series=[_series(trial.sunk)],
+            doubts=[
+                *judge_capture(session.vpn, captured["a"], "towards a"),
+                *judge_capture(session.vpn, captured["b"], "towards b"),
+                _came_back(parameters, answer),
+                intact(trial.sunk.corrupt),
+            ],
+        )
+
+
+class _Stream:
+    """Packets at a steady rate from a to b, refused ones counted as lost."""
+
+    def __init__(
+        self, session: Session, parameters: ReconnectParameters, to: str, lasting_s: float
+    ) -> None:
+        self._session = session
+        self._parameters = parameters
+        self._to = to
+        self._lasting_s = lasting_s
+        self._source: Task | None = None
+        self._sink = session.b.begin(
+            "udp_sink",
+            bind=to,
+            interval_ms=INTERVAL_MS,
+            duration_max_s=lasting_s + SLACK_S,
+            quiet_ms=quiet_ms(session, to),
+            **session.marks,
+        )
+        self._port = self._sink.port()
+
+    def begin(self) -> None:
+        """The first packet is due now."""
+        self._source = self._session.a.begin(
+            "udp_source",
+            to=self._to,
+            port=self._port,
+            payload_size=self._parameters.packet_size - UDP_HEADERS,
+            rate_pps=self._parameters.rate_pps,
+            duration_s=self._lasting_s,
+            **self._session.marks,
+        )
+        self._source.ready()
+
+    def end(self) -> UdpTrial:
+        """Stop sending, wait for what is on its way."""
+        assert self._source is not None  # begin() comes first
+        sent = parse(UdpSource, self._source.stop())
+        return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
+
+
+def _look(session: Session, name: str) -> Sighting:
+    """At what the link carries all the while: nothing may leak while the tunnel is down."""
+    sighting = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
+    sighting.ready()
+    return sighting
+
+
+def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> FirstAnswer | None:
+    """None if nothing went through in time."""
+    try:
+        answer = session.a.call(
+            "first_answer",
+            deadline_s + SLACK_S,
+            to=to,
+            port=port,
+            interval_us=ASK_EVERY_US,
+            deadline_s=deadline_s,
+            **session.marks,
+        )
+    except ProbeError:
+        return None
+    return parse(FirstAnswer, answer)
+
+
+def lost_packets(trial: UdpTrial) -> int:
+    """Numbers that were used and did not arrive; the sender's kernel may have refused some."""
+    used = trial.sent.packets + sum(trial.sent.send_errors.values())
+    return max(used - trial.unique, 0)
+
+
+def _metrics(
+    trial: UdpTrial,
+    answer: FirstAnswer | None,
+    rate_pps: float,
+    *,
+    event_ns: int,
+    since_ns: int,
+) -> list[Metric]:
+    lost = lost_packets(trial)
+    found = [
+        Metric("blocked_ms", "ms", 1e3 * lost / rate_pps),
+        Metric("lost_packets", "packets", lost),
+        Metric("resolution_ms", "ms", 1e3 / rate_pps),
+        Metric("event_ms", "ms", event_ns / 1e6),
+    ]
+    if answer is not None:
+        found.append(Metric("recovered_ms", "ms", (answer.answered_ns - since_ns) / 1e6))
+    return found
+
+
+def _series(sunk: UdpSunk) -> Series:
+    return Series(
+        "received_packets",
+        "packets",
+        [interval.t_ns for interval in sunk.intervals],
+        [interval.packets for interval in sunk.intervals],
+    )
+
+
+def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> Check:
+    return Check(
+        "traffic came back",
+        answer is not None,
+        f"after the event {parameters.event} "
+        + (
+            f"packets went through again at the {answer.attempts}. attempt"
+            if answer
+            else f"nothing went through for {parameters.recover_max_s:g} s"
+        ),
+        "this VPN does not notice by itself as it is configured: add its options for that, such "
+        "as +dpd or +mobike (culvert vpns); or it needs longer: raise recover_max",
+    )

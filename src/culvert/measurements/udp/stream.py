@@ -1,0 +1,181 @@
+"""One stream of UDP packets from node a to node b, sent and received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.probe.results import EchoOnce, UdpSource, UdpSunk, parse
+from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.session import Session
+
+RECEIVE_BUFFER_BYTES = 32 << 20
+"""Enough for a receiver that does not run for a tenth of a second."""
+QUIET_MS = 100
+"""Without a packet for so long, and two round trips more, the last one has come. A packet that
+comes later finds no socket, and its ICMP error goes back through the tunnel, uncounted."""
+SLACK_S = 15
+NOTHING = Flow(0, 0)
+
+
+class Arrivals(StrEnum):
+    """How paced packets are spread: evenly, at random, or several at once."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+    BURST = "burst"
+
+
+@dataclass(frozen=True)
+class UdpStream:
+    """What is sent to address ``to`` of node b.
+
+    ``sizes`` are inner IP packets in bytes, in turn. ``rate_pps`` is of all flows together; None is
+    as fast as the sockets take packets. Ports of 0 are any free ones; ``source_port`` is that of
+    the first flow, the others use those behind it. ``segmentation``: whether the kernel may cut
+    packets out of larger messages; see the protocol.
+    """
+
+    to: str
+    sizes: tuple[int, ...]
+    duration_s: float
+    rate_pps: float | None = None
+    arrivals: Arrivals = Arrivals.CONSTANT
+    burst: int = 1
+    flows: int = 1
+    threads: int = 1
+    port: int = 0
+    source_port: int = 0
+    segmentation: str = "auto"
+    interval_ms: int = 1000
+
+    @property
+    def payload_size(self) -> int | list[int]:
+        """As the probe wants it: bytes of UDP payload."""
+        payloads = [size - UDP_HEADERS for size in self.sizes]
+        return payloads[0] if len(payloads) == 1 else payloads
+
+    @property
+    def length(self) -> int | None:
+        """Bytes of each inner IP packet, where all have the same."""
+        return self.sizes[0] if len(self.sizes) == 1 else None
+
+
+@dataclass(frozen=True)
+class UdpTrial:
+    """What one stream came to. ``length`` is the inner IP packet in bytes, where all have one."""
+
+    length: int | None
+    sent: UdpSource
+    sunk: UdpSunk
+
+    @property
+    def unique(self) -> int:
+        """Packets that arrived, duplicates counted once."""
+        return self.sunk.unique
+
+    @property
+    def sent_flow(self) -> Flow:
+        """For the proof: what the tunnel was given."""
+        return _flow(self.sent.packets, self.sent.bytes, self.length)
+
+    @property
+    def received_flow(self) -> Flow:
+        """For the proof: what came out; a link's duplicates cost the sender nothing."""
+        return _flow(self.unique, self.sunk.unique_bytes, self.length)
+
+    @property
+    def traffic(self) -> InnerTraffic:
+        """For the proof: one way only."""
+        return InnerTraffic(self.sent_flow, self.received_flow, NOTHING, NOTHING)
+
+
+def _flow(packets: int, payload_bytes: int, length: int | None) -> Flow:
+    if length is not None:
+        return Flow(packets, packets * length, length)
+    return Flow(packets, payload_bytes + packets * UDP_HEADERS)
+
+
+class UdpRun:
+    """One stream: node b listens from the beginning, node a sends from start() on."""
+
+    def __init__(self, session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> None:
+        self._session = session
+        self._stream = stream
+        self._sink = session.b.begin(
+            "udp_sink",
+            bind=stream.to,
+            port=stream.port,
+            receive_buffer=RECEIVE_BUFFER_BYTES,
+            interval_ms=stream.interval_ms,
+            duration_max_s=stream.duration_s + SLACK_S,
+            flows=stream.flows,
+            quiet_ms=quiet_ms,
+            clock="shared" if session.lab.shared_kernel else "separate",
+            **session.marks,
+        )
+        self._port = self._sink.port()
+        self._sent: UdpSource | None = None
+
+    def start(self) -> UdpRun:
+        """Returns when the first packet is due."""
+        stream = self._stream
+        self._source = self._session.a.begin(
+            "udp_source",
+            to=stream.to,
+            port=self._port,
+            bind_port=stream.source_port,
+            payload_size=stream.payload_size,
+            rate_pps=stream.rate_pps,
+            duration_s=stream.duration_s,
+            arrivals=stream.arrivals,
+            burst=stream.burst,
+            flows=stream.flows,
+            threads=stream.threads,
+            segmentation=stream.segmentation,
+            **self._session.marks,
+        )
+        self._source.ready()
+        return self
+
+    def sent(self) -> UdpSource:
+        """Wait for the last packet sent."""
+        if self._sent is None:
+            answer = self._source.result(self._stream.duration_s + SLACK_S)
+            self._sent = parse(UdpSource, answer)
+        return self._sent
+
+    def finish(self) -> UdpTrial:
+        """Wait for the last packet sent, then for the last that comes."""
+        sent = self.sent()
+        # Duplicates may come after all the others.
+        expected = None if self._session.link.impairment.duplicates else sent.packets
+        sunk = parse(UdpSunk, self._sink.stop(packets=expected))
+        return UdpTrial(self._stream.length, sent, sunk)
+
+
+def udp_trial(session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> UdpTrial:
+    """One stream from its beginning to its end."""
+    return UdpRun(session, stream, quiet_ms).start().finish()
+
+
+def quiet_ms(session: Session, to: str) -> int:
+    """How long silence must last before a stream to ``to`` has ended: by the path's round trip."""
+    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=SLACK_S)
+    answer = parse(
+        EchoOnce,
+        session.a.call(
+            "echo_once",
+            SLACK_S,
+            to=to,
+            port=echo.port(),
+            payload_size=SMALLEST - UDP_HEADERS,
+            df=False,
+            attempts=3,
+            timeout_ms=2000,
+            **session.marks,
+        ),
+    )
+    echo.stop()
+    return QUIET_MS + 2 * round((answer.rtt_ns or 0) / 1e6)

@@ -1,0 +1,304 @@
+"""``throughput``: the highest rate without loss (NDR), and with little loss (PDR).
+
+::
+
+    tunnel, unpaced: the highest rate that the search may try
+    tunnel, paced: trials of the search ... NDR, PDR
+    tunnel, paced at 10, 50, 90 % of the PDR, beside echo requests: latency
+    bare link: the generator's ceiling
+
+Throughput in the sense of RFC 2544, 26.1, and RFC 9004, with MLRsearch as the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from culvert.journal.record import Histogram, Metric, Series
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
+from culvert.measurements.mtu.max_size import find_max_size
+from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
+from culvert.measurements.udp.integrity import intact
+from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
+from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
+from culvert.proof.check import Check
+from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
+from culvert.proof.traffic import InnerTraffic
+from culvert.trial.session import Session
+from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.units import DurationS, Fraction, PerSecond
+
+SAMPLE_ONE_IN = 64
+UNPACED_S = 0.3
+EXPECTED_DECISIONS = 8
+"""Rates that the search decides, roughly."""
+LOADS = (10, 50, 90)
+"""Per cent of the PDR at which latency is measured (RFC 9004 has it at the throughput itself)."""
+MOST = 1e7
+
+
+class ThroughputParameters(BaseParameters):
+    """A rate is decided by trials of ``trial`` each, ``duration_sum`` in all.
+
+    ``width`` is that of the interval that is left, relative to its upper end. ``latency`` of 0
+    leaves latency out; ``latency_rate`` is that of the echo requests.
+    """
+
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
+    trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(0.5, alias="trial")
+    duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
+    width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
+    search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
+    latency_s: DurationS = Field(1.0, alias="latency")
+    latency_rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(
+        500, alias="latency_rate"
+    )
+
+
+class Throughput(Measurement[ThroughputParameters]):
+    """NDR and PDR from node a to node b."""
+
+    kind: ClassVar[str] = "throughput"
+    summary: ClassVar[str] = "the highest rate with no loss (NDR) and with little (PDR), latency"
+    headline: ClassVar[str] = "pdr_pps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "ndr_pps": "packets/s",
+        "ndr_forwarded_pps": "packets/s",
+        "ndr_upper_pps": "packets/s",
+        "pdr_pps": "packets/s",
+        "pdr_forwarded_pps": "packets/s",
+        "pdr_upper_pps": "packets/s",
+        "ceiling_sent_pps": "packets/s",
+        "ceiling_received_pps": "packets/s",
+        "ndr_bps": "bit/s",
+        "pdr_bps": "bit/s",
+        "ndr_width_ratio": "1",
+        "pdr_width_ratio": "1",
+        "probe_loss_at_pdr_10_ratio": "1",
+        "probe_loss_at_pdr_50_ratio": "1",
+        "probe_loss_at_pdr_90_ratio": "1",
+        "rtt_p50_at_pdr_10_us": "us",
+        "rtt_p90_at_pdr_10_us": "us",
+        "rtt_p99_at_pdr_10_us": "us",
+        "rtt_p50_at_pdr_50_us": "us",
+        "rtt_p90_at_pdr_50_us": "us",
+        "rtt_p99_at_pdr_50_us": "us",
+        "rtt_p50_at_pdr_90_us": "us",
+        "rtt_p90_at_pdr_90_us": "us",
+        "rtt_p99_at_pdr_90_us": "us",
+        "search_trials": "trials",
+        "search_s": "s",
+        "packet_size_bytes": "bytes",
+        **FLOOR_METRICS,
+    }
+    Parameters = ThroughputParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: ThroughputParameters) -> float:
+        """Seconds of one trial, roughly: the search depends on what it finds."""
+        return EXPECTED_DECISIONS * parameters.duration_sum_s + len(LOADS) * parameters.latency_s
+
+    def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
+        """Search, then measure latency below what was found."""
+        size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+            streams = _Streams(session, size)
+            unpaced = streams.send(streams.unpaced)
+            plan = SearchPlan(
+                loss_ratios=(0.0, parameters.pdr_loss),
+                max_pps=min(unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9), MOST),
+                trial_s=parameters.trial_s,
+                duration_sum_s=parameters.duration_sum_s,
+                relative_width=parameters.width,
+                search_max_s=parameters.search_max_s,
+            )
+            (ndr, pdr), trials = search(streams.measure, plan)
+            latencies = streams.latencies(pdr, parameters)
+        ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
+        floor = _floor(session, size, parameters) if latencies else None
+        return Outcome(
+            metrics=[
+                Metric("packet_size_bytes", "bytes", size),
+                *_rates("ndr", ndr, size),
+                *_rates("pdr", pdr, size),
+                Metric("search_trials", "trials", len(trials)),
+                Metric("search_s", "s", sum(trial.duration_s for trial in trials)),
+                *ceiling_metrics(ceiling),
+                *[metric for latency in latencies for metric in _latency(latency)],
+                *(floor.metrics() if floor else []),
+            ],
+            watched=[watched],
+            traffic=streams.traffic(),
+            goodput_bytes=sum(trial.sunk.unique_bytes for trial in streams.all_trials),
+            series=_series(trials),
+            histograms=[
+                *(floor.histograms() if floor else []),
+                *(
+                    Histogram(f"rtt_at_pdr_{load}_ns", "ns", under.rtt.histogram)
+                    for load, under in latencies
+                    if under.rtt.histogram
+                ),
+            ],
+            doubts=_doubts(session, ndr, pdr, trials, ceiling, streams),
+        )
+
+
+class _Streams:
+    """Sends, receives, and counts all that went through the tunnel."""
+
+    def __init__(self, session: Session, size: int) -> None:
+        self._session = session
+        self._size = size
+        self._to = session.inner(session.lab.b)
+        self._quiet_ms = quiet_ms(session, self._to)
+        self.unpaced = UdpStream(self._to, (size,), UNPACED_S)
+        self.all_trials: list[UdpTrial] = []
+        self.latency: list[RttUnderUdp] = []
+
+    def send(self, stream: UdpStream) -> UdpTrial:
+        """One stream."""
+        trial = udp_trial(self._session, stream, self._quiet_ms)
+        self.all_trials.append(trial)
+        return trial
+
+    def measure(self, rate_pps: float, duration_s: float) -> SearchTrial:
+        """One trial of the search."""
+        trial = self.send(replace(self.unpaced, rate_pps=rate_pps, duration_s=duration_s))
+        return SearchTrial(
+            rate_pps=rate_pps,
+            duration_s=duration_s,
+            scheduled=trial.sent.scheduled or 0,
+            offered=trial.sent.offered,
+            received=trial.unique,
+            socket_drops=trial.sunk.socket_drops or 0,
+        )
+
+    def latencies(
+        self, pdr: Bounds, parameters: ThroughputParameters
+    ) -> list[tuple[int, RttUnderUdp]]:
+        """Round trips beside a load of 10, 50 and 90 % of the PDR."""
+        if pdr.lower_pps is None or not parameters.latency_s:
+            return []
+        found = []
+        for load in LOADS:
+            under = rtt_under_udp(
+                self._session,
+                to=self._to,
+                size=self._size,
+                load_pps=pdr.lower_pps * load / 100,
+                probe_pps=parameters.latency_rate_pps,
+                duration_s=parameters.latency_s,
+                quiet_ms=self._quiet_ms,
+            )
+            self.latency.append(under)
+            self.all_trials.append(under.load)
+            found.append((load, under))
+        return found
+
+    def traffic(self) -> InnerTraffic:
+        """Sums over everything."""
+        return add_traffic(
+            *[trial.traffic for trial in self.all_trials],
+            *[
+                echo_traffic(under.rtt.sent, under.reflected, under.rtt.received, self._size)
+                for under in self.latency
+            ],
+        )
+
+
+def _floor(session: Session, size: int, parameters: ThroughputParameters) -> NoiseFloor:
+    rate_pps = parameters.latency_rate_pps
+    count = max(round(rate_pps * parameters.latency_s), 1)
+    return noise_floor(session, size=size, rate_pps=rate_pps, count=count)
+
+
+def _rates(name: str, bounds: Bounds, size: int) -> list[Metric]:
+    """``bps`` are of UDP payload, as goodput is; 0 where even the lowest rate lost too much."""
+    lower = bounds.lower_pps or 0.0
+    found = [
+        Metric(f"{name}_pps", "packets/s", lower),
+        Metric(f"{name}_bps", "bit/s", lower * 8 * (size - UDP_HEADERS)),
+    ]
+    if bounds.forwarded_pps is not None:
+        found.append(Metric(f"{name}_forwarded_pps", "packets/s", bounds.forwarded_pps))
+    if bounds.upper_pps is not None:
+        found.append(Metric(f"{name}_upper_pps", "packets/s", bounds.upper_pps))
+    if bounds.width is not None:
+        found.append(Metric(f"{name}_width_ratio", "1", bounds.width))
+    return found
+
+
+def _latency(latency: tuple[int, RttUnderUdp]) -> list[Metric]:
+    load, under = latency
+    found = [
+        Metric(f"probe_loss_at_pdr_{load}_ratio", "1", under.rtt.lost / max(under.rtt.sent, 1))
+    ]
+    for name in ("p50", "p90", "p99"):
+        value = getattr(under.rtt, f"{name}_ns")
+        if value is not None:
+            found.append(Metric(f"rtt_{name}_at_pdr_{load}_us", "us", value / 1e3))
+    return found
+
+
+def _series(trials: Sequence[SearchTrial]) -> list[Series]:
+    number = list(range(len(trials)))
+    return [
+        Series("search_rate_pps", "packets/s", number, [trial.rate_pps for trial in trials]),
+        Series("search_loss_ratio", "1", number, [trial.bad_ratio for trial in trials]),
+    ]
+
+
+def _doubts(
+    session: Session,
+    ndr: Bounds,
+    pdr: Bounds,
+    trials: Sequence[SearchTrial],
+    ceiling: Ceiling,
+    streams: _Streams,
+) -> list[Check]:
+    return [
+        Check(
+            "a rate with little loss exists",
+            pdr.lower_pps is not None,
+            f"with at most {100 * pdr.loss_ratio:g} % lost: "
+            + (f"{pdr.lower_pps:,.0f} packets/s" if pdr.lower_pps else "not even the lowest rate"),
+            "the path loses packets at any rate: allow more with pdr_loss",
+        ),
+        *[
+            check
+            for name, bounds in (("NDR", ndr), ("PDR", pdr))
+            for check in _limits(session, name, limit(bounds, trials, ceiling), ceiling)
+        ],
+        intact(sum(trial.sunk.corrupt for trial in streams.all_trials)),
+    ]
+
+
+def _limits(session: Session, name: str, found: Limit, ceiling: Ceiling) -> list[Check]:
+    """The baseline is the instrument's ceiling by definition: of it nothing is asked."""
+    baseline = session.vpn.outer_flow is None
+    told = f"{name}: what the rates above it failed of is {found}"
+    own = f"the generator reaches {ceiling.sent_pps:,.0f} packets/s on the bare link"
+    return [
+        Check(
+            f"{GENERATOR} ({name})",
+            found is not Limit.GENERATOR or baseline,
+            f"{told}; {own}",
+            "the tunnel is at least as fast as the generator: measure larger packets",
+            {"limit": found, "ceiling_pps": ceiling.sent_pps},
+        ),
+        Check(
+            f"{RECEIVER} ({name})",
+            found is not Limit.RECEIVER or baseline,
+            told,
+            "the receiver was slower than the tunnel: give the nodes a core each",
+            {"limit": found},
+        ),
+    ]

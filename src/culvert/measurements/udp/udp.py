@@ -1,0 +1,244 @@
+"""``udp``: what arrives of UDP packets, and where the others were lost.
+
+Loss under a flood is not loss of the network: goodput is what arrived, and beside it stands how
+many packets were lost in the receiver's socket, a queue, an interface, the tunnel or the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from culvert.journal.record import Metric
+from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
+from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
+from culvert.measurements.instruments.run import loss_metrics, measure_throughput
+from culvert.measurements.mtu.max_size import find_max_size
+from culvert.measurements.udp.arrivals import (
+    ARRIVAL_METRICS,
+    arrival_histograms,
+    arrival_metrics,
+    arrival_series,
+)
+from culvert.measurements.udp.integrity import intact
+from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
+from culvert.measurements.udp.offered_rate import AskedRate
+from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
+from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
+from culvert.proof.check import Check
+from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
+from culvert.trial.session import Session
+from culvert.units import DurationS
+
+SAMPLE_ONE_IN = 64
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class UdpParameters(BaseParameters):
+    """``packet_size`` is the inner IP packet in bytes, or a pattern of sizes; see packet_sizes.py.
+
+    ``rate`` is packets, or bits of payload, per second of all flows; without it as many as the
+    sender's sockets take.
+    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own, the
+    first ``source_port`` and the others those behind it; 0 is any free one, also for ``port``,
+    that of the receiver. Flows are dealt to ``threads``. Series have a point each ``interval``.
+    """
+
+    packet_size: Sizes = MAX
+    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    rate: AskedRate | None = None
+    arrivals: Arrivals = Arrivals.CONSTANT
+    burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    flows: Annotated[int, Field(ge=1, le=256)] = 1
+    threads: Annotated[int, Field(ge=1, le=64)] = 1
+    port: Port = 0
+    source_port: Port = 0
+    interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
+    instrument: Instrument = Instrument.PROBE
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.arrivals is not Arrivals.CONSTANT and self.rate is None:
+            raise _refused(f"{self.arrivals} arrivals have no rate", "add a rate")
+        if self.arrivals is not Arrivals.BURST and self.burst != 1:
+            raise _refused(f"arrivals are {self.arrivals}", 'write arrivals = "burst"')
+        if self.threads > self.flows:
+            why = f"{self.threads} threads cannot share {self.flows} flows"
+            raise _refused(why, "ask for at least as many flows")
+        if self.source_port + self.flows > 1 << 16:
+            why = f"there are not {self.flows} ports from {self.source_port} on"
+            raise _refused(why, "ask for a lower source_port")
+        nuttcp = self.instrument is Instrument.NUTTCP
+        refuse(
+            self.instrument,
+            THROUGHPUT,
+            {
+                f"{self.arrivals} arrivals": self.arrivals is not Arrivals.CONSTANT,
+                "choice of threads": self.threads != 1,
+                "choice of ports here": bool(self.port or self.source_port),
+                "pattern of packet sizes": len(set(parse_sizes(self.packet_size).pattern)) > 1,
+                "duration in parts of a second": self.duration_s != round(self.duration_s),
+                "several flows of UDP": nuttcp and self.flows > 1,
+            },
+        )
+        return self
+
+
+def _refused(why: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("udp", "{why}", {"why": why, "remedy": remedy})
+
+
+class Udp(Measurement[UdpParameters]):
+    """UDP packets from node a to node b."""
+
+    kind: ClassVar[str] = "udp"
+    summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
+    headline: ClassVar[str] = "goodput_bps"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "packet_size_bytes": "bytes",
+        "offered_bps": "bit/s",
+        "goodput_bps": "bit/s",
+        "offered_pps": "packets/s",
+        "received_pps": "packets/s",
+        "offered_packets": "packets",
+        "received_packets": "packets",
+        "loss_ratio": "1",
+        "kernel_segmentation": "1",
+        "schedule_error_p99_us": "us",
+        **ARRIVAL_METRICS,
+        **LOSS_METRICS,
+        **CEILING_METRICS,
+    }
+    Parameters = UdpParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: UdpParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.duration_s
+
+    def run(self, session: Session, parameters: UdpParameters) -> Outcome:
+        """Send for the time asked."""
+        if parameters.instrument is not Instrument.PROBE:
+            return _by_instrument(session, parameters)
+        stream = _stream(session, parameters)
+        run = UdpRun(session, stream, quiet_ms(session, stream.to))
+        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+            trial = run.start().finish()
+        sent, sunk = trial.sent, trial.sunk
+        ceiling = udp_ceiling(session, stream, sent.segmentation)
+        losses = locate_losses(session, watched, sent.offered, sunk)
+        return Outcome(
+            metrics=[
+                *_metrics(trial),
+                *arrival_metrics(sunk),
+                *losses.metrics(),
+                *ceiling_metrics(ceiling),
+            ],
+            watched=[watched],
+            traffic=trial.traffic,
+            goodput_bytes=sunk.unique_bytes,
+            series=arrival_series(sunk),
+            histograms=arrival_histograms(sunk),
+            doubts=[
+                _conserved(trial),
+                intact(sunk.corrupt),
+                generator_is_not_the_limit(
+                    session.vpn,
+                    Offered(sent.offered, sent.seconds, losses.in_path, sent.scheduled),
+                    ceiling,
+                ),
+                receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
+                _told_who_cuts(trial),
+            ],
+        )
+
+
+def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
+    asked = parse_sizes(parameters.packet_size)
+    sizes = asked.resolved(find_max_size(session) if asked.asks_max else None)
+    return UdpStream(
+        to=session.inner(session.lab.b),
+        sizes=sizes,
+        duration_s=parameters.duration_s,
+        rate_pps=parameters.rate.packets_per_s(sizes) if parameters.rate else None,
+        arrivals=parameters.arrivals,
+        burst=parameters.burst,
+        flows=parameters.flows,
+        threads=parameters.threads,
+        port=parameters.port,
+        source_port=parameters.source_port,
+        interval_ms=round(parameters.interval_s * 1000),
+    )
+
+
+def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
+    stream = _stream(session, parameters)
+    (size,) = stream.sizes
+    payload = size - UDP_HEADERS
+    rate_pps = stream.rate_pps
+    load = Load(
+        to=session.inner(session.lab.b),
+        udp=True,
+        duration_s=round(parameters.duration_s),
+        size=payload,
+        streams=parameters.flows,
+        rate_bps=None if rate_pps is None else 8 * payload * rate_pps,
+    )
+    told, outcome = measure_throughput(session, parameters.instrument, load)
+    sent_pps = (told.sent_packets or 0) / parameters.duration_s
+    outcome.metrics += [
+        Metric("goodput_bps", "bit/s", told.goodput_bps),
+        Metric("offered_pps", "packets/s", sent_pps),
+        Metric("received_pps", "packets/s", told.goodput_bps / (8 * payload)),
+        *loss_metrics(told, size),
+    ]
+    return outcome
+
+
+def _metrics(trial: UdpTrial) -> list[Metric]:
+    sent, sunk = trial.sent, trial.sunk
+    sending_s = max(sent.seconds, 1e-9)
+    # Not less than the sending took: a few packets at its begin, or one, would flatter.
+    arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
+    lost = sent.offered - sunk.unique
+    mean_payload = sent.bytes / max(sent.packets, 1)
+    size = trial.length or mean_payload + UDP_HEADERS
+    found = [
+        Metric("packet_size_bytes", "bytes", size),
+        Metric("offered_bps", "bit/s", 8 * mean_payload * sent.offered / sending_s),
+        Metric("goodput_bps", "bit/s", 8 * sunk.unique_bytes / arriving_s),
+        Metric("offered_pps", "packets/s", sent.offered / sending_s),
+        Metric("received_pps", "packets/s", sunk.unique / arriving_s),
+        Metric("offered_packets", "packets", sent.offered),
+        Metric("received_packets", "packets", sunk.unique),
+        Metric("loss_ratio", "1", lost / max(sent.offered, 1)),
+        Metric("kernel_segmentation", "1", sent.segmentation == "kernel"),
+    ]
+    if sent.late_p99_ns is not None:
+        found.append(Metric("schedule_error_p99_us", "us", sent.late_p99_ns / 1e3))
+    return found
+
+
+def _conserved(trial: UdpTrial) -> Check:
+    unique, sent = trial.unique, trial.sent.packets
+    return Check(
+        "packets are conserved",
+        0 < unique <= sent,
+        f"{unique} packets arrived of {sent} sent",
+        "none arrived, or more than were sent: the tunnel or the probe is broken",
+    )
+
+
+def _told_who_cuts(trial: UdpTrial) -> Check:
+    """Never fails: it keeps in the evidence who made the packets, and why."""
+    who = "the kernel" if trial.sent.segmentation == "kernel" else "the generator"
+    return Check(
+        "who makes the packets is known",
+        passed=True,
+        detail=f"{who} made each packet: {trial.sent.segmentation_why or 'not told'}",
+    )

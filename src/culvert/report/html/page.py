@@ -1,0 +1,125 @@
+"""The page: one HTML file with everything inside, that cannot reach out even if it wanted to.
+
+A content security policy forbids every load and allows only the two scripts of ours, by their
+hashes: a script that slipped into a study's title would not run even if escaping it had failed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup
+
+from culvert.report.charts import Section
+from culvert.report.charts.common import PAGE
+from culvert.report.html.bundle import bundle
+from culvert.report.html.view import facts, reproduce
+from culvert.report.leaves import leaf
+from culvert.report.model import Data, Figure
+from culvert.report.views.behaviour import behaviour_sentences
+from culvert.report.views.claims import claims_view
+from culvert.report.views.comparisons import comparison_table, pooling_table
+from culvert.report.views.delivered import delivered_views
+from culvert.report.views.headline import headline_views
+from culvert.report.views.instruments import instruments_table
+from culvert.report.views.paper import paper_tables, paper_tests
+from culvert.report.views.switches import switches_table
+from culvert.report.views.trials import trial_list
+from culvert.report.views.trust import limits, trust
+from culvert.report.views.underlay import underlay_views, vpn_views
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Where a chart goes and what it is."""
+
+    id: str
+    height_px: int
+
+
+def render(data: Data, sections: Sequence[Section]) -> str:
+    """The HTML text of a run's report."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("culvert.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["leaf"] = leaf
+    environment.filters["panels"] = _panels
+    environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
+    vega, script = _safe_script(bundle()), _safe_script(_template("report.js"))
+    return environment.get_template("report.html").render(
+        data=data,
+        run=data.run,
+        counts=data.counts,
+        trust=trust(data),
+        facts=facts(data),
+        reproduce=reproduce(data),
+        headlines=headline_views(data),
+        claims=claims_view(data),
+        paper_tables=paper_tables(data),
+        paper_tests=paper_tests(data),
+        sections=sections,
+        charts={
+            "config": PAGE,
+            "panels": {
+                place.id: panel
+                for section in sections
+                for figure in section.figures
+                for place, panel in zip(_panels(figure), figure.panels, strict=True)
+            },
+        },
+        behaviour=behaviour_sentences(data),
+        comparisons=comparison_table(data),
+        instruments=instruments_table(data),
+        switches=switches_table(data),
+        pooling=pooling_table(data),
+        listed=trial_list(data),
+        limits=limits(data),
+        underlay=underlay_views(data),
+        delivered=delivered_views(data),
+        vpns=vpn_views(data),
+        style=Markup(_template("report.css")),  # noqa: S704  our own file
+        vega=vega,
+        script=script,
+        policy="; ".join(
+            (
+                "default-src 'none'",
+                f"script-src {_hash(vega)} {_hash(script)}",
+                "style-src 'unsafe-inline'",
+                "img-src data:",
+                "base-uri 'none'",
+                "form-action 'none'",
+            )
+        ),
+    )
+
+
+def _panels(figure: Figure) -> list[_Panel]:
+    return [
+        # Room for title, axis and legend, so that nothing jumps when the chart is drawn.
+        _Panel(f"{figure.name}-{index}", int(panel["height"]) + 96)
+        for index, panel in enumerate(figure.panels)
+    ]
+
+
+def _template(name: str) -> str:
+    return resources.files("culvert.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _safe_script(text: str) -> Markup:
+    """A script that cannot end its own element."""
+    kept = text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return Markup(kept)  # noqa: S704  our own file and the libraries'
+
+
+def _hash(script: Markup) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,185 @@
+"""The summary in the terminal: the headline of each condition, and why trials do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from culvert.analysis.observations import BASELINE
+from culvert.analysis.status import reasons
+from culvert.report.model import Data, gather
+from culvert.report.run_info import RunInfo
+from culvert.report.terminal.claims import claims_text
+from culvert.report.views.behaviour import behaviour_sentences
+from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
+from culvert.report.views.paper import paper_tests
+from culvert.report.views.trust import Trust, limits, trust
+
+_GAP = 2
+"""Columns of a terminal between those of a table: a cell's padding and the box's divider."""
+_MOST_REASONS = 12
+_STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
+_STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
+
+
+def summary(
+    run: Mapping[str, Any],
+    rows: pl.DataFrame,
+    trials: pl.DataFrame,
+    histograms: pl.DataFrame,
+    series: pl.DataFrame,
+) -> RenderableType:
+    """What ``write_report`` takes, for a rich console. Foreign text is never read as markup."""
+    return summary_of(gather(RunInfo.from_journal(run), rows, trials, histograms, series))
+
+
+def summary_of(data: Data) -> RenderableType:
+    """The same for a run that has been analysed."""
+    views = headline_views(data)
+    parts: list[RenderableType] = [
+        _Headline(view, several=len(views) > 1) for view in views if view.columns
+    ]
+    if data.claims.judged or data.claims.trouble:
+        parts.append(claims_text(data.claims, data.labels))
+    if told := paper_tests(data):
+        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in told), ""))))
+    if data.counts.ok != data.counts.total:
+        parts.append(_reasons(data))
+    sentences = behaviour_sentences(data)
+    if sentences:
+        parts.append(_behaviour(sentences))
+    parts.append(_trust(data, trust(data)))
+    return Group(*parts)
+
+
+class _Headline:
+    """One condition: a table where the console is wide enough for it, else a paragraph a VPN."""
+
+    def __init__(self, view: HeadlineView, *, several: bool) -> None:
+        self._view = view
+        self._title = Text(view.condition, style="bold") if several else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Chosen where the width is known: no name and no number is ever broken in two."""
+        del console
+        if self._title:
+            yield self._title
+        for broken in (False, True):
+            widths = self._widths(broken_headings=broken)
+            if sum(widths) + (len(widths) - 1) * _GAP <= options.max_width:
+                yield self._table(widths)
+                return
+        yield self._paragraphs()
+
+    def _widths(self, *, broken_headings: bool) -> list[int]:
+        """What each column needs: its longest line, and the longest line or word of its heading."""
+        first = [line for row in self._view.rows for line in (row.vpn, row.version)]
+        columns = [first]
+        for index, (title, note) in enumerate(self._view.columns):
+            cells = [row.cells[index] for row in self._view.rows]
+            lines = [line for cell in cells for line in _lines(cell)]
+            heading = [*title.split(" "), *note.split(" ")] if broken_headings else [title, note]
+            columns.append([*lines, *heading])
+        return [max([cell_len(text) for text in column] or [0]) for column in columns]
+
+    def _table(self, widths: Sequence[int]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, leading=1, padding=(0, 1, 0, 0), show_edge=False)
+        table.add_column("VPN", width=widths[0])
+        for (title, note), width in zip(self._view.columns, widths[1:], strict=True):
+            heading = Text.assemble(title, "\n", (note, "dim"))
+            table.add_column(heading, justify="right", width=width)
+        for row in self._view.rows:
+            name = Text(row.vpn, style="bold", no_wrap=True)
+            if row.version:
+                name.append(f"\n{row.version}", style="dim not bold")
+            table.add_row(name, *(_cell(cell, row) for cell in row.cells))
+        return table
+
+    def _paragraphs(self) -> RenderableType:
+        parts: list[RenderableType] = []
+        for row in self._view.rows:
+            version = (f"  {row.version}", "dim") if row.version else ""
+            parts += [Text(""), Text.assemble((row.vpn, "bold"), version)]
+            if not any(row.cells):
+                parts.append(Text("  no trial that counts", style="dim"))
+                continue
+            grid = Table.grid(padding=(0, _GAP, 0, 0))
+            for (title, _), cell in zip(self._view.columns, row.cells, strict=True):
+                if cell is None:
+                    grid.add_row(f"  {title}", Text("no number", style="dim"), "")
+                    continue
+                figure = Text.assemble((cell.main, _style(cell)), (f" {cell.interval}", "dim"))
+                below = "" if row.baseline else cell.below
+                grid.add_row(f"  {title}", figure, Text(below, style="dim"))
+            parts.append(grid)
+        return Group(*parts, Text(""))
+
+
+def _lines(cell: HeadlineCell | None) -> list[str]:
+    if cell is None:
+        return ["no number"]
+    main = [cell.main] if cell.shown else cell.main.split(" ")  # words may go to the next line
+    return [*main, cell.interval, cell.below, cell.rank]
+
+
+def _cell(cell: HeadlineCell | None, row: HeadlineRow) -> Text:
+    if cell is None:
+        return Text("no number", style="dim")
+    below = "" if row.baseline else cell.below
+    lines = [line for line in (cell.interval, below, cell.rank) if line]
+    return Text.assemble((cell.main, _style(cell)), *((f"\n{line}", "dim") for line in lines))
+
+
+def _style(cell: HeadlineCell) -> str:
+    if not cell.shown:
+        return "italic"
+    return "bold green" if cell.badge else "bold"
+
+
+def _reasons(data: Data) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="Trials that do not count", title_justify="left")
+    for name in ("VPN", "status", "trials", "why, and what to do"):
+        table.add_column(name)
+    found = reasons(data.trials)
+    for row in found.head(_MOST_REASONS).iter_rows(named=True):
+        such = "such as: " if row["wordings"] > 1 else ""
+        why = Text(such + (row["reason"] or "no reason was recorded"))
+        if row["remedy"]:
+            why.append(f"\n{row['remedy']}", style="dim")
+        status = Text(str(row["status"]), style=_STATUS.get(row["status"], ""))
+        table.add_row(Text(row["vpn"] or ""), status, str(row["trials"]), why)
+    if found.height > _MOST_REASONS:
+        table.add_row("", "", "", f"... and {found.height - _MOST_REASONS} more, in the report")
+    return table
+
+
+def _behaviour(sentences: Sequence[str]) -> Text:
+    told = Text("Intervals of these cells are too narrow\n", style="yellow")
+    for sentence in sentences[:_MOST_REASONS]:
+        told.append(f"  {sentence}\n", style="default")
+    if len(sentences) > _MOST_REASONS:
+        told.append(f"  ... and {len(sentences) - _MOST_REASONS} more, in the report\n", "dim")
+    return told
+
+
+def _trust(data: Data, told: Trust) -> Text:
+    counts = data.counts
+    return Text.assemble(
+        (told.title, _STYLES[told.level]),
+        f": {told.detail}\n",
+        ("What limits trust here", "yellow"),
+        f": {'; '.join(limits(data))}\n",
+        (
+            f"{counts.ok} ok, {counts.invalid} invalid, {counts.failed} failed, "
+            f"{counts.unsupported} unsupported. Brackets are 95 % intervals of the median. %, "
+            f"\u00d7 and + are against {BASELINE} in the same blocks, then the absolute figure.",
+            "dim",
+        ),
+    )

@@ -1,0 +1,80 @@
+"""Pairwise comparisons and what pooling would have claimed, as tables of the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from culvert.report.model import Data, Table
+from culvert.report.numbers import scale_for
+from culvert.report.views.behaviour import FIGURES
+
+MOST = 200
+"""Rows of a table in the page; all are in tables/."""
+
+
+def comparison_table(data: Data) -> Table:
+    """Every pair of VPNs in the headline's figures."""
+    found = data.comparisons.filter(pl.col("metric").is_in(sorted(FIGURES)))
+    columns = ("Cell", "Metric", "A", "B", "A less B", "95 %", "Cliff's delta", "p, Holm", "")
+    rows = tuple(_comparison(data, row) for row in found.head(MOST).iter_rows(named=True))
+    return Table(columns, "llllrrrrl", rows)
+
+
+def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
+    shift, low, high = row["shift"], row["shift_low"], row["shift_high"]
+    scale = scale_for(row["unit"], [abs(shift)])
+    return (
+        data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
+        row["metric"],
+        row["a"],
+        row["b"],
+        scale.text(shift, low, high),
+        scale.ends(shift, low, high),
+        f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
+        p_text(row["p_holm"]),
+        "differ" if row["differ"] else "not told apart",
+    )
+
+
+def pooling_table(data: Data) -> Table:
+    """Cells whose trials repeat something, by trials and pooled."""
+    columns = (
+        *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
+        *("values pooled", "95 % if pooled", "p if pooled", "design effect", "worth"),
+    )
+    rows = tuple(_pooled(data, row) for row in data.pooled.head(MOST).iter_rows(named=True))
+    return Table(columns, "lllrrrrrrrrr", rows)
+
+
+def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
+    scale = scale_for(row["unit"], [row["mean"]])
+    effect, worth = row["design_effect"], row["worth"]
+    return (
+        row["vpn"],
+        data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
+        row["metric"],
+        str(row["trials"]),
+        scale.text(row["mean"], row["low"], row["high"]),
+        scale.ends(row["mean"], row["low"], row["high"]),
+        p_text(row["p"]),
+        str(row["pooled_n"]),
+        scale.ends(row["pooled_mean"], row["pooled_low"], row["pooled_high"]),
+        p_text(row["pooled_p"]),
+        "\u2013" if effect is None else f"{effect:.1f}",
+        "\u2013" if worth is None else f"{worth:.0f}",
+    )
+
+
+def p_text(p_value: float | None) -> str:
+    """Two digits; a power of ten where it is below a thousandth; an en dash for none."""
+    if p_value is None:
+        return "\u2013"
+    if p_value >= 0.001:
+        return f"{p_value:.2g}"
+    if p_value < 1e-300:
+        return "< 1e-300"
+    return f"< 1e{math.ceil(math.log10(p_value))}"

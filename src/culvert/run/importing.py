@@ -1,0 +1,289 @@
+"""``culvert import``: from foreign files to a journal."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from culvert import __version__
+from culvert.analysis.observations import BASELINE
+from culvert.console import out, print_json
+from culvert.errors import UsageError
+from culvert.journal.journal import Journal
+from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
+from culvert.journal.papers.kjorveziroski2024.study import STUDY, as_studied, ids_of
+from culvert.journal.readers.foreign_run import ForeignRun, Lost
+from culvert.journal.readers.formats import ForeignFormat, reader
+from culvert.journal.readers.naming import Naming, cleaned, plain
+from culvert.journal.readers.reading import natural
+from culvert.journal.readers.records import Number, as_found, in_order, trial_records
+from culvert.journal.readers.tables import published_tables
+from culvert.journal.record import RunHead, Status, TrialRecord
+from culvert.report.run_info import IMPORTED
+from culvert.report.tables import harmless
+from culvert.study.installed import installed_catalogue
+from culvert.study.parameters import canonical_json
+from culvert.study.shipped import find_study
+from culvert.study.study import Study
+
+MOST_TOLD = 12
+"""Losses that are printed; the journal has more."""
+MOST_KEPT = 1000
+"""Losses that the journal's environment lists; all are counted."""
+_NAME = "imported-{form}"
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """What the command line asks for."""
+
+    form: ForeignFormat
+    paths: Sequence[Path]
+    directory: Path | None
+    naming: Naming
+    condition: str
+    study: str = ""
+    """Whose claims are judged: a shipped study or a file."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of it."""
+
+    directory: Path
+    trials: Sequence[TrialRecord]
+    lost: Sequence[Lost]
+    notes: Sequence[str]
+    tables: Sequence[str]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something of the files is in no trial. Failed runs are data, not a failure."""
+        return 1 if self.lost else 0
+
+
+def import_files(request: ImportRequest) -> Imported:
+    """Read the files, write the journal and the tables. Raises UsageError, JournalError.
+
+    Nothing is written where the files hold no run at all.
+    """
+    runs, lost = _read(request)
+    if not runs:
+        raise UsageError(
+            f"import {request.form}",
+            f"no run was found in {_files(len(request.paths))}" + (f"; {lost[0]}" if lost else ""),
+            "check that the format is the right one: culvert import --help",
+        )
+    known = ids_of(runs)
+    study = _study(request, known=bool(known))
+    ids = request.naming.knowing(known).resolve(run.name for run in runs)
+    runs, notes, number = _ordered(runs)
+    runs = as_studied(runs)
+    notes += _names(ids)
+    trials = trial_records(runs, ids, request.condition, number)
+    directory = request.directory or Path("results") / (
+        f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
+    )
+    with Journal.create(directory, _head(request, study, trials, lost, notes)) as journal:
+        journal.record_all(trials)
+        journal.finish("all files are read")
+        found = published_tables(journal.trials(), journal.rows())
+    for name, table in found.items():
+        _write(directory / "tables" / f"{name}.csv", harmless(table).write_csv())
+    return Imported(directory, trials, lost, notes, list(found))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The study that the journal gets: its text and its title."""
+
+    text: str = ""
+    title: str = ""
+
+
+def _study(request: ImportRequest, *, known: bool) -> _Judged:
+    """The user's study, or that of a paper whose data this is. Raises StudyError."""
+    if request.study:
+        study = Study.load(request.study, installed_catalogue())
+        return _Judged(study.text, study.title)
+    if not known:
+        return _Judged()
+    # A shipped study is valid: checking it again takes as long as reading the data.
+    text = find_study(STUDY).read_text(encoding="utf-8")
+    return _Judged(text, str(tomllib.loads(text)["title"]))
+
+
+def _read(request: ImportRequest) -> tuple[list[ForeignRun], list[Lost]]:
+    read = reader(request.form)
+    paths = _expanded(request.paths)
+    several = len({path.parent for path in paths}) > 1
+    runs: list[ForeignRun] = []
+    lost: list[Lost] = []
+    for path in paths:
+        found = read(path)
+        shown = str(Path(path.parent.name) / path.name) if several else path.name
+        lost += [replace(one, file=shown) for one in found.lost]
+        if not found.runs and not found.lost:
+            lost.append(Lost(shown, 0, "it holds no run"))
+        runs += [_named(run, path, shown, several=several) for run in found.runs]
+    return runs, lost
+
+
+def _expanded(paths: Sequence[Path]) -> list[Path]:
+    """Files in natural order, each once; a directory is its files."""
+    found: dict[Path, Path] = {}
+    for path in paths:
+        try:
+            inside = [one for one in path.iterdir() if one.is_file()] if path.is_dir() else [path]
+        except OSError as error:
+            raise UsageError(
+                str(path), f"it cannot be read: {error.strerror}", "check its mode"
+            ) from error
+        for one in inside:
+            found.setdefault(one.absolute(), one)
+    return sorted(found.values(), key=lambda one: natural(str(one)))
+
+
+def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> ForeignRun:
+    """Data that does not say of which VPN it is takes the name of its directory, or of the file."""
+    return replace(
+        run,
+        file=shown,
+        name=run.name or (path.absolute().parent.name if several else path.name.split(".")[0]),
+    )
+
+
+def _ordered(runs: list[ForeignRun]) -> tuple[list[ForeignRun], list[str], Number]:
+    if recognised(runs):
+        note = (
+            "these are kjorveziroski2024's runs: they are numbered in the order of time, which the "
+            "authors' JSON tells; the rows of the file are in another"
+        )
+        return runs, [note], number_in_time
+    ordered, timed = in_order(runs)
+    if timed:
+        return ordered, ["runs are numbered in the order of their times"], as_found
+    note = "not every run says when it was made: runs are numbered as the files have them"
+    return ordered, [note], as_found
+
+
+def _names(ids: dict[str, str]) -> list[str]:
+    bare = {vpn: plain(name) for name, vpn in ids.items() if vpn == BASELINE and name != BASELINE}
+    others = [vpn for vpn in ids.values() if vpn.startswith(f"{BASELINE}/")]
+    notes = [f'the baseline "{vpn}" is {name}' for vpn, name in bare.items()]
+    if others:
+        notes.append(f"without a VPN as well: {', '.join(others)} (--baseline NAME takes another)")
+    if BASELINE not in ids.values():
+        notes.append("no baseline: nothing is compared with a link without a VPN (--baseline NAME)")
+    return notes
+
+
+def _head(
+    request: ImportRequest,
+    study: _Judged,
+    trials: Sequence[TrialRecord],
+    lost: Sequence[Lost],
+    notes: list[str],
+) -> RunHead:
+    name = _NAME.format(form=request.form)
+    vpns = sorted({trial.vpn for trial in trials})
+    files = sorted({str(trial.evidence["imported"]["file"]) for trial in trials})
+    said = {
+        "format": str(request.form),
+        "files": files,
+        "notes": notes,
+        "lost": [str(one) for one in lost[:MOST_KEPT]],
+        "lost_count": sum(one.count for one in lost),
+        "proof": "none: Culvert did not see this traffic",
+    }
+    canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
+    return RunHead(
+        study=name,
+        title=f"Imported from {request.form}: {study.title or _files(len(files))}",
+        toml=study.text,
+        canonical=canonical,
+        digest=_sha256(canonical),
+        seed=1,
+        lab=IMPORTED,
+        culvert_version=__version__,
+        environment={"imported": said},
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            str(path), f"it cannot be written: {error.strerror}", "make room, then import again"
+        ) from error
+
+
+def show(done: Imported, *, as_json: bool) -> None:
+    """What was imported, what was lost and where, and what to do next."""
+    counts = Counter(str(trial.status) for trial in done.trials)
+    reasons = Counter(
+        (trial.vpn, trial.status, trial.reason)
+        for trial in done.trials
+        if trial.status is not Status.OK
+    )
+    if as_json:
+        print_json(_as_json(done, counts))
+        return
+    for note in done.notes:
+        out.print(note, style="dim", markup=False)
+    for (vpn, status, reason), count in reasons.most_common(MOST_TOLD):
+        out.print(f"{vpn}: {count} {status}: {reason}", markup=False, style="yellow")
+    if len(reasons) > MOST_TOLD:
+        out.print(f"... and {len(reasons) - MOST_TOLD} more reasons: see the report")
+    for one in done.lost[:MOST_TOLD]:
+        out.print(f"lost: {one}", markup=False, style="red")
+    if len(done.lost) > MOST_TOLD:
+        out.print(f"... and {len(done.lost) - MOST_TOLD} more places")
+    told = ", ".join(f"{counts[str(status)]} {status}" for status in Status if counts[str(status)])
+    runs = "1 run" if len(done.trials) == 1 else f"{len(done.trials)} runs"
+    out.print(f"{runs} imported: {told}; lost: {_lost(done.lost)}")
+    for name in done.tables:
+        out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
+    where = shlex.quote(str(done.directory))
+    out.print(f"journal: {done.directory}   next: culvert report {where}", markup=False)
+
+
+def _lost(lost: Sequence[Lost]) -> str:
+    places = sum(one.count for one in lost)
+    files = len({one.file for one in lost})
+    where = "1 place" if places == 1 else f"{places} places"
+    return f"{where} in {_files(files)}" if places else "nothing"
+
+
+def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:
+    return {
+        "directory": str(done.directory),
+        "trials": {str(status): counts[str(status)] for status in Status},
+        "lost": [asdict(one) for one in done.lost],
+        "notes": list(done.notes),
+        "tables": [f"tables/{name}.csv" for name in done.tables],
+    }
+
+
+def checked_condition(name: str) -> str:
+    """The condition that the user names. Raises UsageError for what is no name."""
+    if name != cleaned(name):
+        raise UsageError(f"--condition '{name}'", "is not a name", "use letters, digits and dashes")
+    return name

@@ -1,0 +1,133 @@
+"""``culvert up``: one tunnel, proved and kept until Ctrl-C, to try things by hand."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
+
+from rich.markup import escape
+
+from culvert.console import err, out, print_json
+from culvert.errors import NotPossible, UsageError, VpnError
+from culvert.labs.base import Lab, LabSpec, Node
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.places import namespace_name
+from culvert.probe.client import Probe
+from culvert.proof.check import Check
+from culvert.runid import new_run_id
+from culvert.trial.execution import before, survivors
+from culvert.trial.session import Session
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+
+WATCH_S = 1.0
+"""How often the VPN's processes are looked at while the tunnel is kept."""
+
+
+def keep_up(name: str, topology: str, *, as_json: bool) -> None:
+    """Bring ``name`` up, prove it, say how to use it, and wait for Ctrl-C.
+
+    Raises NotPossible if something is missing, VpnError if the VPN dies, and KeyboardInterrupt if
+    it is interrupted before the tunnel is up. Whatever happens, nothing is left.
+    """
+    if topology not in ("pair", "routed"):
+        raise UsageError(f"topology '{topology}'", "is unknown", "use pair or routed")
+    vpn = registry.create(registry.parse(name))
+    missing = vpn.missing()
+    if missing:
+        raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)
+    spec = LabSpec(topology="pair" if topology == "pair" else "routed")
+    with ExitStack() as stack:
+        lab = stack.enter_context(NetnsLab(new_run_id(), spec))
+        stack.callback(vpn.stop, lab)
+        begun = time.monotonic()
+        vpn.prepare(lab)
+        vpn.listen(lab.b)
+        vpn.connect(lab.a)
+        up_s = time.monotonic() - begun
+        checks = _prove(lab, vpn)
+        proved_s = time.monotonic() - begun
+        kept = _Kept(lab, vpn, checks, up_s=up_s, proved_s=proved_s)
+        if as_json:
+            print_json(kept.as_json())
+        else:
+            kept.say()
+        with suppress(KeyboardInterrupt):  # that is how it is meant to end
+            _wait(vpn)
+    err.print(f"{vpn.id} is removed", style="dim")
+
+
+def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
+    with Probe(lab.a) as a, Probe(lab.b) as b:
+        return before(Session(lab, vpn, a, b, lab.spec.link))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A tunnel that is up; times in seconds from the start of the responder."""
+
+    lab: Lab
+    vpn: Vpn
+    checks: list[Check]
+    up_s: float
+    proved_s: float
+
+    @property
+    def proved(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    def namespace(self, node: Node) -> str:
+        return namespace_name(self.lab.run_id, node.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """What a script needs to use the tunnel."""
+        return {
+            "vpn": self.vpn.id,
+            "version": self.vpn.version(),
+            "up_s": self.up_s,
+            "proved": self.proved,
+            "proved_s": self.proved_s,
+            "checks": [asdict(check) for check in self.checks],
+            "nodes": {
+                node.name: {
+                    "namespace": self.namespace(node),
+                    "interface": self.vpn.interface(node),
+                    "inner": str(self.vpn.inner(node).ip),
+                    "underlay": str(node.underlay.address.ip),
+                }
+                for node in (self.lab.a, self.lab.b)
+            },
+        }
+
+    def say(self) -> None:
+        """The same for people."""
+        verdict = "[green]proved[/]" if self.proved else "[yellow]NOT PROVED[/]"
+        out.print(
+            f"[bold]{self.vpn.id}[/] {escape(self.vpn.version())} is up after {self.up_s:.3f} s, "
+            f"{verdict} after {self.proved_s:.3f} s"
+        )
+        for check in self.checks:
+            mark = "[green]yes[/]" if check.passed else "[yellow]no [/]"
+            out.print(f"  {mark}  {escape(check.name)}: {escape(check.detail)}")
+        out.print()
+        for node in (self.lab.a, self.lab.b):
+            inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
+            out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
+        to = self.vpn.inner(self.lab.b).ip
+        out.print(
+            f"\nTry, in another terminal:"
+            f"\n  sudo ip netns exec {self.namespace(self.lab.a)} ping {to}"
+            f"\n  sudo ip netns exec {self.namespace(self.lab.b)} bash"
+            f"\n\nCtrl-C removes it.",
+            markup=False,
+        )
+
+
+def _wait(vpn: Vpn) -> NoReturn:
+    """Until KeyboardInterrupt; raises VpnError if a process of the VPN ends."""
+    while True:
+        for check in survivors(vpn):
+            raise VpnError(vpn.id, check.detail, check.remedy)
+        time.sleep(WATCH_S)  # nothing tells us of a death; Ctrl-C ends it at once

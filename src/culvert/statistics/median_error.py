@@ -1,0 +1,40 @@
+"""How uncertain a median is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from culvert.statistics.bootstrap import middle
+from culvert.statistics.serial import effective_sample_size
+from culvert.statistics.values import Array
+
+_RESAMPLES = 4999
+
+
+def median_error(values: Array, seed: int) -> tuple[float, float]:
+    """The standard error of the median, and its degrees of freedom.
+
+    The bootstrap takes the values for independent; its error is widened to what they are worth
+    (``effective_sample_size``).
+    """
+    n = values.size
+    worth = max(2.0, effective_sample_size(values))
+    ordered = np.sort(values)
+    lower, upper = middle(n, _RESAMPLES, seed)
+    drawn = (ordered[lower] + ordered[upper]) / 2
+    # Equal values may differ by rounding from their mean.
+    error = float(drawn.std(ddof=1)) if np.ptp(drawn) > 0 else 0.0
+    return error * math.sqrt(n / worth), worth - 1
+
+
+def welch(
+    error_a: float, freedom_a: float, error_b: float, freedom_b: float
+) -> tuple[float, float]:
+    """The standard error of a difference and its degrees of freedom (Welch, Satterthwaite)."""
+    error = math.hypot(error_a, error_b)
+    if error == 0 or math.isinf(error):
+        return error, min(freedom_a, freedom_b)
+    share_a, share_b = (error_a / error) ** 4, (error_b / error) ** 4
+    return error, 1 / (share_a / freedom_a + share_b / freedom_b)

@@ -1,0 +1,114 @@
+"""``[[condition]]``: the state of links and nodes in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from culvert.errors import UsageError
+from culvert.labs.link.netem import options as netem_options
+from culvert.study.conditions.direction import DirectionTable
+from culvert.study.conditions.lab import LinkTable
+from culvert.study.conditions.nat import ROUTER_KEYS, NatValue
+from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
+from culvert.study.names import Mtu, Name
+from culvert.study.table import known_keys, near, problem
+from culvert.topology.link.impairment import CLEAN, Impairment
+from culvert.topology.link.presets import PRESETS
+
+
+def _preset(value: str) -> str:
+    if value not in PRESETS:
+        raise problem(f'"{value}" is not a preset', near(value, PRESETS))
+    return value
+
+
+class ConditionTable(DirectionTable, ProcessorKeys):
+    """``[[condition]]``: what differs from ``[lab]``.
+
+    The keys of a direction act in each; what ``up`` (a to b) and ``down`` (b to a) say goes before
+    them, and they before the preset. ``rate`` is the whole lab's.
+    """
+
+    name: Name
+    mtu: Mtu | None = None
+    offloads: bool | None = None
+    congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
+    preset: Annotated[str, AfterValidator(_preset)] | None = None
+    up: DirectionTable | None = None
+    down: DirectionTable | None = None
+    nat: NatValue | None = None
+    block_udp: bool | None = None
+
+    @property
+    def impairments(self) -> list[str]:
+        """The keys that a plain cable cannot fulfil, as they stand in the file."""
+        of_nodes = (*ROUTER_KEYS, *PROCESSOR_KEYS)
+        plain = ("name", "rate", "mtu", "offloads", "congestion", *of_nodes)
+        given = {
+            field.alias or name
+            for name, field in type(self).model_fields.items()
+            if getattr(self, name, None) is not None
+        }
+        return [key for key in known_keys(type(self)) if key in given and key not in plain]
+
+    @property
+    def impairment(self) -> Impairment:
+        """What the link is to do in each direction: the preset, and what is written beside it."""
+        base = PRESETS[self.preset].impairment if self.preset is not None else CLEAN
+        # The rate is the link's: it limits every cable of a routed lab.
+        both = self.model_copy(update={"rate_bps": None})
+        up, down = both.applied(base.a_to_b), both.applied(base.b_to_a)
+        return Impairment(
+            self.up.applied(up) if self.up else up, self.down.applied(down) if self.down else down
+        )
+
+    @model_validator(mode="after")
+    def _can_be(self) -> ConditionTable:
+        try:
+            self.impairment.check()
+        except UsageError as error:
+            raise problem(
+                f"{error.what}: {error.why}", error.remedy, self._culprit(error)
+            ) from None
+        return self
+
+    def refuse_on(self, link: LinkTable, index: int) -> None:
+        """Raise what the lab's link cannot do of this condition, which is the ``index``-th."""
+        here: list[str | int] = ["condition", index]
+        if link.kind == "veth" and self.impairments:
+            key = self.impairments[0]
+            raise problem(
+                f'"{key}" is more than a veth link can do',
+                'write kind = "wire" in [lab] link',
+                [*here, key],
+            )
+        if self.xps and link.kind == "wire":
+            raise problem(
+                "a wire's devices have a single queue: there is nothing to steer",
+                'leave xps out, or write kind = "veth" in [lab] link',
+                [*here, "xps"],
+            )
+        rate_bps = link.rate_bps if self.rate_bps is None else self.rate_bps
+        for one_way in (self.impairment.a_to_b, self.impairment.b_to_a):
+            try:
+                one_way.check_queue(rate_bps)
+                if link.kind == "netem":
+                    netem_options.options(one_way, rate_bps)
+            except UsageError as error:
+                why = f"{error.what}: {error.why}"
+                raise problem(why, error.remedy, [*here, *self._culprit(error)]) from None
+        offloads = link.offloads if self.offloads is None else self.offloads
+        if self.impairment.per_super_packet and not offloads:
+            raise problem(
+                "there are no super-packets without offloads", "write offloads = true", here
+            )
+
+    def _culprit(self, error: UsageError) -> Iterator[str]:
+        """The key that an error is about, if it stands in the file."""
+        word = error.what.removeprefix("the ").partition(" ")[0].partition(".")[0]
+        word = {"reordering": "reorder", "CoDel": "queue", "this": "jitter"}.get(word, word)
+        if word in self.impairments:
+            yield word

@@ -1,0 +1,115 @@
+"""The keys of a condition about the processors: ``aes``, ``cores``, ``cpus``, ``rps``, ``rfs``,
+``xps``, ``interrupts`` and ``router``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from culvert.errors import NotPossible
+from culvert.study.conditions.cpus import nodes_of, split
+from culvert.study.conditions.lab import CpuList, CpusValue, LabTable, NodeCpus
+from culvert.study.table import Table
+from culvert.topology.processors import Processors, Steering
+from culvert.units import Fraction
+
+PROCESSOR_KEYS = ("aes", "cores", "cpus", "rps", "rfs", "xps", "interrupts", "router")
+CoreCount = Annotated[int, Field(ge=1, le=1024)]
+
+
+class RouterTable(Table):
+    """``router = { quota = "20%", cores = 1 }``: a node whose programs are as slow as a small
+    router's, emulated by a share of its CPUs."""
+
+    quota: Annotated[Fraction, Field(gt=0, le=1)]
+    cores: CoreCount | None = None
+    node: Literal["a", "b"] = "b"
+
+
+class ProcessorKeys(Table):
+    """What a condition says of the processors."""
+
+    aes: bool | None = None
+    cores: CoreCount | None = None
+    cpus: CpusValue | None = None
+    rps: bool | None = None
+    rfs: bool | None = None
+    xps: bool | None = None
+    interrupts: CpuList | None = None
+    router: RouterTable | None = None
+
+    @property
+    def steering(self) -> Steering:
+        """Of packets."""
+        return Steering(self.rps, self.rfs, self.xps)
+
+    @property
+    def processors(self) -> Processors:
+        """What is asked of them besides which node gets which."""
+        quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
+        return Processors(self.aes, quota, self.steering, self.interrupts or ())
+
+
+def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
+    """Of each device of a cable: one for each CPU where packets that are sent are steered."""
+    return sum(map(len, cores)) if keys.xps is not None else 1
+
+
+def node_cpus(
+    lab: LabTable, keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]
+) -> Mapping[str, tuple[int, ...]] | None:
+    """CPUs by node; None where all nodes share all.
+
+    ``cores`` are the machine's CPUs grouped by physical core. Raises NotPossible where there are
+    too few.
+    """
+    nodes = nodes_of(lab.topology)
+    asked = lab.cpus if keys.cpus is None else keys.cpus
+    found: Mapping[str, tuple[int, ...]] | None = None
+    if keys.cores is not None:
+        found = own_cores(cores, nodes, keys.cores)
+    elif asked == "split":
+        found = split(cores, nodes)
+    elif isinstance(asked, NodeCpus):
+        found = asked.checked(cores)
+    if keys.router is not None and keys.router.cores is not None:
+        found = _few(found, keys.router.node, keys.router.cores)
+    return found
+
+
+def own_cores(
+    cores: Sequence[tuple[int, ...]], nodes: Sequence[str], count: int
+) -> Mapping[str, tuple[int, ...]]:
+    """Give each node ``count`` CPUs that no other has: one of each physical core, as long as
+    there are enough cores for that."""
+    wanted = count * len(nodes)
+    cpus = [core[0] for core in cores]
+    if len(cpus) < wanted:
+        cpus = [cpu for core in cores for cpu in core]
+    if len(cpus) < wanted:
+        raise NotPossible(
+            f"cores = {count}",
+            f"{len(nodes)} nodes with {count} CPUs each need {wanted}, "
+            f"this machine offers {len(set(cpus))}",
+            "measure this condition on a machine with more, or let nodes share them with cpus",
+        )
+    return {
+        node: tuple(sorted(cpus[index * count : (index + 1) * count]))
+        for index, node in enumerate(nodes)
+    }
+
+
+def _few(
+    found: Mapping[str, tuple[int, ...]] | None, node: str, count: int
+) -> Mapping[str, tuple[int, ...]]:
+    there = (found or {}).get(node) or tuple(sorted(os.sched_getaffinity(0)))
+    if len(there) < count:
+        raise NotPossible(
+            f"router.cores = {count}",
+            f"node {node} has {len(there)}",
+            "ask for fewer, or give the node more with cpus",
+        )
+    return {**(found or {}), node: there[:count]}

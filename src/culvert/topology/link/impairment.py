@@ -1,0 +1,224 @@
+"""What a link does to packets beside carrying them, each direction on its own. Pure.
+
+The words and units are those of ``culvert-wire`` (crates/wire/README.md), which has all of it;
+netem has a part (``culvert.labs.link.netem.connect``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from culvert.errors import UsageError
+from culvert.topology.link.jitter import Jitter
+from culvert.topology.link.recorded import Trace
+
+LONGEST_DELAY_NS = 60_000_000_000
+"""A delay beyond a minute is a mistake in the unit."""
+LONGEST_BLACKOUT_NS = 86_400_000_000_000
+LARGEST_QUEUE_PACKETS = 2**32
+LARGEST_QUEUE_BYTES = 2**40
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Loss in bursts (Gilbert 1960, Elliott 1963): probabilities for each packet."""
+
+    to_bad: float
+    to_good: float
+    loss_in_good: float = 0.0
+    loss_in_bad: float = 1.0
+
+
+@dataclass(frozen=True)
+class Codel:
+    """Queue management beside the limit (RFC 8289)."""
+
+    target_ns: int = 5_000_000
+    interval_ns: int = 100_000_000
+
+
+@dataclass(frozen=True)
+class Blackout:
+    """A time in which nothing passes, counted from when the link is made."""
+
+    for_ns: int
+    after_ns: int = 0
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """One direction. Shares are from 0 to 1, of the packets; ``rate_bps`` None is the link's.
+
+    ``loss`` is a share (each packet on its own), bursts, or the numbers of the packets that are
+    lost, from 0. A ``trace`` stands instead of any rate. The queue before the rate holds
+    ``queue_bytes`` or ``queue_packets``; None is the link kind's default. ``drop_size_and_above``
+    are bytes of the IP packet: an MTU black hole.
+    """
+
+    rate_bps: int | None = None
+    trace: Trace | None = None
+    queue_bytes: int | None = None
+    queue_packets: int | None = None
+    codel: Codel | None = None
+    delay_ns: int = 0
+    jitter: Jitter | None = None
+    loss: float | Bursts | tuple[int, ...] = 0.0
+    reorder: float = 0.0
+    duplicate: float = 0.0
+    corrupt: float = 0.0
+    blackout: Blackout | None = None
+    drop_udp: bool = False
+    drop_size_and_above: int | None = None
+    per_super_packet: bool = False
+    """Decide about super-packets as a whole, as netem does with offloads on: an artefact that
+    exists to be shown, never a condition to measure VPNs in."""
+
+    def check(self) -> None:
+        """Raise UsageError for what no link can do."""
+        self._check_shares()
+        self._check_numbers()
+        if self.reorder and not self.delay_ns:
+            raise UsageError(
+                "reordering", "there is no delay that a packet could skip", "add a delay"
+            )
+        if self.trace is not None and self.rate_bps is not None:
+            raise UsageError("a rate", "there is a trace as well", "use one of them")
+        if self.queue_bytes is not None and self.queue_packets is not None:
+            raise UsageError("the queue", "has two limits", "use bytes or packets")
+
+    def _check_shares(self) -> None:
+        shares = {"reorder": self.reorder, "duplicate": self.duplicate, "corrupt": self.corrupt}
+        if isinstance(self.loss, Bursts):
+            shares |= {f"loss.{name}": share for name, share in vars(self.loss).items()}
+        elif not isinstance(self.loss, tuple):
+            shares["loss"] = self.loss
+        for name, share in shares.items():
+            if not 0 <= share <= 1:
+                raise UsageError(f"{name} {share}", "is not a share from 0 to 1", "write 0.01")
+
+    def _check_numbers(self) -> None:
+        jitter = self.jitter or Jitter()
+        for name, duration_ns in (
+            ("delay", self.delay_ns),
+            ("jitter", jitter.spread_ns),
+            ("jitter.hold", jitter.hold_ns),
+        ):
+            if not 0 <= duration_ns <= LONGEST_DELAY_NS:
+                raise UsageError(
+                    f"{name} {duration_ns} ns", "is not from 0 to 60 s", "check its unit"
+                )
+        if self.blackout is not None and not (
+            0 < self.blackout.for_ns <= LONGEST_BLACKOUT_NS
+            and 0 <= self.blackout.after_ns <= LONGEST_BLACKOUT_NS
+        ):
+            raise UsageError("the blackout", "is not within a day", "check its unit")
+        if self.codel is not None and not all(
+            0 < duration <= LONGEST_DELAY_NS
+            for duration in (self.codel.target_ns, self.codel.interval_ns)
+        ):
+            raise UsageError("CoDel", "its times are not from 1 ns to 60 s", "check their units")
+        for name, value, most in (
+            ("queue_bytes", self.queue_bytes, LARGEST_QUEUE_BYTES),
+            ("queue_packets", self.queue_packets, LARGEST_QUEUE_PACKETS),
+            ("drop_size_and_above", self.drop_size_and_above, 2**32 - 1),
+        ):
+            if value is not None and not 1 <= value <= most:
+                raise UsageError(f"{name} {value}", f"is not from 1 to {most}", "check its unit")
+        if isinstance(self.loss, tuple) and any(not 0 <= number < 2**64 for number in self.loss):
+            raise UsageError("loss", "packets are numbered from 0", "write [0, 7]")
+
+    def rate_on(self, link_rate_bps: int | None) -> int | None:
+        """Bits a second on a link of this rate; None is no limit, or a trace."""
+        if self.trace is not None:
+            return None
+        return self.rate_bps if self.rate_bps is not None else link_rate_bps
+
+    def conditions(self, link_rate_bps: int | None) -> dict[str, Any]:
+        """What ``culvert-wire`` is to be told, on a link of this rate.
+
+        Raises UsageError for a queue that nothing fills, LabError for a file that has changed.
+        """
+        rate_bps = self.rate_on(link_rate_bps)
+        self.check_queue(link_rate_bps)
+        asked: dict[str, Any] = {
+            "delay_ns": self.delay_ns,
+            "reorder": self.reorder,
+            "duplicate": self.duplicate,
+            "corrupt": self.corrupt,
+            "drop_udp": self.drop_udp,
+            "per_super_packet": self.per_super_packet,
+        }
+        if rate_bps is not None:
+            asked["rate_bps"] = rate_bps
+        if self.trace is not None:
+            asked["trace"] = str(self.trace.unchanged())
+        if self.queue_bytes is not None:
+            asked["queue"] = {"bytes": self.queue_bytes}
+        if self.queue_packets is not None:
+            asked["queue"] = {"packets": self.queue_packets}
+        if self.codel is not None:
+            asked["codel"] = vars(self.codel)
+        if self.jitter is not None:
+            asked["jitter"] = self.jitter.asked()
+            asked["jitter_hold_ns"] = self.jitter.hold_ns
+            asked["jitter_reorders"] = self.jitter.reorders
+        if self.blackout is not None:
+            asked["blackout"] = vars(self.blackout)
+        if self.drop_size_and_above is not None:
+            asked["drop_size_and_above"] = self.drop_size_and_above
+        match self.loss:
+            case Bursts():
+                asked["loss"] = {"gilbert_elliott": vars(self.loss)}
+            case tuple():
+                asked["loss"] = {"packets": list(self.loss)}
+            case share:
+                asked["loss"] = {"probability": share}
+        return asked
+
+    def check_queue(self, link_rate_bps: int | None) -> None:
+        """Raise UsageError for a queue that nothing fills, on a link of this rate."""
+        given = any(value is not None for value in (self.queue_bytes, self.queue_packets))
+        limited = self.trace is not None or self.rate_on(link_rate_bps) is not None
+        if (given or self.codel is not None) and not limited:
+            raise UsageError("the queue", "a link without a rate has none", "add a rate or a trace")
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """Both directions of a link; on a routed lab, of the cable between a and the router."""
+
+    a_to_b: OneWay = field(default_factory=OneWay)
+    b_to_a: OneWay = field(default_factory=OneWay)
+
+    @classmethod
+    def both(cls, one_way: OneWay) -> Impairment:
+        """The same in each direction: a delay counts twice in the round trip."""
+        return cls(one_way, one_way)
+
+    def check(self) -> None:
+        """Raise UsageError for what no link can do."""
+        self.a_to_b.check()
+        self.b_to_a.check()
+
+    @property
+    def per_super_packet(self) -> bool:
+        """Whether either direction decides about super-packets as a whole."""
+        return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
+
+    @property
+    def drops_udp(self) -> bool:
+        """Whether either direction does."""
+        return self.a_to_b.drop_udp or self.b_to_a.drop_udp
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether either direction is asked to."""
+        return bool(self.a_to_b.duplicate or self.b_to_a.duplicate)
+
+    def __bool__(self) -> bool:
+        """True if anything is asked for."""
+        return self != CLEAN
+
+
+CLEAN = Impairment()

@@ -1,0 +1,193 @@
+"""``cpu``: who spent the time of the processors while a measurement ran.
+
+Seconds come from the scheduler's own clock where a thread is concerned (schedstat, ns) and from
+/proc/stat for whole CPUs. Softirq time is counted by tick unless the kernel has IRQ time
+accounting; ``culvert doctor`` tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from culvert.journal.record import Metric
+from culvert.probe.results import Accounted, CpuTimes
+from culvert.probe.results.accounting import ProcessUse
+from culvert.trial.everybody import OTHERS
+
+GIGABYTE = 1e9
+MOST_SWITCHES = 5
+"""As mackey2020 lists them."""
+_WORKER = re.compile(r"(kworker)/.*")
+SOFTIRQ = "ksoftirqd/"
+
+
+def cpu_metrics(
+    accounted: Mapping[str, Accounted],
+    *,
+    goodput_bytes: int | None,
+    shared_kernel: bool,
+    attributable: bool = True,
+) -> list[Metric]:
+    """Metrics of both nodes, a and b.
+
+    ``shared_kernel``: both read the same /proc/stat, so it counts once.
+
+    CPU seconds per gigabyte (1e9 bytes of goodput) are given for the whole machine, for the VPN's
+    processes and kernel threads, and for the probe, so that the generator's share can be told.
+    The VPN's is left out where it is not ``attributable`` (see ``Vpn``): none would be less than
+    it is.
+    """
+    nodes = [accounted["a"]] if shared_kernel else [accounted["a"], accounted["b"]]
+    cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
+    busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
+    vpn_s = sum(_processes_s(node) for node in accounted.values())
+    vpn_s += sum(_kernel_threads_s(node) for node in nodes)
+    probe_s = sum(_probe_s(node) for node in accounted.values())
+    metrics = [
+        *_percentages(cpus),
+        *_per_core(accounted, shared_kernel=shared_kernel),
+        Metric("cpu_busy_s", "s", busy_s),
+        *([Metric("cpu_vpn_s", "s", vpn_s)] if attributable else []),
+        Metric("cpu_probe_s", "s", probe_s),
+        Metric(
+            "context_switches_total",
+            "switches",
+            sum(node.context_switches_total for node in nodes),
+        ),
+    ]
+    metrics += _most_switches("machine" if shared_kernel else "a", accounted["a"])
+    for name, node in accounted.items():
+        metrics += _per_process(name, node)
+    if shared_kernel:
+        metrics += _kernel_threads("machine", accounted["a"])
+    else:
+        for name, node in accounted.items():
+            metrics += _kernel_threads(name, node)
+    if goodput_bytes:
+        gigabytes = goodput_bytes / GIGABYTE
+        metrics += [
+            Metric("cpu_s_per_gb", "s/GB", busy_s / gigabytes),
+            *([Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes)] if attributable else []),
+            Metric("cpu_probe_s_per_gb", "s/GB", probe_s / gigabytes),
+        ]
+    return metrics
+
+
+def _busy_s(cpu: CpuTimes) -> float:
+    return cpu.user_s + cpu.nice_s + cpu.system_s + cpu.irq_s + cpu.softirq_s
+
+
+def _processes_s(accounted: Accounted) -> float:
+    return sum(process.run_ns or 0 for process in _of_the_vpn(accounted)) / 1e9
+
+
+def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
+    return [process for process in accounted.processes if process.label != OTHERS]
+
+
+def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
+    """The processes and kernel threads that switched most, those of one name together.
+
+    Which worker of the kernel does what changes all the time: they are one.
+    """
+    counts: Counter[str] = Counter()
+    for user in accounted.processes:
+        if user.label != OTHERS:  # the VPN's are among all
+            continue
+        name = _WORKER.sub(r"\1", user.comm)
+        counts[name] += (user.voluntary or 0) + (user.involuntary or 0)
+    return [
+        Metric("context_switches_most", "switches", count, _of(where, name))
+        for name, count in counts.most_common(MOST_SWITCHES)
+        if count
+    ]
+
+
+def _kernel_threads_s(accounted: Accounted) -> float:
+    """Of the VPN: ksoftirqd is everybody's."""
+    threads = (each for each in accounted.kernel_threads if not each.comm.startswith(SOFTIRQ))
+    return sum(thread.run_ns or 0 for thread in threads) / 1e9
+
+
+def _probe_s(accounted: Accounted) -> float:
+    return accounted.probe.run_ns / 1e9 if accounted.probe else 0.0
+
+
+def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
+    """Sum over all cores, so that four busy cores are 400 %, as dekker2020 has it."""
+
+    def percent(name: str, parts: Iterable[float]) -> Metric:
+        return Metric(name, "%", 100 * sum(parts))
+
+    return [
+        percent("cpu_percent", (_busy_s(cpu) / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_user_percent", ((c.user_s + c.nice_s) / max(s, 1e-9) for s, c in cpus)),
+        percent("cpu_system_percent", (cpu.system_s / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_softirq_percent", (cpu.softirq_s / max(s, 1e-9) for s, cpu in cpus)),
+        percent("cpu_steal_percent", (cpu.steal_s / max(s, 1e-9) for s, cpu in cpus)),
+    ]
+
+
+def _per_core(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> list[Metric]:
+    metrics = []
+    for name, node in accounted.items():
+        if shared_kernel and name != "a":
+            continue
+        label = "machine" if shared_kernel else name
+        for cpu in node.cpus:
+            labels = {"node": label, "cpu": str(cpu.cpu)}
+            metrics += [
+                Metric("core_user_s", "s", cpu.user_s + cpu.nice_s, labels),
+                Metric("core_system_s", "s", cpu.system_s, labels),
+                Metric("core_softirq_s", "s", cpu.softirq_s + cpu.irq_s, labels),
+            ]
+    return metrics
+
+
+def _per_process(name: str, node: Accounted) -> list[Metric]:
+    metrics = [
+        Metric("cpu_process_s", "s", _probe_s(node), _of(name, "probe")),
+    ]
+    for process in _of_the_vpn(node):
+        labels = _of(name, process.label)
+        metrics += [
+            Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),
+            Metric(
+                "context_switches",
+                "switches",
+                process.voluntary or 0,
+                labels | {"kind": "voluntary"},
+            ),
+            Metric(
+                "context_switches",
+                "switches",
+                process.involuntary or 0,
+                labels | {"kind": "involuntary"},
+            ),
+            Metric("memory_peak_bytes", "bytes", process.vm_hwm_bytes or 0, labels),
+        ]
+        metrics += [
+            Metric(
+                "cpu_thread_s",
+                "s",
+                thread.run_ns / 1e9,
+                labels | {"thread": f"{thread.name}:{thread.tid}"},
+            )
+            for thread in process.threads
+            if thread.run_ns
+        ]
+    return metrics
+
+
+def _kernel_threads(where: str, accounted: Accounted) -> list[Metric]:
+    return [
+        Metric("cpu_kernel_thread_s", "s", thread.run_ns / 1e9, _of(where, thread.comm))
+        for thread in accounted.kernel_threads
+        if thread.run_ns
+    ]
+
+
+def _of(node: str, process: str) -> dict[str, str]:
+    return {"node": node, "process": process}

@@ -1,0 +1,95 @@
+"""Where inner addresses are, and what keeps their packets from leaving in the clear.
+
+::
+
+    policies        the loopback holds the address; what leaves by the underlay is picked
+    xfrm interface  holds the address, and the route to the peer
+    transport mode  the underlay's device holds a second address: the first remains bare
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Interface
+
+from culvert import tools
+from culvert.errors import LabError, NotPossible, VpnError
+from culvert.labs.base import Lab, Node
+from culvert.vpns.base import INNER
+from culvert.vpns.ipsec.transforms import Carriage
+
+DEVICE = "xfrm0"
+INTERFACE_ID = 42
+"""What ties policies and associations to the xfrm interface."""
+_LAST = 2**31
+"""Priority of the policy that drops: behind all others."""
+_NETWORK = INNER["a"].network
+
+
+def require_pair(vpn: str, lab: Lab) -> None:
+    """Transport mode has no addresses of its own that a router would know."""
+    if lab.spec.topology != "pair":
+        raise NotPossible(
+            vpn, "transport mode crosses no router here", 'use topology = "pair", or tunnel mode'
+        )
+
+
+def interface(carriage: Carriage, node: Node) -> str:
+    """The device that inner packets go through."""
+    return DEVICE if carriage.route else node.underlay.device
+
+
+def hold(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
+    """Give the node its inner address; no error if it has it."""
+    if carriage.route:
+        _make_device(vpn, carriage, node, inner)
+        return
+    # Wider than any policy for the tunnel, so that neither replaces the other.
+    _ip(node, "xfrm", "policy", "update", *_selector(), "action", "block", "priority", str(_LAST))
+    device, address = _holder(carriage, node, inner)
+    state = node.link(device)
+    if state is None or address not in state.addresses:
+        node.add_address(device, address)
+
+
+def release(carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
+    """Take it back; no error if it has none."""
+    if carriage.route:
+        node.del_link(DEVICE)
+        return
+    _ip(node, "xfrm", "policy", "delete", *_selector(), check=False)
+    device, address = _holder(carriage, node, inner)
+    _ip(node, "address", "delete", str(address), "dev", device, check=False)
+
+
+def forget(node: Node) -> None:
+    """Remove all associations and policies."""
+    _ip(node, "xfrm", "state", "flush", check=False)
+    _ip(node, "xfrm", "policy", "flush", check=False)
+
+
+def _holder(carriage: Carriage, node: Node, inner: IPv4Interface) -> tuple[str, IPv4Interface]:
+    if carriage.transport:
+        return node.underlay.device, inner
+    # /32, so that no route leads to the peer but the tunnel's.
+    return "lo", IPv4Interface(f"{inner.ip}/32")
+
+
+def _make_device(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
+    if node.link(DEVICE) is not None:
+        return
+    underlay = node.link(node.underlay.device)
+    words = ("dev", node.underlay.device, "if_id", str(INTERFACE_ID))
+    try:
+        _ip(node, "link", "add", DEVICE, "type", "xfrm", *words)
+    except LabError as error:
+        raise VpnError(vpn, error.why, error.remedy) from error
+    node.add_address(DEVICE, inner)
+    node.set_link(DEVICE, up=True, mtu=carriage.largest_inner(underlay.mtu if underlay else 1500))
+
+
+def _selector() -> tuple[str, ...]:
+    return ("src", str(_NETWORK), "dst", str(_NETWORK), "dir", "out")
+
+
+def _ip(node: Node, *words: str, check: bool = True) -> None:
+    node.run([str(tools.require("ip", "apt-get install iproute2")), *words], check=check)

@@ -1,0 +1,169 @@
+"""IPsec's transforms, and the ways in which the kernel carries packets in them.
+
+The same for who negotiates keys by IKE and for who sets them by hand.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.machine import features
+from culvert.machine.trials import ipsec
+from culvert.vpns.base import Missing, OuterFlow, Variant
+from culvert.vpns.facts import kernel_lacks, lacks_in_kernel
+from culvert.vpns.ipsec import esp
+
+IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
+
+_CRYPTO = Path("/proc/crypto")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One of the kernel's algorithms: ``use`` is ip-xfrm's word for what it does."""
+
+    use: str
+    name: str
+    key_bytes: int
+    """Salt included (RFC 4106, section 8.1; RFC 7634, section 2)."""
+    icv_bits: int | None = None
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is done to a packet. ``cipher`` is what people, and doctor, call it; ``proposal`` how
+    IKE's configuration does; ``shape`` is ESP's, None for AH."""
+
+    cipher: str
+    proposal: str
+    shape: esp.Shape | None
+    algorithms: tuple[Algorithm, ...]
+    encrypts: bool = True
+
+    @property
+    def protocol(self) -> int:
+        """ESP or AH."""
+        return esp.AH if self.shape is None else esp.ESP
+
+
+_SHA256 = Algorithm("auth-trunc", "hmac(sha256)", 32, 128)
+_AH_ICV_BYTES = 16
+
+
+def _aead(name: str, key_bytes: int) -> tuple[Algorithm, ...]:
+    return (Algorithm("aead", name, key_bytes + 4, 128),)
+
+
+def _cbc(key_bytes: int) -> tuple[Algorithm, ...]:
+    return (Algorithm("enc", "cbc(aes)", key_bytes), _SHA256)
+
+
+_GCM, _CHACHA20 = "rfc4106(gcm(aes))", "rfc7539esp(chacha20,poly1305)"
+_NULL = (Algorithm("enc", "ecb(cipher_null)", 0), _SHA256)
+
+TRANSFORMS: Mapping[str, Transform] = {
+    "esp-aes128cbc-sha256": Transform(
+        "AES-128-CBC with SHA-256", "aes128-sha256", esp.CBC_SHA256, _cbc(16)
+    ),
+    "esp-aes256cbc-sha256": Transform(
+        "AES-256-CBC with SHA-256", "aes256-sha256", esp.CBC_SHA256, _cbc(32)
+    ),
+    "esp-aes128gcm": Transform("AES-128-GCM", "aes128gcm16", esp.GCM, _aead(_GCM, 16)),
+    "esp-aes256gcm": Transform("AES-256-GCM", "aes256gcm16", esp.GCM, _aead(_GCM, 32)),
+    "esp-chacha20poly1305": Transform(
+        "ChaCha20-Poly1305", "chacha20poly1305", esp.CHACHA20_POLY1305, _aead(_CHACHA20, 32)
+    ),
+    "esp-null-sha256": Transform(
+        "no cipher with SHA-256", "null-sha256", esp.NULL_SHA256, _NULL, encrypts=False
+    ),
+    "ah-sha256": Transform("SHA-256", "sha256", None, (_SHA256,), encrypts=False),
+}
+"""By the names of variants."""
+
+
+def variant(name: str, facts: Mapping[str, str]) -> Variant:
+    """The variant that uses the transform of that name."""
+    transform = TRANSFORMS[name]
+    summary = f"{'ESP' if transform.shape else 'AH'} with {transform.cipher}"
+    cipher = {"cipher": transform.cipher if transform.encrypts else f"none ({transform.cipher})"}
+    return Variant(
+        name,
+        summary,
+        {**cipher, **facts},
+        encrypts=transform.encrypts,
+        integrity_only=not transform.encrypts,
+    )
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """A transform, and how packets get into it.
+
+    ``transport``: mode without an inner IP header. ``route``: through an xfrm interface, instead
+    of policies that pick packets on their way to the underlay. ``in_udp``: ESP inside of UDP.
+    """
+
+    transform: Transform
+    transport: bool = False
+    route: bool = False
+    in_udp: bool = False
+
+    def outer_length(self, inner_length: int) -> int:
+        """Length in bytes of the outer IP packet."""
+        if self.transform.shape is None:
+            return esp.ah_length(_AH_ICV_BYTES, inner_length, transport=self.transport)
+        return esp.esp_length(
+            self.transform.shape, inner_length, in_udp=self.in_udp, transport=self.transport
+        )
+
+    def largest_inner(self, mtu: int) -> int:
+        """Bytes of the longest inner packet that fits into an underlay of that MTU."""
+        return max(length for length in range(mtu) if self.outer_length(length) <= mtu)
+
+    def outer_flow(self, *beside: OuterFlow) -> OuterFlow:
+        """The kernel's packets, with those of the key exchange beside them."""
+        shown = not self.route
+        if self.in_udp:
+            return OuterFlow(IKE.protocol, IKE.ports, decrypts_there=shown)
+        return OuterFlow(self.transform.protocol, also=beside, decrypts_there=shown)
+
+    def contradictions(self) -> Iterator[Missing]:
+        """What cannot be, whatever the machine."""
+        if self.transport and self.route:
+            yield Missing("an xfrm interface in transport mode", "leave +transport or +route out")
+        if self.in_udp and self.transform.shape is None:
+            yield Missing("AH inside of UDP, which does not exist", "leave +encap out")
+
+    def kernel_lacks(self) -> Iterator[Missing]:
+        """What this kernel lacks for it, by doctor's trials."""
+        if self.transform.shape is None:
+            yield from kernel_lacks("ah", "AH in the kernel")
+        elif not features.has("esp"):
+            yield from kernel_lacks("esp", "ESP in the kernel")
+        elif not ipsec.carries(self.transform.cipher):
+            yield lacks_in_kernel(f"{self.transform.cipher} in the kernel's ESP")
+        if self.route:
+            yield from kernel_lacks("xfrm-interface", "xfrm interfaces in the kernel")
+
+    def kernel_version(self) -> str:
+        """The kernel's, and which of its drivers does the ciphers: with AES instructions or not."""
+        drivers = _drivers(_CRYPTO.read_text("utf-8"))
+        used = (drivers.get(algorithm.name) for algorithm in self.transform.algorithms)
+        return ", ".join([f"Linux {platform.release()}", *filter(None, used)])
+
+
+def _drivers(text: str) -> dict[str, str]:
+    """The driver that the kernel prefers for each algorithm, from /proc/crypto."""
+    best: dict[str, tuple[int, str]] = {}
+    for block in text.split("\n\n"):
+        told = {
+            key.strip(): value.strip()
+            for key, _, value in (line.partition(":") for line in block.splitlines())
+        }
+        if {"name", "driver", "priority"} <= told.keys():
+            offer = int(told["priority"]), told["driver"]
+            best[told["name"]] = max(best.get(told["name"], offer), offer)
+    return {name: driver for name, (_, driver) in best.items()}

@@ -1,0 +1,261 @@
+"""IPsec by the kernel alone: its keys are set by hand, and no key exchange runs.
+
+What osswald2020 compares with what a key exchange sets up. RFC 4106 and RFC 7634 forbid their
+ciphers with static keys: this is for a laboratory.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from culvert import tools
+from culvert.errors import LabError, VpnError
+from culvert.labs.base import Lab, Node, Process
+from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn, underlay_address
+from culvert.vpns.ipsec import esp, espinudp
+from culvert.vpns.ipsec import inner as ipsec_inner
+from culvert.vpns.ipsec import transforms as ipsec
+from culvert.vpns.ipsec.transforms import TRANSFORMS, Algorithm, Carriage
+
+_ROUTE = "route"
+_TRANSPORT = "transport"
+_ENCAP = "encap"
+_SPI = {"a": 0x1001, "b": 0x1002}
+"""Of what the node sends."""
+_REQUEST = 1
+_FIRST, _PRIORITY = 1, 1000
+_UP, _DOWN = "xfrm/up", "xfrm/down"
+_FACTS = {
+    "key exchange": "none",
+    "anti-replay": "off, for keys that are set by hand (RFC 4303, section 3.3.3)",
+    "initiation": "none",
+    "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
+}
+
+
+class Xfrm(Vpn):
+    """Two associations on each node, one for each direction; with +encap a UDP socket as well."""
+
+    name = "xfrm"
+    summary = "IPsec by the kernel, with keys set by hand"
+    variants: ClassVar[tuple[Variant, ...]] = tuple(
+        ipsec.variant(name, _FACTS) for name in TRANSFORMS
+    )
+    cpu_attributable = False
+    no_initiation = "nothing is initiated: its keys are set by hand, and no packet is sent for it"
+    options: ClassVar[Mapping[str, str]] = {
+        _ROUTE: "an xfrm interface and a route instead of policies that pick packets",
+        _TRANSPORT: "transport mode instead of tunnel mode",
+        _ENCAP: "ESP inside of UDP, as through a NAT",
+    }
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self.carriage = Carriage(
+            TRANSFORMS[variant.name],
+            transport=_TRANSPORT in options,
+            route=_ROUTE in options,
+            in_udp=_ENCAP in options,
+        )
+        self._sockets: dict[str, Process] = {}
+
+    # -- what it takes ---------------------------------------------------------------------------
+
+    def missing(self) -> list[Missing]:
+        """The kernel's IPsec with this transform, and ip."""
+        missing = [*self.carriage.contradictions(), *self.carriage.kernel_lacks()]
+        if tools.find("ip") is None:
+            missing.append(Missing("ip", "sudo apt-get install iproute2"))
+        return missing
+
+    def version(self) -> str:
+        """The kernel's."""
+        return self.carriage.kernel_version()
+
+    # -- the life of a tunnel --------------------------------------------------------------------
+
+    def prepare(self, lab: Lab) -> None:
+        """Random keys, and for each node the commands that set and remove them, in files."""
+        if self.carriage.transport:
+            ipsec_inner.require_pair(self.id, lab)
+        keys = {name: [_key(each) for each in self.carriage.transform.algorithms] for name in "ab"}
+        for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
+            up = [
+                *self._associations(node, peer, keys),
+                *self._policies(node, peer),
+                *self._routes(node, peer, "replace"),
+            ]
+            node.write(_UP, _batch(up), secret=True)
+            node.write(_DOWN, _batch(self._removals(node, peer)))
+
+    def listen(self, b: Node) -> None:
+        """Set b's keys."""
+        self._set(b)
+
+    def connect(self, a: Node) -> None:
+        """Set a's keys: the tunnel is up, for nobody is asked."""
+        self._set(a)
+
+    def disconnect(self, a: Node) -> None:
+        """Remove a's keys."""
+        self._unset(a)
+
+    def stop(self, lab: Lab) -> None:
+        """Remove all."""
+        for node in (lab.a, lab.b):
+            if (node.directory / _DOWN).exists():
+                self._unset(node)
+            ipsec_inner.release(self.carriage, node, self.inner(node))
+
+    def _set(self, node: Node) -> None:
+        ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
+        if self.carriage.in_udp and node.name not in self._sockets:
+            self._sockets[node.name] = espinudp.hold(self.id, node)
+        try:
+            self._run(node, _UP)
+        except LabError as error:
+            self._unset(node)
+            raise VpnError(self.id, error.why, "see culvert doctor for this kernel") from error
+
+    def _unset(self, node: Node) -> None:
+        self._run(node, _DOWN, "-force", check=False)
+        socket = self._sockets.pop(node.name, None)
+        if socket is not None:
+            socket.stop()
+
+    def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
+        node.run([self._ip(), *words, "-batch", str(node.directory / path)], check=check)
+
+    @staticmethod
+    def _ip() -> str:
+        return str(tools.require("ip", "apt-get install iproute2"))
+
+    # -- ip-xfrm's words ---------------------------------------------------------------------------
+
+    def _outer(self, node: Node) -> str:
+        return str(self.inner(node).ip if self.carriage.transport else underlay_address(node))
+
+    def _identity(self, sender: Node, receiver: Node) -> str:
+        """Of an association."""
+        return (
+            f"src {self._outer(sender)} dst {self._outer(receiver)} "
+            f"proto {'esp' if self.carriage.transform.shape else 'ah'} spi {_SPI[sender.name]:#x}"
+        )
+
+    def _selector(self, sender: Node, receiver: Node, direction: str) -> str:
+        """Of a policy."""
+        source, target = self.inner(sender).ip, self.inner(receiver).ip
+        return f"src {source}/32 dst {target}/32 dir {direction}" + self._if_id()
+
+    def _if_id(self) -> str:
+        return f" if_id {ipsec_inner.INTERFACE_ID}" if self.carriage.route else ""
+
+    def _encap(self) -> str:
+        ports = f"{esp.NAT_PORT} {esp.NAT_PORT}"
+        return f" encap espinudp {ports} 0.0.0.0" if self.carriage.in_udp else ""
+
+    def _mode(self) -> str:
+        return "transport" if self.carriage.transport else "tunnel"
+
+    def _associations(self, node: Node, peer: Node, keys: Mapping[str, list[str]]) -> Iterator[str]:
+        for sender, receiver in ((node, peer), (peer, node)):
+            used = zip(self.carriage.transform.algorithms, keys[sender.name], strict=True)
+            algorithms = " ".join(_words(algorithm, key) for algorithm, key in used)
+            # Else the kernel aligns AH to 8 bytes, which IPv6 wants (RFC 4302).
+            flag = "" if self.carriage.transform.shape else " flag align4"
+            yield (
+                f"xfrm state add {self._identity(sender, receiver)} reqid {_REQUEST} "
+                f"mode {self._mode()} {algorithms}{flag}{self._encap()}{self._if_id()}"
+            )
+
+    def _policies(self, node: Node, peer: Node) -> Iterator[str]:
+        for selector, (sender, receiver) in self._selectors(node, peer):
+            protocol = "esp" if self.carriage.transform.shape else "ah"
+            ends = f"src {self._outer(sender)} dst {self._outer(receiver)} "
+            yield (
+                f"xfrm policy add {selector} priority {_PRIORITY} "
+                f"tmpl {'' if self.carriage.transport else ends}proto {protocol} "
+                f"reqid {_REQUEST} mode {self._mode()}"
+            )
+
+        for selector in self._let_in(node, peer):
+            yield f"xfrm policy add {selector} priority {_FIRST} action allow"
+
+    def _let_in(self, node: Node, peer: Node) -> Iterator[str]:
+        """In transport mode ESP inside of UDP has the inner addresses, and would have to come by
+        ESP itself."""
+        if self.carriage.transport and self.carriage.in_udp:
+            ends = f"src {self.inner(peer).ip}/32 dst {self.inner(node).ip}/32"
+            yield f"{ends} proto udp dport {esp.NAT_PORT} dir in"
+
+    def _selectors(self, node: Node, peer: Node) -> Iterator[tuple[str, tuple[Node, Node]]]:
+        yield self._selector(node, peer, "out"), (node, peer)
+        yield self._selector(peer, node, "in"), (peer, node)
+
+    def _routes(self, node: Node, peer: Node, what: str) -> Iterator[str]:
+        """In tunnel mode packets must be on their way out for a policy to pick them."""
+        if self.carriage.transport or self.carriage.route:
+            return
+        told = node.run([self._ip(), "route", "get", str(underlay_address(peer))]).stdout
+        via = re.search(r" via \S+", told)
+        yield (
+            f"route {what} {self.inner(peer).ip}/32{via[0] if via else ''} "
+            f"dev {node.underlay.device} src {self.inner(node).ip}"
+        )
+
+    def _removals(self, node: Node, peer: Node) -> Iterator[str]:
+        for selector, _ in self._selectors(node, peer):
+            yield f"xfrm policy delete {selector}"
+        for selector in self._let_in(node, peer):
+            yield f"xfrm policy delete {selector}"
+        for sender, receiver in ((node, peer), (peer, node)):
+            yield f"xfrm state delete {self._identity(sender, receiver)}"
+        yield from self._routes(node, peer, "delete")
+
+    # -- what the proof asks ---------------------------------------------------------------------
+
+    def interface(self, node: Node) -> str:
+        """The xfrm interface, or the underlay's device."""
+        return ipsec_inner.interface(self.carriage, node)
+
+    @property
+    def data_path(self) -> DataPath:
+        """There is no other."""
+        return DataPath.KERNEL
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """KERNEL if it holds security associations."""
+        counted = node.run([self._ip(), "xfrm", "state", "count"], check=False)
+        held = re.search(r"SAD count (\d+)", counted.stdout)
+        if held and int(held[1]):
+            return DataPath.KERNEL
+        raise VpnError(
+            f"{self.id} on node {node.name}",
+            "the kernel holds no security association",
+            "bring the tunnel up again",
+        )
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """ESP or AH."""
+        return self.carriage.outer_flow()
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """By the transform."""
+        return self.carriage.outer_length(inner_length)
+
+
+def _key(algorithm: Algorithm) -> str:
+    return secrets.token_hex(algorithm.key_bytes)
+
+
+def _words(algorithm: Algorithm, key: str) -> str:
+    icv = "" if algorithm.icv_bits is None else f" {algorithm.icv_bits}"
+    return f'{algorithm.use} "{algorithm.name}" {f"0x{key}" if key else chr(34) * 2}{icv}'
+
+
+def _batch(commands: Iterable[str]) -> str:
+    return "".join(f"{command}\n" for command in commands)

@@ -1,0 +1,132 @@
+"""What a study can choose of OpenVPN: its variants and options, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from culvert.vpns.base import Variant
+from culvert.vpns.openvpn import config, settings
+from culvert.vpns.openvpn.config import PORT, Cipher, Transport
+from culvert.vpns.openvpn.packet import Framing
+
+PSK = "psk"
+RENEG = "reneg"
+_TCP = "tcp"
+_DPD = "dpd"
+_DCO = "dco-"
+
+OPTIONS: Mapping[str, str] = {
+    _TCP: "carry the tunnel over TCP instead of UDP",
+    PSK: "a static key instead of certificates (CBC variants, and none)",
+    _DPD: f"dead peer detection: keepalive {config.PING_S} {config.PING_RESTART_S}",
+    RENEG: f"new keys every {config.RENEGOTIATION_S} s",
+    **settings.OPTIONS,
+}
+
+_BOTH = {
+    "tunnel MTU": "1500 (default)",
+    "fragment": "off (default)",
+    "mssfix": "default: TCP inside makes outer packets of at most 1492 bytes",
+    "renegotiation": "off",
+    "pings": "off",
+    "compression": "none",
+    "socket buffers": "the system's default",
+}
+_IN_USER_SPACE = {"data channel offload": "off"}
+_IN_KERNEL = {
+    "data channel offload": "on",
+    "mssfix": "has no effect in the kernel: full packets are cut outside",
+    "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
+}
+_CERTIFICATES = {
+    "authentication": "certificates, ECDSA secp384r1",
+    "key exchange": "TLS 1.3, the library's default group (X25519; OpenSSL 3.5: X25519MLKEM768)",
+}
+
+
+def _variant(cipher: Cipher) -> Variant:
+    facts = {"cipher": cipher.value} | ({} if cipher.aead else {"authenticity": "HMAC-SHA256"})
+    summary = cipher.value if cipher.aead else f"{cipher.value} with HMAC-SHA256"
+    clear = cipher is Cipher.NONE
+    return Variant(
+        cipher.value.lower(),
+        "no encryption, HMAC-SHA256" if clear else summary,
+        facts | _BOTH | _IN_USER_SPACE | _CERTIFICATES,
+        encrypts=not clear,
+        integrity_only=clear,
+    )
+
+
+def _offloaded(cipher: Cipher) -> Variant:
+    facts = {"cipher": cipher.value} | _BOTH | _IN_KERNEL | _CERTIFICATES
+    return Variant(_DCO + cipher.value.lower(), f"{cipher.value} in the kernel", facts)
+
+
+VARIANTS = (
+    *(_variant(cipher) for cipher in Cipher if cipher is not Cipher.NONE),
+    _variant(Cipher.NONE),
+    *(_offloaded(cipher) for cipher in Cipher if cipher.aead),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A variant with options. ``offloaded``: the data channel is the kernel's."""
+
+    cipher: Cipher
+    offloaded: bool
+    options: frozenset[str]
+    settings: settings.Settings
+
+    @classmethod
+    def of(cls, variant: str, options: frozenset[str]) -> Choice:
+        """By their names."""
+        name = variant.removeprefix(_DCO)
+        cipher = next(cipher for cipher in Cipher if cipher.value.lower() == name)
+        return cls(cipher, variant.startswith(_DCO), options, settings.Settings.of(options))
+
+    @property
+    def transport(self) -> Transport:
+        """What carries the tunnel."""
+        return Transport.TCP if _TCP in self.options else Transport.UDP
+
+    @property
+    def static_key(self) -> bool:
+        """Instead of certificates."""
+        return PSK in self.options
+
+    @property
+    def keepalive(self) -> bool:
+        """Pings, and a restart for want of them."""
+        return _DPD in self.options
+
+    @property
+    def renegotiates(self) -> bool:
+        """New keys now and then."""
+        return RENEG in self.options
+
+    @property
+    def framing(self) -> Framing:
+        """How inner packets are wrapped, as far as that is known before both ends have talked."""
+        if self.cipher.aead:
+            return Framing.AEAD
+        if self.cipher is Cipher.NONE:
+            return Framing.CLEAR_STATIC_KEY if self.static_key else Framing.CLEAR
+        return Framing.CBC_STATIC_KEY if self.static_key else Framing.CBC
+
+    def facts(self) -> dict[str, str]:
+        """What differs from the variant's own facts."""
+        facts = {"transport": f"{self.transport.upper()} {PORT}", **self.settings.facts()}
+        if self.transport is Transport.TCP:
+            facts["TCP_NODELAY"] = "off (default)"
+        if self.static_key:
+            facts |= {"authentication": "static key", "key exchange": "none"}
+        if self.keepalive:
+            facts["pings"] = (
+                f"every {config.PING_S} s, restart after {config.PING_RESTART_S} s without "
+                "(a server: after twice that)"
+            )
+        if self.renegotiates:
+            facts["renegotiation"] = f"by the client, every {config.RENEGOTIATION_S} s"
+        return facts

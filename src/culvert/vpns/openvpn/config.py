@@ -1,0 +1,245 @@
+"""Configuration files and static keys for OpenVPN: pure text, as openvpn(8) wants it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from ipaddress import IPv4Address, IPv4Interface
+from pathlib import Path
+
+from culvert.vpns.openvpn.settings import DEFAULTS, Settings
+
+DEVICE = "tun0"
+PORT = 1194
+PING_S = 2
+PING_RESTART_S = 10
+"""As soon as a WireGuard peer notices, and sooner than the manual's 10 and 60 seconds."""
+RENEGOTIATION_S = 5
+"""Nobody can tell OpenVPN to renew its keys, so it does that often."""
+
+_STATIC_KEY_BYTES = 256
+_BYTES_A_LINE = 16
+
+
+class Cipher(Enum):
+    """The data channel's ciphers, by OpenVPN's names; those without AEAD come with HMAC-SHA256."""
+
+    NONE = "none"
+    AES_128_CBC = "AES-128-CBC"
+    AES_256_CBC = "AES-256-CBC"
+    AES_128_GCM = "AES-128-GCM"
+    AES_256_GCM = "AES-256-GCM"
+    CHACHA20_POLY1305 = "CHACHA20-POLY1305"
+
+    @property
+    def aead(self) -> bool:
+        """Whether it authenticates by itself."""
+        return self is not Cipher.NONE and not self.value.endswith("CBC")
+
+
+class Transport(StrEnum):
+    """What carries the tunnel."""
+
+    UDP = "udp"
+    TCP = "tcp"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What an OpenVPN of a version knows, by its release notes (Changes.rst)."""
+
+    version: tuple[int, int]
+
+    @property
+    def offloads(self) -> bool:
+        """2.6 moves the data channel into the kernel where it can, unless told not to."""
+        return self.version >= (2, 6)
+
+    @property
+    def refuses_static_keys(self) -> bool:
+        """2.7 wants to be persuaded to use them."""
+        return self.version >= (2, 7)
+
+    @property
+    def lacks_static_keys(self) -> bool:
+        """2.8 has them no more."""
+        return self.version >= (2, 8)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Addresses of the underlay, and inside the tunnel. The client is node a, the server b."""
+
+    server: IPv4Address
+    client_inner: IPv4Interface
+    server_inner: IPv4Interface
+
+
+@dataclass(frozen=True)
+class Tunnel:
+    """What both ends have in common."""
+
+    cipher: Cipher
+    transport: Transport
+    dialect: Dialect
+    ends: Ends
+    keepalive: bool = False
+    """Pings, and a restart for want of them."""
+    renegotiates: bool = False
+    """The client asks for new keys every RENEGOTIATION_S seconds."""
+    offloaded: bool = False
+    """The data channel is the kernel's, where the program finds its module."""
+    settings: Settings = DEFAULTS
+
+
+@dataclass(frozen=True)
+class CertificateFiles:
+    """Where an end finds the authority's certificate, and its own with the private key."""
+
+    authority: Path
+    identity: Path
+
+
+def server_config(
+    tunnel: Tunnel, files: CertificateFiles, clients: Path, client_name: str, management: Path
+) -> str:
+    """``clients`` is a folder with a file per client (see ``client_entry``): no others get in."""
+    inner = tunnel.ends.server_inner
+    return _lines(
+        _common(tunnel, management, "server"),
+        f"local {tunnel.ends.server}",
+        f"port {PORT}",
+        "mode server",
+        "tls-server",
+        "topology subnet",
+        'push "topology subnet"',
+        f"ifconfig {inner.ip} {inner.netmask}",
+        f"client-config-dir {_quoted(clients)}",
+        "ccd-exclusive",
+        "remote-cert-tls client",
+        f"verify-x509-name {client_name} name",
+        "dh none",
+        *_tls(tunnel, files),
+    )
+
+
+def client_entry(tunnel: Tunnel) -> str:
+    """What the server tells the client: its address."""
+    inner = tunnel.ends.client_inner
+    return f"ifconfig-push {inner.ip} {inner.netmask}\n"
+
+
+def client_config(
+    tunnel: Tunnel, files: CertificateFiles, server_name: str, management: Path
+) -> str:
+    """The client of ``server_config``."""
+    return _lines(
+        _common(tunnel, management, "client"),
+        "client",
+        f"remote {tunnel.ends.server} {PORT}",
+        "nobind",
+        "remote-cert-tls server",
+        f"verify-x509-name {server_name} name",
+        *_tls(tunnel, files, renegotiation_s=RENEGOTIATION_S if tunnel.renegotiates else 0),
+    )
+
+
+def static_server_config(tunnel: Tunnel, key: Path, management: Path) -> str:
+    """Point to point with a static key, the end that is called."""
+    ends = tunnel.ends
+    return _lines(
+        _common(tunnel, management, "server"),
+        f"local {ends.server}",
+        f"port {PORT}",
+        f"ifconfig {ends.server_inner.ip} {ends.client_inner.ip}",
+        *_static(tunnel, key, direction=0),
+    )
+
+
+def static_client_config(tunnel: Tunnel, key: Path, management: Path) -> str:
+    """Point to point with a static key, the end that calls."""
+    ends = tunnel.ends
+    return _lines(
+        _common(tunnel, management, "client"),
+        f"remote {ends.server} {PORT}",
+        "nobind",
+        f"ifconfig {ends.client_inner.ip} {ends.server_inner.ip}",
+        *_static(tunnel, key, direction=1),
+    )
+
+
+def new_static_key() -> str:
+    """A static key in the form of ``openvpn --genkey secret``: 2048 random bits."""
+    key = secrets.token_bytes(_STATIC_KEY_BYTES)
+    rows = (key[at : at + _BYTES_A_LINE].hex() for at in range(0, len(key), _BYTES_A_LINE))
+    name = "OpenVPN Static key V1"
+    return _lines(f"-----BEGIN {name}-----", *rows, f"-----END {name}-----")
+
+
+def _common(tunnel: Tunnel, management: Path, side: str) -> str:
+    words: Mapping[tuple[Transport, str], str] = {
+        (Transport.UDP, "server"): "udp4",
+        (Transport.UDP, "client"): "udp4",
+        (Transport.TCP, "server"): "tcp4-server",
+        (Transport.TCP, "client"): "tcp4-client",
+    }
+    return "\n".join(
+        (
+            f"dev {DEVICE}",
+            "dev-type tun",
+            f"proto {words[tunnel.transport, side]}",
+            f"management {_quoted(management)} unix",
+            "verb 3",
+            "auth SHA256",
+            _pings(tunnel),
+            *tunnel.settings.lines(),
+            *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.offloaded else ()),
+        )
+    )
+
+
+def _pings(tunnel: Tunnel) -> str:
+    if tunnel.keepalive:
+        return f"keepalive {PING_S} {PING_RESTART_S}"
+    # There are no pings, and so no restart for want of them, which is a client's default after
+    # 120 seconds.
+    return "ping-restart 0"
+
+
+def _tls(tunnel: Tunnel, files: CertificateFiles, *, renegotiation_s: int = 0) -> tuple[str, ...]:
+    return (
+        f"ca {_quoted(files.authority)}",
+        f"cert {_quoted(files.identity)}",
+        f"key {_quoted(files.identity)}",
+        "tls-version-min 1.3",
+        # No renegotiation but the one asked for: only what is measured crosses the underlay.
+        f"reneg-sec {renegotiation_s}",
+        "reneg-bytes 0",
+        "reneg-pkts 0",
+        # The only one: the ends agree on it, or not at all.
+        f"data-ciphers {tunnel.cipher.value}",
+        f"cipher {tunnel.cipher.value}",
+    )
+
+
+def _static(tunnel: Tunnel, key: Path, *, direction: int) -> tuple[str, ...]:
+    return (
+        f"secret {_quoted(key)} {direction}",
+        f"cipher {tunnel.cipher.value}",
+        *(
+            ("allow-deprecated-insecure-static-crypto",)
+            if tunnel.dialect.refuses_static_keys
+            else ()
+        ),
+    )
+
+
+def _quoted(path: Path) -> str:
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(lines) + "\n"

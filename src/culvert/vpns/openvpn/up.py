@@ -1,0 +1,147 @@
+"""When an OpenVPN is up: it says so over its management socket, or answers through the tunnel."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from culvert import tools
+from culvert.errors import VpnError
+from culvert.labs.base import Node, Process
+from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.openvpn.config import DEVICE
+from culvert.vpns.openvpn.lacks import INSTALL
+from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, State
+
+NEWS_S = 0.02
+"""How long to wait for the next state before looking whether the program still runs."""
+_DROPPED = "SIGUSR1"
+_DATA_KEYS = re.compile(r"Data Channel: cipher")
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """``servers`` are the processes of node b, whose logs tell why a client does not get in."""
+
+    vpn: str
+    deadline_s: float
+    servers: Sequence[Process]
+
+    def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
+        """Wait until it says that it is connected; ``release`` it from its hold first."""
+        with Management(socket_of(node)) as management:
+            if release:
+                management.say("hold off")
+                management.say("hold release")
+
+            def connected() -> bool:
+                state = management.watch(NEWS_S)
+                if state is None or state.name != "CONNECTED":
+                    self._refuse_setback(node, process, state)
+                    return False
+                return True
+
+            wait_for_fact(
+                connected,
+                vpn=self.vpn,
+                process=process,
+                what=what,
+                deadline_s=self.deadline_s,
+                evidence=lambda: f"its state is {management.latest}; {self._server_said()}",
+            )
+
+    def data_channels(self, client: Process | None = None) -> tuple[int, int]:
+        """How often the client, and the server, have had keys for the data channel."""
+        return _keyed([client] if client else []), _keyed(self.servers)
+
+    def keyed(self, client: Process, before: tuple[int, int]) -> None:
+        """Wait until both ends have the keys: in the kernel that comes after "connected", at the
+        server by up to two seconds, as only the control channel's timer wakes it."""
+
+        def both() -> bool:
+            now = self.data_channels(client)
+            return all(after > earlier for after, earlier in zip(now, before, strict=True))
+
+        wait_for_fact(
+            both,
+            vpn=self.vpn,
+            process=client,
+            what="both ends had the keys of the data channel",
+            deadline_s=self.deadline_s,
+            evidence=self._server_said,
+        )
+
+    def answered(self, a: Node, process: Process, peer: IPv4Address) -> None:
+        """Wait until a ping through the tunnel is answered."""
+
+        def has_address() -> bool:
+            link = a.link(DEVICE)
+            return link is not None and link.up and bool(link.addresses)
+
+        wait_for_fact(
+            has_address,
+            vpn=self.vpn,
+            process=process,
+            what=f"node a gave {DEVICE} its address",
+            deadline_s=self.deadline_s,
+            evidence=self._server_said,
+        )
+        ping = a.spawn(self._ping(peer), name="openvpn-ping")
+        try:
+            wait_for_fact(
+                lambda: ping.returncode() == 0,
+                vpn=self.vpn,
+                process=process,
+                what="node b answered a ping through the tunnel",
+                deadline_s=self.deadline_s,
+                evidence=lambda: f"{ping.log_text().strip()}; {self._server_said()}".lstrip("; "),
+            )
+        finally:
+            ping.stop(grace_s=0)
+
+    def _refuse_setback(self, node: Node, process: Process, state: State | None) -> None:
+        """A second attempt of the client would be another start, and later than it should be; the
+        one that was asked for is none."""
+        if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
+            raise VpnError(
+                self.vpn,
+                f"openvpn on node {node.name} failed and starts over: {state.detail}; "
+                f"its log ends: {_end(process)}; {self._server_said()}",
+                "look at both logs for a TLS or authentication error",
+            )
+
+    def _server_said(self) -> str:
+        ended = "".join(_end(process) for process in self.servers)
+        return f"node b's log ends: {ended}" if ended else "node b said nothing"
+
+    def _ping(self, peer: IPv4Address) -> list[str]:
+        """Twenty pings a second until one is answered."""
+        deadline = str(math.ceil(self.deadline_s) + 1)
+        ping = tools.require("ping", INSTALL)
+        return [str(ping), "-n", "-q", "-i", "0.05", "-c", "1", "-w", deadline, str(peer)]
+
+
+def socket_of(node: Node) -> Path:
+    """Where the node's OpenVPN is asked and told. Raises VpnError if the path is too long."""
+    path = node.directory / "openvpn.sock"
+    if len(str(path).encode()) > SOCKET_PATH_MAX:
+        raise VpnError(
+            f"openvpn on node {node.name}",
+            f"{path} is too long for a unix socket (at most {SOCKET_PATH_MAX} bytes)",
+            "use a lab whose directory has a shorter path",
+        )
+    return path
+
+
+def _keyed(processes: Sequence[Process]) -> int:
+    return sum(len(_DATA_KEYS.findall(process.log_text())) for process in processes)
+
+
+def _end(process: Process) -> str:
+    """The last lines that are not about our own questions."""
+    lines = [line for line in process.log_text().splitlines() if "MANAGEMENT:" not in line]
+    return " | ".join(lines[-3:])

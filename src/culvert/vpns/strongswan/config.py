@@ -1,0 +1,202 @@
+"""strongSwan's configuration: pure text, as strongswan.conf(5) and swanctl.conf(5) want it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from culvert.vpns.ipsec.inner import INTERFACE_ID
+from culvert.vpns.ipsec.transforms import Carriage
+
+CONNECTION = "culvert"
+"""The name of the connection and of its one child."""
+
+VICI = "/run/charon.vici"
+"""The daemon's control socket, in the node's own view."""
+
+IKE_PROPOSAL = "aes256gcm16-prfsha384-x25519"
+
+_PLUGINS = (
+    # In the order in which implementations of the same algorithm are preferred.
+    "random",
+    "nonce",
+    "drbg",
+    "x509",
+    "pubkey",
+    "pkcs1",
+    "pkcs8",
+    "pem",
+    "openssl",
+    "aes",
+    "aesni",
+    "sha1",
+    "sha2",
+    "hmac",
+    "gcm",
+    "ctr",
+    "chapoly",
+    "curve25519",
+    "kdf",
+)
+
+
+@dataclass(frozen=True)
+class End:
+    """One end: its identity, its address on the underlay, and the one inside the tunnel."""
+
+    identity: str
+    address: IPv4Address
+    inner: IPv4Address
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What keeps a connection up. ``dead_peer_detection``: a peer that is silent for DPD_S seconds
+    is asked, and given up when it does not answer; the initiator then starts anew, and so it does
+    when the peer ends the connection.
+    ``mobike``: an address that changes is told to the peer (RFC 4555)."""
+
+    dead_peer_detection: bool = False
+    mobike: bool = False
+
+
+DPD_S = 2
+DPD_RETRANSMIT_S = 2
+DPD_RETRANSMISSIONS = 3
+"""Together given up in 10 s: as soon as a WireGuard peer notices, and sooner than by default, where
+five retransmissions at growing intervals take 165 s."""
+
+
+def daemon_config(*, in_kernel: bool, upkeep: Upkeep) -> str:
+    """strongswan.conf for charon-systemd and swanctl.
+
+    kernel-libipsec is ESP in user space; kernel-netlink keeps the addresses and routes in any
+    case, and does ESP where it is asked to.
+    """
+    ipsec = ("kernel-netlink",) if in_kernel else ("kernel-libipsec", "kernel-netlink")
+    plugins = " ".join((*_PLUGINS, *ipsec, "socket-default", "vici"))
+    return f"""\
+charon-systemd {{
+  load = {plugins}
+  # A responder that has seen failed attempts would ask for a cookie: one more round trip.
+  dos_protection = no
+  # libipsec takes every peer for one behind a NAT: no keepalives for that on the underlay.
+  keep_alive = 0
+{_retransmission(upkeep)}\
+  journal {{
+    default = -1
+  }}
+  filelog {{
+    stderr {{
+      default = 1
+      flush_line = yes
+      time_format = %b %e %T
+      time_add_ms = yes
+    }}
+  }}
+  plugins {{
+    vici {{
+      socket = unix://{VICI}
+    }}
+    kernel-netlink {{
+      # The tunnel's own address appears while it is brought up: no reason to look for new paths.
+      roam_events = {_yes(upkeep.mobike)}
+    }}
+  }}
+}}
+swanctl {{
+  load = random openssl pem pkcs1 pkcs8 x509 pubkey curve25519
+}}
+"""
+
+
+def connection_config(
+    carriage: Carriage,
+    local: End,
+    remote: End,
+    *,
+    initiates: bool,
+    upkeep: Upkeep,
+    shared_key: str | None,
+    certificate: str = "",
+) -> str:
+    """swanctl.conf: with ``shared_key``, else with ``certificate`` (a file below x509/).
+
+    Nothing is renewed, and nothing checked for life unless ``upkeep`` says so, while the tunnel is
+    up, so that only what is measured crosses the underlay. A responder is called from any address:
+    the initiator may be behind a NAT.
+    """
+    calls_again = initiates and upkeep.dead_peer_detection
+    auth = "psk" if shared_key is not None else "pubkey"
+    certificates = f"\n      certs = {certificate}" if shared_key is None else ""
+    return f"""\
+connections {{
+  {CONNECTION} {{
+    version = 2
+    local_addrs = {"%any" if initiates and upkeep.mobike else local.address}
+    remote_addrs = {remote.address if initiates else "%any"}
+    proposals = {IKE_PROPOSAL}
+    mobike = {_yes(upkeep.mobike)}
+    encap = {_yes(carriage.in_udp)}
+    rekey_time = 0
+    reauth_time = 0
+    dpd_delay = {DPD_S if upkeep.dead_peer_detection else 0}
+    unique = replace
+    local {{
+      auth = {auth}
+      id = {local.identity}{certificates}
+    }}
+    remote {{
+      auth = {auth}
+      id = {remote.identity}
+    }}
+    children {{
+      {CONNECTION} {{
+        local_ts = {local.inner}/32
+        remote_ts = {remote.inner}/32
+        {"esp" if carriage.transform.shape else "ah"}_proposals = {carriage.transform.proposal}
+        mode = {"transport" if carriage.transport else "tunnel"}{_interface(carriage)}
+        dpd_action = {"restart" if calls_again else "clear"}
+        close_action = {"start" if calls_again else "none"}
+        rekey_time = 0
+        rekey_bytes = 0
+        rekey_packets = 0
+      }}
+    }}
+  }}
+}}
+{_secrets(local, remote, shared_key)}"""
+
+
+def _interface(carriage: Carriage) -> str:
+    if not carriage.route:
+        return ""
+    return f"\n        if_id_in = {INTERFACE_ID}\n        if_id_out = {INTERFACE_ID}"
+
+
+def _yes(wanted: bool) -> str:
+    return "yes" if wanted else "no"
+
+
+def _retransmission(upkeep: Upkeep) -> str:
+    if not upkeep.dead_peer_detection:
+        return ""
+    return f"""\
+  retransmit_timeout = {DPD_RETRANSMIT_S}
+  retransmit_base = 1
+  retransmit_tries = {DPD_RETRANSMISSIONS}
+"""
+
+
+def _secrets(local: End, remote: End, shared_key: str | None) -> str:
+    if shared_key is None:
+        return ""  # private keys are files of their own
+    return f"""\
+secrets {{
+  ike-{CONNECTION} {{
+    id-local = {local.identity}
+    id-remote = {remote.identity}
+    secret = 0x{shared_key}
+  }}
+}}
+"""

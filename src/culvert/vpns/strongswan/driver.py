@@ -1,0 +1,281 @@
+"""IPsec with strongSwan: IKEv2 by charon, ESP in the kernel or, where that has none, in charon.
+
+In charon (kernel-libipsec) inner packets go through the tun device ipsec0, and ESP is always
+inside of UDP. In the kernel ESP and AH are IP protocols of their own, and there is no device unless
+one is asked for: policies pick packets by their inner addresses.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from ipaddress import IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab, Node
+from culvert.vpns.base import (
+    DataPath,
+    Missing,
+    OuterFlow,
+    OuterPacket,
+    Variant,
+    Vpn,
+    underlay_address,
+)
+from culvert.vpns.ipsec import esp
+from culvert.vpns.ipsec import inner as ipsec_inner
+from culvert.vpns.ipsec import transforms as ipsec
+from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
+from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.strongswan import charon as strongswan_charon
+from culvert.vpns.strongswan import config as strongswan_config
+from culvert.vpns.strongswan.charon import Charon
+from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, End, Upkeep
+
+DEVICE = "ipsec0"
+"""The tun device of kernel-libipsec."""
+_KEY_BYTES = 32
+_CERT = "cert"
+_KERNEL = "kernel"
+_DPD = "dpd"
+_MOBIKE = "mobike"
+
+_ROUTE = "route"
+_TRANSPORT = "transport"
+_ENCAP = "encap"
+_OF_THE_KERNEL = (_ROUTE, _TRANSPORT, _ENCAP)
+
+_FACTS = {
+    "key exchange": f"IKEv2, {IKE_PROPOSAL}",
+    "perfect forward secrecy": "none for the first child SA, whose keys come from the IKE SA",
+    "initiation": "start of charon, swanctl --load-all, swanctl --initiate",
+    "interface": "in user space ipsec0 with the plugin's MTU of 1400",
+    "rekeying": "off",
+    "dead peer detection": "off",
+    "MOBIKE": "off",
+    "cookies": "off",
+    "retransmission": "default (first after 4 s)",
+}
+
+
+def _variant(name: str, transform: Transform) -> Variant:
+    return ipsec.variant(name, {"proposal": transform.proposal, **_FACTS})
+
+
+class StrongSwan(Vpn):
+    """One charon on each node; node a initiates."""
+
+    name = "strongswan"
+    summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
+    variants = tuple(_variant(name, transform) for name, transform in TRANSFORMS.items())
+    options: ClassVar[Mapping[str, str]] = {
+        _CERT: "Ed25519 certificates instead of a pre-shared key",
+        _KERNEL: "ESP or AH by the kernel instead of kernel-libipsec",
+        _ROUTE: "an xfrm interface and a route instead of policies that pick packets (+kernel)",
+        _TRANSPORT: "transport mode instead of tunnel mode (+kernel)",
+        _ENCAP: "ESP inside of UDP though there is no NAT (+kernel; in user space always)",
+        _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
+        _MOBIKE: "MOBIKE: the initiator's address may change",
+    }
+    listed_with = (_KERNEL,)
+    role = "strongswan"
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self.certificates = _CERT in options
+        self.in_kernel = _KERNEL in options
+        self.cpu_attributable = not self.in_kernel
+        self.carriage = Carriage(
+            TRANSFORMS[variant.name],
+            transport=_TRANSPORT in options,
+            route=_ROUTE in options,
+            in_udp=_ENCAP in options or not self.in_kernel,
+        )
+        self.upkeep = Upkeep(dead_peer_detection=_DPD in options, mobike=_MOBIKE in options)
+        self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
+
+    def _chosen_facts(self) -> dict[str, str]:
+        facts = {
+            "authentication": "Ed25519 certificates" if self.certificates else "pre-shared key"
+        }
+        if self.in_kernel:
+            facts["mode"] = "transport" if self.carriage.transport else "tunnel"
+            facts["interface"] = (
+                "an xfrm interface" if self.carriage.route else "none: policies pick packets"
+            )
+            facts["CPU accounting"] = "the kernel encrypts in softirq and in the sender's own time"
+        if self.upkeep.dead_peer_detection:
+            each, times = strongswan_config.DPD_RETRANSMIT_S, strongswan_config.DPD_RETRANSMISSIONS
+            facts["dead peer detection"] = (
+                f"after {strongswan_config.DPD_S} s; restart then, and when the peer closes"
+            )
+            facts["retransmission"] = f"every {each} s, {times} times"
+        if self.upkeep.mobike:
+            facts["MOBIKE"] = "on"
+        return facts
+
+    # -- what it takes ---------------------------------------------------------------------------
+
+    def missing(self) -> list[Missing]:
+        """The programs; in user space the plugin and /dev/net/tun as well."""
+        missing = list(strongswan_charon.lacks())
+        if self.in_kernel:
+            missing += self.carriage.contradictions()
+            missing += self.carriage.kernel_lacks()
+        else:
+            missing += self._only_in_the_kernel()
+            missing += strongswan_charon.lacks_in_user_space()
+        return missing
+
+    def _only_in_the_kernel(self) -> Iterator[Missing]:
+        for option in _OF_THE_KERNEL:
+            if option in self.chosen:
+                yield Missing(f"+{option} in user space", f"add +{_KERNEL}, or leave it out")
+        if not self.carriage.transform.encrypts:
+            yield Missing(f"{self.variant.name} in user space", f"add +{_KERNEL}")
+
+    def version(self) -> str:
+        """strongSwan's, the package's if it is one, and the kernel's where it encrypts."""
+        told = strongswan_charon.version()
+        return ", ".join([*told, self.carriage.kernel_version()] if self.in_kernel else told)
+
+    # -- the life of a tunnel --------------------------------------------------------------------
+
+    def prepare(self, lab: Lab) -> None:
+        """The daemon's configuration, the connection, and keys for each node."""
+        for lack in self.missing():
+            raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
+        if self.carriage.transport:
+            ipsec_inner.require_pair(self.id, lab)
+        daemon = strongswan_config.daemon_config(in_kernel=self.in_kernel, upkeep=self.upkeep)
+        authority = Authority(KeyKind.ED25519) if self.certificates else None
+        shared_key = None if authority else secrets.token_hex(_KEY_BYTES)
+        for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
+            node.write("strongswan/strongswan.conf", daemon)
+            connection = strongswan_config.connection_config(
+                self.carriage,
+                self._end_of(node),
+                self._end_of(peer),
+                initiates=node is lab.a,
+                upkeep=self.upkeep,
+                shared_key=shared_key,
+                certificate="own.pem",
+            )
+            node.write("strongswan/swanctl.conf", connection, secret=True)
+            if authority is not None:
+                own = authority.issue(node.name, _usage(node))
+                node.write("strongswan/x509ca/authority.pem", authority.certificate)
+                node.write("strongswan/x509/own.pem", own.certificate)
+                node.write("strongswan/private/own.pem", own.key, secret=True)
+
+    def _end_of(self, node: Node) -> End:
+        inner = self.inner(node).ip
+        outer = inner if self.carriage.transport else underlay_address(node)
+        return End(node.name, outer, inner)
+
+    def listen(self, b: Node) -> None:
+        """Start the responder; ready when it has loaded the connection."""
+        self._start(b)
+
+    def connect(self, a: Node) -> None:
+        """Start the initiator and initiate; up when the child SA is installed."""
+        self._start(a)
+        self.initiate(a)
+
+    def initiate(self, a: Node) -> None:
+        """Have the running charon initiate."""
+        timeout = str(math.ceil(self.up_deadline_s))
+        words = ["--initiate", "--child", CONNECTION, "--timeout", timeout]
+        self._charon(a).tell(words, "initiate")
+
+    def drop(self, a: Node) -> None:
+        """Delete the IKE SA, and with it the child: the peer is told."""
+        self._charon(a).tell(["--terminate", "--ike", CONNECTION], "end the tunnel")
+
+    def disconnect(self, a: Node) -> None:
+        """End the tunnel, then the initiator: a charon that is ended does not wait for the peer's
+        answer, which would find its port closed."""
+        if any(charon.alive() for charon in self.processes[a.name]):
+            with suppress(VpnError):  # there is no tunnel
+                self.drop(a)
+        super().disconnect(a)
+
+    def rekey(self, a: Node) -> None:
+        """A new child SA: the old one goes when the new one is there."""
+        self._charon(a).tell(["--rekey", "--child", CONNECTION], "renew its keys")
+
+    def stop(self, lab: Lab) -> None:
+        """End both; devices, associations, policies and routes go with them."""
+        super().stop(lab)
+        for node in (lab.a, lab.b):
+            if self.in_kernel:
+                ipsec_inner.release(self.carriage, node, self.inner(node))
+
+    def _stop_processes(self, node: Node) -> None:
+        daemons = list(self.processes[node.name])
+        super()._stop_processes(node)
+        if any(daemon.returncode() != 0 for daemon in daemons):
+            strongswan_charon.sweep(node)
+
+    def _charon(self, node: Node) -> Charon:
+        (process,) = self.processes[node.name]
+        return Charon(self.id, node, process, self.up_deadline_s)
+
+    def _start(self, node: Node) -> None:
+        if self.in_kernel:
+            ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
+        charon = Charon.start(self.id, node, self.up_deadline_s, self.processes[node.name])
+        if not self.in_kernel:
+            charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
+            # /32, so that no route leads to the peer but the one that charon makes.
+            node.add_address(DEVICE, IPv4Interface(f"{self.inner(node).ip}/32"))
+        charon.tell(["--load-all", "--noprompt"], "load its configuration")
+
+    # -- what the proof asks ---------------------------------------------------------------------
+
+    def interface(self, node: Node) -> str:
+        """The tun device; in the kernel the xfrm interface, or the underlay's device."""
+        return ipsec_inner.interface(self.carriage, node) if self.in_kernel else DEVICE
+
+    @property
+    def data_path(self) -> DataPath:
+        """In user space, so that results of different kernels compare, unless asked."""
+        return DataPath.KERNEL if self.in_kernel else DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """KERNEL if it holds security associations; USER if it holds none, and ipsec0 is a tun."""
+        counted = node.run([strongswan_charon.program("ip"), "xfrm", "state", "count"], check=False)
+        held = re.search(r"SAD count (\d+)", counted.stdout)  # a kernel without XFRM tells none
+        if held and int(held[1]):
+            return DataPath.KERNEL
+        link = node.link(DEVICE)
+        if link is not None and link.kind == "tun":
+            return DataPath.USER
+        raise VpnError(
+            f"{self.id} on node {node.name}",
+            f"the kernel holds no security association and {DEVICE} is "
+            f"{link.kind if link else 'missing'}, not tun",
+            "bring the tunnel up again",
+        )
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """ESP inside of UDP, or ESP or AH alone, with IKE beside it."""
+        return self.carriage.outer_flow(ipsec.IKE) if self.in_kernel else ipsec.IKE
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """By the transform."""
+        return self.carriage.outer_length(inner_length)
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """IKE's packets."""
+        return esp.is_ike(packet)
+
+
+def _usage(node: Node) -> Usage:
+    return Usage.CLIENT if node.name == "a" else Usage.SERVER

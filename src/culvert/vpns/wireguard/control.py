@@ -1,0 +1,80 @@
+"""How WireGuard is told and asked: a program in user space by its socket, the kernel by ``wg``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from culvert import tools
+from culvert.errors import VpnError
+from culvert.labs.base import Node
+from culvert.vpns.wireguard import tool as wg_tool
+from culvert.vpns.wireguard import uapi
+from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
+
+
+class Control(ABC):
+    """One device name, on any node."""
+
+    resolution_ns: ClassVar[int]
+    """Of the time of the last handshake."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    @abstractmethod
+    def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
+        """Set what ``pairs`` say, in the words of ``uapi``. Raises VpnError if it is refused."""
+
+    @abstractmethod
+    def state(self, node: Node) -> DeviceState:
+        """Raises OSError if nobody answers (yet), VpnError if it is refused."""
+
+    def peer(self, node: Node) -> PeerState:
+        """The one peer."""
+        return self.state(node).peers[0]
+
+    def traffic(self, node: Node) -> str:
+        """What went to and came from the peer, in words."""
+        try:
+            peer = self.peer(node)
+        except (OSError, VpnError, IndexError):
+            return "it does not answer any more"
+        return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
+
+
+class ControlSocket(Control):
+    """Of a program in user space."""
+
+    resolution_ns = 1
+
+    @property
+    def path(self) -> str:
+        """In the node's own view."""
+        return f"/run/wireguard/{self.device}.sock"
+
+    def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
+        """All or nothing."""
+        uapi.configure(node.file(self.path), pairs)
+
+    def state(self, node: Node) -> DeviceState:
+        """By ``get=1``."""
+        return uapi.state(node.file(self.path))
+
+
+class ControlTool(Control):
+    """Of the kernel's WireGuard. ``wg`` tells times in whole seconds."""
+
+    resolution_ns = 1_000_000_000
+
+    def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
+        """Keys by standard input."""
+        wg_tool.configure(node, self._program(), self.device, pairs)
+
+    def state(self, node: Node) -> DeviceState:
+        """By ``wg show``."""
+        return wg_tool.state(node, self._program(), self.device)
+
+    def _program(self) -> str:
+        return str(tools.require(wg_tool.PROGRAM, "culvert install wireguard/kernel"))

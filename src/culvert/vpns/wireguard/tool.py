@@ -1,0 +1,93 @@
+"""The kernel's WireGuard, configured by ``wg`` with what the programs in user space are told as
+text over their sockets. Keys go through standard input, never into arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from culvert.errors import VpnError
+from culvert.labs.base import Completed, Node
+from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
+
+PROGRAM = "wg"
+_WORDS = {
+    "private_key": "PrivateKey",
+    "listen_port": "ListenPort",
+    "public_key": "PublicKey",
+    "preshared_key": "PresharedKey",
+    "allowed_ip": "AllowedIPs",
+    "endpoint": "Endpoint",
+    "persistent_keepalive_interval": "PersistentKeepalive",
+}
+_KEYS = {"private_key", "public_key", "preshared_key"}
+_DEFAULTS = {"replace_allowed_ips"}
+"""What ``wg addconf`` does anyway."""
+
+
+def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> None:
+    """Set what ``pairs`` say, in the words of ``uapi``. Raises VpnError if the kernel refuses."""
+    added, changes = translate(pairs)
+    if added:
+        _run(node, [program, "addconf", device, "/dev/stdin"], added)
+    for words in changes:
+        _run(node, [program, "set", device, *words])
+
+
+def state(node: Node, program: str, device: str) -> DeviceState:
+    """Ask the kernel. One command tells all, its keys too: they go no further than here."""
+    done = _run(node, [program, "show", device, "dump"])
+    (_, _, port, _), *rows = (line.split("\t") for line in done.stdout.splitlines())
+    return DeviceState(
+        int(port),
+        tuple(
+            PeerState(_hexadecimal(key), int(seconds) * 1_000_000_000, int(sent), int(received))
+            for key, _, _, _, seconds, received, sent, _ in rows
+        ),
+    )
+
+
+def translate(pairs: Sequence[Pair]) -> tuple[str, list[list[str]]]:
+    """What to add as a configuration, and what to change by words of ``wg set``."""
+    sections: list[list[Pair]] = [[]]
+    for pair in pairs:
+        if pair[0] == "public_key":
+            sections.append([])
+        sections[-1].append(pair)
+    added, changes = [], []
+    for number, section in enumerate(sections):
+        keys = dict(section)
+        if "remove" in keys:
+            changes.append(["peer", _base64(keys["public_key"]), "remove"])
+        elif "update_only" in keys:
+            every = keys["persistent_keepalive_interval"]
+            changes.append(["peer", _base64(keys["public_key"]), "persistent-keepalive", every])
+        elif section:
+            added.append("[Peer]" if number else "[Interface]")
+            added += [
+                f"{_WORDS[key]} = {_base64(value) if key in _KEYS else value}"
+                for key, value in section
+                if key not in _DEFAULTS
+            ]
+    return "".join(f"{line}\n" for line in added), changes
+
+
+def _run(node: Node, argv: Sequence[str], text: str | None = None) -> Completed:
+    done = node.run(argv, stdin=text, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:]
+        raise VpnError(
+            f"WireGuard's configuration on node {node.name}",
+            f"{argv[1]} was refused: {' '.join(said)}",
+            "end the program that uses the UDP port on this node, or see the kernel's log",
+        )
+    return done
+
+
+def _base64(hexadecimal: str) -> str:
+    return base64.b64encode(bytes.fromhex(hexadecimal)).decode()
+
+
+def _hexadecimal(text: str) -> str:
+    return base64.b64decode(text).hex()

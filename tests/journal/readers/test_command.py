@@ -1,0 +1,126 @@
+"""``culvert import`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from culvert.errors import UsageError
+from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.export import export
+from culvert.journal.format import Format
+from culvert.journal.journal import Journal
+from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.readers.naming import Naming
+from culvert.run.importing import ImportRequest, checked_condition, import_files
+from tests.cli import Cli, culvert
+
+from .samples import HEY, IPERF3, KNB_CSV, PING
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("import")
+    (directory / "all.csv").write_text(KNB_CSV)
+    said = culvert("import", "knb", directory / "all.csv", "--out", directory / "run")
+    assert said.code == 0, said.err
+    assert 'the baseline "none" is native' in said.out
+    assert "6 runs imported: 6 ok; lost: nothing" in said.out
+    assert "next: culvert report" in said.out
+    return directory / "run"
+
+
+def test_the_report_says_that_nothing_was_proved(say: Cli, imported: Path) -> None:
+    said = say("report", imported)
+    assert said.code == 0, said.err
+    assert "Imported: not proved by Culvert: 6 of 6 runs count" in said.out
+    page = (imported / "report.html").read_text()
+    assert "Imported: not proved by Culvert" in page
+    assert "All traffic proved" not in page
+
+
+def test_the_export_has_the_columns_of_every_run(imported: Path) -> None:
+    with Journal.open(imported) as journal:
+        export(journal.rows(), Format.CSV, imported / "rows.csv")
+    rows = pl.read_csv(imported / "rows.csv")
+    assert rows.columns == list(ROWS_SCHEMA)
+    goodput = rows.filter(pl.col("metric") == "goodput_bps").select("vpn", "block", "value")
+    assert goodput.rows()[:2] == [("none", 1, 710e6), ("netbird-direct", 1, 508e6)]
+
+
+def test_cut_off_files_are_told_with_line_and_exit_code(say: Cli, tmp_path: Path) -> None:
+    (tmp_path / "run2.csv").write_text(HEY)
+    (tmp_path / "run10.csv").write_text(HEY[: HEY.index(",500")])
+    said = say("import", "hey", tmp_path, "--vpn", "wireguard/go", "--out", tmp_path / "o")
+    assert said.code == 1
+    assert "lost: run10.csv:5: 6 of 8 columns" in said.out
+    with Journal.open(tmp_path / "o") as journal:
+        trials = journal.trials()
+    assert trials["vpn"].to_list() == ["wireguard/go"] * 2
+    files = [json.loads(text)["imported"]["file"] for text in trials["evidence"]]
+    assert files == ["run2.csv", "run10.csv"]
+
+
+def test_json(say: Cli, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.json").write_bytes(IPERF3["udp"])
+    (tmp_path / "b" / "y.json").write_bytes(IPERF3["error"])
+    (tmp_path / "b" / "z.json").write_bytes(b"")
+    files = sorted(tmp_path.glob("*/*.json"))
+    words = ("--baseline", "a", "--condition", "lossy", "--out", tmp_path / "o", "--json")
+    said = say("import", "iperf3", *files, *words)
+    assert said.code == 1
+    told = json.loads(said.out)
+    assert told["trials"] == {"ok": 2, "invalid": 0, "failed": 1, "unsupported": 0}
+    assert told["lost"] == [{"file": "b/z.json", "line": 0, "why": "it holds no run", "count": 1}]
+    with Journal.open(tmp_path / "o") as journal:
+        assert set(journal.trials()["vpn"]) == {"none", "b"}
+        assert set(journal.trials()["condition"]) == {"lossy"}
+        assert journal.run()["lab"] == "imported"
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "said"),
+    [
+        ("knb", "ping.txt", "no run was found in 1 file; ping.txt:1: this is no KNB table"),
+        ("ping", "missing.txt", "there is no such file"),
+        ("ping", "empty", "no run was found"),
+        ("ping", "ping.txt", "it holds a journal already"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, name: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ping.txt").write_text(PING)
+    Path("empty").mkdir()
+    Path("taken").mkdir()
+    Path("taken/journal.sqlite").touch()
+    request = ImportRequest(ForeignFormat(form), [Path(name)], Path("taken"), Naming(), "")
+    with pytest.raises(UsageError, match=said):
+        import_files(request)
+
+
+def test_wrong_use_of_the_command(say: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    say("import", "ping", tmp_path / "ping.txt", "--baseline", "x").refused(
+        2, "the data has no such name", "it has ping"
+    )
+    with pytest.raises(UsageError, match="is not a name"):
+        checked_condition("a b")
+
+
+def test_names_that_are_no_text_do_not_spoil_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.json")
+    path.write_bytes(IPERF3["udp"].replace(b"Linux host", b"\\ud800 host"))
+    request = ImportRequest(ForeignFormat.IPERF3, [path], tmp_path / "run", Naming(), "")
+    import_files(request)
+    with Journal.open(tmp_path / "run") as journal:
+        told = [journal.run()["environment"], *map(json.loads, journal.trials()["evidence"])]
+    assert "host" in json.dumps(told[1])
+    assert json.dumps(told, ensure_ascii=False).encode()  # no half of a character

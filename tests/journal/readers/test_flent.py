@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from culvert.journal.readers.foreign_run import Found
+from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.record import Status
+
+from .files import figures, found_in
+from .samples import FLENT
+
+
+def read(directory: Path, content: bytes | str) -> Found:
+    return found_in(directory, ForeignFormat.FLENT, content)
+
+
+def test_plain_and_compressed_are_one(tmp_path: Path) -> None:
+    plain = read(tmp_path, FLENT)
+    packed = read(tmp_path, gzip.compress(FLENT.encode()))
+    assert plain == packed
+    (run,) = plain.runs
+    assert (run.status, run.name, run.measurement) == (Status.OK, "wireguard", "flent")
+    assert run.parameters == {"test": "rrul"}
+    assert run.started_at == datetime(2024, 3, 1, 10, tzinfo=UTC)
+    assert figures(run) == {
+        "rtt_loaded_p50_us": 2000,
+        "goodput_down_bps": 910e6,
+        "flent_median@Ping (ms) ICMP": 2.0,
+        "flent_median@TCP download sum": 910.0,
+    }
+    ping = next(one for one in run.series if one.labels["series"] == "Ping (ms) ICMP")
+    assert (list(ping.t_ns), list(ping.values)) == ([0, 400_000_000], [1.0, 3.0])
+
+
+def test_cut_off_within_the_compression(tmp_path: Path) -> None:
+    packed = gzip.compress(FLENT.encode())
+    found = read(tmp_path, packed[:-20])
+    assert "it is cut off within its compression" in [lost.why for lost in found.lost]
+    assert all(run.status is Status.FAILED for run in found.runs)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    assert read(tmp_path, FLENT.replace('"version": 3', '"version": 4')).runs
+    found = read(tmp_path, FLENT.replace('"version": 3', '"version": 5'))
+    assert not found.runs
+    assert "its format 5 is newer than 4" in found.lost[0].why
+
+
+def test_what_may_be_negative(tmp_path: Path) -> None:
+    document = json.loads(FLENT)
+    document["results"]["qdisc_stats::drop_next"] = [-5.0, 0.0, -1.0]
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.status is Status.OK
+    assert figures(run)["flent_median@qdisc_stats::drop_next"] == -1.0
+
+
+def test_impossible_values(tmp_path: Path) -> None:
+    document = json.loads(FLENT)
+    document["results"]["TCP download sum"] = [-1.0, 2.0]
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.status is Status.INVALID
+    assert "2 values for 3 times" in run.reason
+    assert "negative value" in run.reason
+
+
+def test_no_series(tmp_path: Path) -> None:
+    document = json.loads(FLENT) | {"results": {}}
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert (run.status, run.reason) == (Status.FAILED, "no series of it has a value")
+
+
+def test_other_json(tmp_path: Path) -> None:
+    found = read(tmp_path, '{"a": 1}')
+    assert (found.runs, len(found.lost)) == ([], 1)

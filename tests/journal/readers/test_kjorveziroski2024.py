@@ -1,0 +1,215 @@
+"""The published data against the printed paper: all 84 rows, and both tests."""
+
+from __future__ import annotations
+
+import html
+import io
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from culvert.analysis.claims.verdict import Verdict
+from culvert.journal.journal import Journal
+from culvert.journal.papers.kjorveziroski2024.order import (
+    ORDER_10,
+    ORDER_100,
+    ORDER_ZEROTIER_RELAY_250MS,
+    number_in_time,
+    recognised,
+)
+from culvert.journal.papers.kjorveziroski2024.runs import cells
+from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.readers.knb import read
+from culvert.journal.readers.naming import Naming
+from culvert.journal.readers.tables import foreign_tables
+from culvert.report.html.page import render
+from culvert.report.model import Data, gather
+from culvert.report.run_info import RunInfo
+from culvert.report.terminal.summary import summary_of
+from culvert.report.views.paper import paper_tables, paper_tests
+from culvert.run.importing import ImportRequest, import_files
+
+from .published import DATA, needs_data, printed_rows
+
+pytestmark = needs_data
+COLUMNS = ("mean", "sd", "cv", "times_1450", "times_1230")
+
+
+@pytest.fixture(scope="module")
+def knb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("knb") / "run"
+    import_files(ImportRequest(ForeignFormat.KNB, [DATA / "all-merged.csv"], out, Naming(), ""))
+    return out
+
+
+def tables_of(directory: Path) -> dict[str, pl.DataFrame]:
+    with Journal.open(directory) as journal:
+        return foreign_tables(journal.trials(), journal.rows())
+
+
+def data_of(directory: Path) -> Data:
+    with Journal.open(directory) as journal:
+        return gather(
+            RunInfo.from_journal(journal.run()),
+            journal.rows(),
+            journal.trials(),
+            journal.histograms(),
+            journal.series(),
+        )
+
+
+@pytest.fixture(scope="module")
+def tables(knb: Path) -> dict[str, pl.DataFrame]:
+    return tables_of(knb)
+
+
+def test_every_row_of_both_tables_to_the_last_printed_digit(knb: Path) -> None:
+    rows = printed_rows()
+    assert Counter(row.table for row in rows) == {"A1": 42, "A2": 42}
+    wrong = []
+    for table, name in (("A1", "a1-tcp"), ("A2", "a2-udp")):
+        ours = pl.read_csv(knb / "tables" / f"kjorveziroski2024-{name}.csv")
+        by_row = {(row["test"], row["condition"]): row for row in ours.iter_rows(named=True)}
+        assert len(by_row) == 42
+        for printed in (row for row in rows if row.table == table):
+            got = by_row[printed.test, printed.condition]
+            for column, text in zip(COLUMNS, printed.figures, strict=True):
+                digits = len(text.partition(".")[2])
+                if f"{got[column]:.{digits}f}" != text:
+                    wrong.append((printed, column, got[column]))
+    assert not wrong
+
+
+def test_dropped_runs_are_counted_and_named(knb: Path, tables: dict[str, pl.DataFrame]) -> None:
+    with Journal.open(knb) as journal:
+        trials = journal.trials()
+    counts = dict(trials.group_by("status").len().iter_rows())
+    assert counts == {"ok": 4757, "failed": 39, "invalid": 4}
+    assert all(trials.filter(pl.col("status") != "ok")["reason"])
+    left_out = sum(
+        sum(tables[f"kjorveziroski2024-{name}"]["dropped"]) for name in ("a1-tcp", "a2-udp")
+    )
+    baselines = 1  # native-mtu1450, UDP, 350 ms
+    assert left_out + baselines == 26
+
+
+def test_the_paper_s_p_of_0_39_and_what_it_does_not_say(tables: dict[str, pl.DataFrame]) -> None:
+    (row,) = (
+        tables["kjorveziroski2024-mann-whitney"]
+        .filter(
+            pl.col("protocol") == "tcp",
+            pl.col("a") == "11-native-mtu1230",
+            pl.col("b") == "31-netbird-direct",
+        )
+        .iter_rows(named=True)
+    )
+    assert f"{row['p']:.2f}" == "0.39"
+    assert row["p_holm"] >= row["p"]
+    assert row["ratio_low"] < 1 < row["ratio_high"]
+
+
+def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
+    folders = sorted((DATA / "k8s-api").iterdir())
+    done = import_files(
+        ImportRequest(ForeignFormat.HEY, folders, tmp_path / "run", Naming(), "clean")
+    )
+    assert [(lost.file, lost.line) for lost in done.lost] == [
+        ("01-native-mtu1230/k8s-api-benchmark-run8.csv", 4701),
+        ("02-native-mtu1450/k8s-api-benchmark-run3.csv", 4928),
+    ]
+    data = data_of(tmp_path / "run")
+    (row,) = data.pooled.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True)
+    assert (row["vpn"], f"{row['pooled_p']:.2f}") == ("none/mtu-1450", "0.22")
+    assert (row["trials"], row["pooled_n"]) == (10, 49926)
+    assert row["worth"] < row["pooled_n"] / 10
+    (told,) = paper_tests(data)
+    assert "p = 0.22 over 99 625 requests" in told
+    assert f"p = {row['p']:.2g}" in told
+    verdicts = {one.id: one.verdict for one in data.claims.judged}
+    assert verdicts["api-baselines-alike"] is Verdict.SUPPORTED
+    assert verdicts["native-tcp-mtu1450-first"] is Verdict.NOT_TESTABLE
+
+
+@pytest.fixture(scope="module")
+def data(knb: Path) -> Data:
+    return data_of(knb)
+
+
+def test_the_paper_s_claims_are_judged_by_its_own_data(data: Data) -> None:
+    found = {one.id: one for one in data.claims.judged}
+    untestable = {name for name, one in found.items() if one.verdict is Verdict.NOT_TESTABLE}
+    assert untestable == {name for name in found if name.startswith("api-")} | {
+        "zerotier-slow-to-relay"
+    }
+    assert {name for name, one in found.items() if one.verdict is Verdict.CONTRADICTED} >= {
+        "tcp-loss-1-tcp-relays-lead",
+        "tcp-loss-1-tcp-relays-double",
+        "tcp-delay-50ms-zerotier-least-cpu",
+    }
+    assert found["native-tcp-netbird-as-baseline"].verdict is Verdict.SUPPORTED
+    assert not any(part.paired for one in found.values() for part in one.parts)
+    # Both are of the same runs, so that mean and median differ little; the API is not in the table.
+    measured = [one for one in data.claims.beside if one.measured is not None]
+    assert len(measured) >= 84
+    steady = [one for one in measured if one.n >= 90 and one.ratio is not None]
+    assert all(abs((one.ratio or 0) - 1) < 0.1 for one in steady)
+
+
+def test_the_page_and_the_terminal_show_the_tables_and_the_tests(data: Data) -> None:
+    assert [len(one.table.rows) for one in paper_tables(data)] == [42, 42]
+    first = paper_tables(data)[0].table.rows[0]
+    assert first[:9] == (
+        *("Headscale direct", "Native", "100", "", "217.92", "2.49", "0.01", "3.53", "3.26"),
+    )
+    (told,) = paper_tests(data)
+    assert "netbird-direct and native-mtu1230: Mann-Whitney p = 0.39" in told
+    page = render(data, [])
+    assert told in html.unescape(page)
+    console = Console(file=io.StringIO(), width=1000)
+    console.print(summary_of(data))
+    assert told in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_names_of_the_user_come_first(tmp_path: Path) -> None:
+    naming = Naming.parse([], "12-native-mtu1450")
+    out = tmp_path / "run"
+    import_files(ImportRequest(ForeignFormat.KNB, [DATA / "all-merged.csv"], out, naming, ""))
+    with Journal.open(out) as journal:
+        vpns = set(journal.trials()["vpn"])
+    assert {"none", "none/native-mtu1230", "netbird-direct"} < vpns
+
+
+def test_drift_shows_only_in_the_order_of_time(tables: dict[str, pl.DataFrame]) -> None:
+    udp = tables["kjorveziroski2024-a2-udp-honest"]
+    noted = udp.filter(pl.col("note").str.contains("drifts"))
+    assert list(noted.select("name", "condition").iter_rows()) == [("42-zerotier-relay", "clean")]
+    assert noted["lag1"][0] > 0.7
+    assert noted["worth"][0] < 10
+
+
+def test_numbers_in_time_are_permutations() -> None:
+    for order in (ORDER_100, ORDER_10, ORDER_ZEROTIER_RELAY_250MS):
+        assert sorted(order) == list(range(1, len(order) + 1))
+
+
+def test_only_the_published_rows_are_recognised() -> None:
+    runs = read(DATA / "all-merged.csv").runs
+    assert recognised(runs)
+    assert not recognised([*runs, replace(runs[0], name="mine")])
+    assert not recognised([replace(run, told={}) for run in runs])
+    assert not recognised([])
+    assert number_in_time(runs[0], 3, 7) == 3  # rows are missing: nothing is known
+
+
+def test_other_journals_have_no_such_table(knb: Path) -> None:
+    with Journal.open(knb) as journal:
+        trials, rows = journal.trials(), journal.rows()
+    renamed = trials.with_columns(pl.col("evidence").str.replace("-netbird-", "-other-"))
+    assert cells(renamed, rows) == {}
+    shuffled = trials.sample(fraction=1, shuffle=True, seed=random.Random(1).randrange(2**32))
+    assert cells(shuffled, rows).keys() == cells(trials, rows).keys()

@@ -1,0 +1,140 @@
+"""What the report makes of an import: no proof that nobody made, no winner that is no VPN."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import StudyError
+from culvert.journal.journal import Journal
+from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.readers.naming import Naming
+from culvert.report.html.view import facts
+from culvert.report.model import Data, gather
+from culvert.report.run_info import RunInfo
+from culvert.report.views.headline import headline_views
+from culvert.report.views.trials import trial_list
+from culvert.report.views.trust import limits, trust
+from culvert.run.importing import ImportRequest, import_files
+
+from .samples import KNB_HEADER
+
+NAMES = {"11-native-mtu1230": 700, "12-native-mtu1450": 770, "31-netbird": 690, "41-zerotier": 300}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    directory = tmp_path_factory.mktemp("report")
+    rows = [
+        f"{name},pod2pod,s,c,2M,1230,{mbps + number},7,1,7,1,{protocol},0,0"
+        for number in range(6)
+        for name, mbps in NAMES.items()
+        for protocol in ("tcp", "udp")
+    ]
+    source = directory / "all.csv"
+    source.write_text("\n".join([KNB_HEADER, *rows, "cut"]))
+    out = directory / "run"
+    import_files(ImportRequest(ForeignFormat.KNB, [source], out, Naming(), ""))
+    return gathered(out)
+
+
+def gathered(directory: Path) -> Data:
+    with Journal.open(directory) as journal:
+        return gather(
+            RunInfo.from_journal(journal.run()),
+            journal.rows(),
+            journal.trials(),
+            journal.histograms(),
+            journal.series(),
+        )
+
+
+def test_it_says_that_it_was_imported(data: Data) -> None:
+    told = trust(data)
+    assert (told.level, told.title) == ("mixed", "Imported: not proved by Culvert")
+    said = "; ".join(limits(data))
+    assert 'the baseline "none" is native-mtu1230' in said
+    assert "without a VPN as well: none/native-mtu1450" in said
+    assert "places of the files that could not be read: 1" in said
+    names = [name for name, _ in facts(data)]
+    assert "Imported" in names
+    assert not {"Measured", "Took", "Governor"} & set(names)
+
+
+def test_no_trial_shows_checks_that_nobody_made(data: Data) -> None:
+    listed = trial_list(data).trials
+    assert len(listed) == 48
+    assert all(trial.checks == () for trial in listed)
+
+
+def test_a_link_without_a_vpn_is_never_the_best_vpn(data: Data) -> None:
+    (headline,) = data.headlines
+    assert headline.vpns[0] == "none"
+    assert {winner.vpn for winner in headline.winners.values()} == {"netbird"}
+    assert {winner.contenders for winner in headline.winners.values()} == {2}
+
+
+def test_udp_without_a_size_is_not_called_small(data: Data) -> None:
+    (view,) = headline_views(data)
+    assert [title for title, _ in view.columns] == ["TCP goodput", "UDP goodput"]
+    assert [card.title for card in view.winners] == ["Highest TCP goodput", "Highest UDP goodput"]
+
+
+STUDY = """
+name = "mine"
+vpns = ["none", "wireguard/go"]
+[[measurement]]
+kind = "tcp"
+[[measurement]]
+kind = "rtt"
+[[claim]]
+id = "alike"
+text = "netbird carries what the link carries"
+test = "tcp.goodput_bps: wireguard/go within 5% of none"
+[[claim]]
+id = "late"
+text = "netbird answers late"
+test = "rtt.rtt_p50_us: wireguard/go > none"
+[[published]]
+vpn = "wireguard/go"
+measurement = "tcp"
+metric = "goodput_bps"
+value = 345
+unit = "Mbit/s"
+place = "table 1"
+"""
+
+
+def test_a_study_s_claims_are_judged_by_an_import(tmp_path: Path) -> None:
+    names = {"11-native-mtu1230": 700, "31-netbird": 690}
+    noise = [0, 3, -2, 1, -3, 2, -1, 4, -4, 0]
+    rows = [
+        f"{name},pod2pod,s,c,2M,1230,{mbps + spread},7,1,7,1,tcp,0,0"
+        for spread in noise
+        for name, mbps in names.items()
+    ]
+    (tmp_path / "all.csv").write_text("\n".join([KNB_HEADER, *rows]))
+    (tmp_path / "mine.toml").write_text(STUDY)
+    naming = Naming.parse(["netbird=wireguard/go"], "")
+    files, out = [tmp_path / "all.csv"], tmp_path / "run"
+    study = str(tmp_path / "mine.toml")
+    import_files(ImportRequest(ForeignFormat.KNB, files, out, naming, "", study))
+    data = gathered(out)
+    verdicts = {one.id: str(one.verdict) for one in data.claims.judged}
+    assert verdicts == {"alike": "supported", "late": "not testable here"}
+    assert not data.claims.judged[0].parts[0].paired
+    (published,) = data.claims.beside
+    assert published.ratio == pytest.approx(2)
+
+
+def test_a_study_that_is_not_valid_leaves_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text(
+        f"{KNB_HEADER}\n31-netbird,pod2pod,s,c,2M,1230,690,7,1,7,1,tcp,0,0\n"
+    )
+    (tmp_path / "bad.toml").write_text("name = ")
+    files, out = [tmp_path / "all.csv"], tmp_path / "run"
+    bad = str(tmp_path / "bad.toml")
+    with pytest.raises(StudyError, match=r"bad\.toml, line 1"):
+        import_files(ImportRequest(ForeignFormat.KNB, files, out, Naming(), "", bad))
+    assert not out.exists()

@@ -1,0 +1,153 @@
+"""A real guest: the kernel that ``culvert vm build`` made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import CulvertError
+from culvert.labs.vm import guest
+from culvert.labs.vm.build import built
+from culvert.labs.vm.job import Job
+from culvert.labs.vm.uml import Uml
+from culvert.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.guest,
+    pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build"),
+]
+
+
+def _culvert(*words: str) -> list[str]:
+    return [sys.executable, "-m", "culvert", *words]
+
+
+def _run(*words: str, shares: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
+    share = [word for path in shares for word in ("--share", str(path))]
+    argv = _culvert("vm", "run", "--vehicle", "uml", *share, "--", *words)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_streams_and_exit_code_come_back() -> None:
+    done = _run("sh", "-c", "echo to out; echo to err >&2; exit 7")
+    assert (done.stdout, done.stderr, done.returncode) == ("to out\n", "to err\n", 7)
+
+
+def test_the_guest_is_root_on_another_kernel_and_has_no_way_out() -> None:
+    done = _run("sh", "-c", "id -u; uname -r; ip route; cat /sys/class/net/*/operstate | sort -u")
+    user, release, *network = done.stdout.splitlines()
+    assert user == "0"
+    assert release != os.uname().release
+    assert network == ["unknown"]  # lo alone, and no route
+
+
+def test_a_command_in_the_guest_knows_that_it_is_in_one() -> None:
+    told = (
+        "from culvert.labs.vm.inside import guest; print(guest().vehicle, guest().not_comparable)"
+    )
+    assert _run(sys.executable, "-c", told).stdout.startswith("uml functional")
+
+
+def test_what_the_guest_writes_stays_in_it_but_for_shares(tmp_path: Path) -> None:
+    private, shared = tmp_path / "private", tmp_path / "shared"
+    private.mkdir()
+    (private / "kept").write_text("as it was")
+    script = f"echo new >{private}/kept; rm -r /etc/hosts; echo told >{shared}/told"
+    assert _run("sh", "-c", script, shares=(shared,)).returncode == 0
+    assert (private / "kept").read_text() == "as it was"
+    assert Path("/etc/hosts").exists()
+    assert (shared / "told").read_text() == "told\n"
+
+
+def test_a_guest_that_dies_is_an_error_with_its_last_words() -> None:
+    done = _run("sh", "-c", "kill -9 -1; kill -9 $$; sleep 60")
+    assert done.returncode != 0
+    crash = _run("python3", "-c", "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)")
+    assert crash.returncode == 1
+    assert "before its command did" in crash.stderr or "guest" in crash.stderr
+    assert "Traceback" not in crash.stderr
+
+
+def test_a_guest_that_does_not_boot_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sleeper = tmp_path / "linux"
+    sleeper.write_text("#!/bin/sh\necho stuck\nsleep 60\n")
+    sleeper.chmod(0o755)
+    monkeypatch.setattr(Uml, "boot_deadline_s", 0.5)
+    with pytest.raises(CulvertError, match=r"did not boot within 0\.5 s; it said: stuck"):
+        guest.run(Uml(sleeper), Job(["true"], Path("/")))
+
+
+def test_an_interrupt_lets_the_command_clean_up(tmp_path: Path) -> None:
+    script = (
+        f"trap 'echo cleaned >{tmp_path}/said; exit 9' TERM; echo up >{tmp_path}/up;"
+        " while :; do sleep 0.1; done"
+    )
+    argv = _culvert("vm", "run", "--vehicle", "uml", "--share", str(tmp_path), "--")
+    process = subprocess.Popen([*argv, "sh", "-c", script], stderr=subprocess.PIPE, text=True)
+    wait_until((tmp_path / "up").exists, what="the command in the guest", deadline_s=60)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in said
+    assert (tmp_path / "said").read_text() == "cleaned\n"
+
+
+def test_a_guest_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    argv = _culvert("vm", "run", "--vehicle", "uml", "--share", str(tmp_path), "--")
+    script = f"echo up >{tmp_path}/up; sleep 600"
+    process = subprocess.Popen([*argv, "sh", "-c", script])
+    wait_until((tmp_path / "up").exists, what="the command in the guest", deadline_s=60)
+    children = [int(word) for word in _children(process.pid)]
+    assert children
+    process.kill()
+    process.wait()
+    wait_until(
+        lambda: not any(_alive(child) for child in children), what="the guest's end", deadline_s=20
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_it_needs_no_privilege() -> None:
+    kernel = built()
+    assert kernel is not None
+    assert _as_nobody(kernel.program) == 0
+
+
+def _as_nobody(linux: Path) -> int:
+    """A job as user 65534, in a child of ours."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            job = Job(["sh", "-c", "test $(id -u) = 0"], Path("/"))
+            code = guest.run(Uml(linux), job)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    time.sleep(0.01)
+    return stat.rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,102 @@
+"""What needs no guest: the job's script, the kernel's options, the choice of a vehicle."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import NotPossible, UsageError
+from culvert.labs.vm import build, inside
+from culvert.labs.vm.choose import choose
+from culvert.labs.vm.job import Folder, Job
+from culvert.labs.vm.uml import Uml
+
+_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.lists(_TEXT, min_size=1).filter(lambda words: words[0] != "culvert"), _TEXT)
+def test_a_command_reaches_the_guest_as_it_was_given(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], value: str
+) -> None:
+    path = tmp_path_factory.mktemp("job")
+    show = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['GIVEN']]))"
+    job = Job(["python3", "-c", show, *words], path, environment={"GIVEN": value})
+    Folder(path).write(job)
+    shown = subprocess.run(
+        ["sh", str(path / "command")], capture_output=True, check=True, text=True
+    )
+    assert json.loads(shown.stdout) == [words, value]
+
+
+def test_each_option_is_asked_for_once() -> None:
+    names = [line.split("=")[0] for line in build.options(build.configuration())]
+    assert len(names) == len(set(names))
+    assert {"CONFIG_WIREGUARD", "CONFIG_OVPN", "CONFIG_INET_ESP", "CONFIG_NET_SCH_NETEM"} < {*names}
+
+
+def test_every_line_of_the_configuration_is_an_option_or_says_something() -> None:
+    for line in build.configuration().splitlines():
+        assert re.fullmatch(r"#.*|CONFIG_\w+=(y|n|\d+|\".*\")|", line)
+
+
+def test_unknown_vehicles_and_kernels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown"):
+        choose("balloon")
+    with pytest.raises(UsageError, match="no such file"):
+        choose(None, tmp_path / "linux")
+    (tmp_path / "image").write_bytes(b"MZ" * 1000)
+    with pytest.raises(UsageError, match="no User Mode Linux program"):
+        choose(None, tmp_path / "image")
+    with pytest.raises(UsageError, match="lib/modules"):
+        choose(None, tmp_path)
+
+
+def test_a_kernel_of_ones_own_decides_the_vehicle(tmp_path: Path) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_bytes(b"\x7fELF" + b"\0" * 100 + b"User Mode Linux")
+    chosen = choose(None, kernel)
+    assert isinstance(chosen, Uml)
+    with pytest.raises(NotPossible):
+        choose("kvm", kernel)
+
+
+def test_a_guest_is_described_to_what_runs_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert inside.described() == {}
+    told = inside.Guest.of(Uml(Path("/kernel")))
+    for name, value in told.environment.items():
+        monkeypatch.setenv(name, value)
+    assert inside.described()["not_comparable"].startswith("functional")
+    assert inside.described()["guest"]["vehicle"] == "uml"
+    assert inside.processors([(0,)]) == [(0,), (0,), (0,)]
+    assert inside.processors([(0,), (1,)]) == [(0,), (1,)]
+
+
+def test_a_sources_options_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "Kconfig").write_text("config TUN\n\tbool\n  menuconfig NET\n")
+    (tmp_path / "net/Kconfig.wg").write_text("# config OLD\nconfig WIREGUARD\n")
+    assert build._known(tmp_path) == {"TUN", "NET", "WIREGUARD"}
+
+
+def test_what_a_guest_is_for_is_asked_for() -> None:
+    asked = {build._name(line) for line in build.options(build.configuration())}
+    assert set(build.ESSENTIAL) <= asked
+
+
+def test_what_the_package_reads_at_run_time_is_in_a_wheel() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["culvert"]
+    package = root / "src/culvert"
+    shipped = {path for pattern in patterns for path in package.glob(pattern)}
+    for folder in ("report", "vm"):
+        for path in (package / folder).rglob("*"):
+            code = path.suffix in {".py", ".pyc"} or path.is_dir()
+            assert code or path in shipped, path
