@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.study.conditions.cpus import cores, nodes_of, split
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 
 RATE_BPS = 100_000_000
 SECONDS = 4

@@ -14,9 +14,9 @@ from hypothesis import settings
 
 from culvert import commands as cli
 from culvert import tools
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
 from tests.cli import Cli, Said
 
 # A loaded machine is slow: that is no defect of the code under test.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples
-from culvert.labs.base import Lab, LabSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.stream import UdpStream, udp_trial
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns import registry
 

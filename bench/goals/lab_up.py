@@ -8,9 +8,9 @@ import time
 from typing import ClassVar
 
 from bench.goal import Goal, Samples, alternate
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
 
 SCRIPT = """set -e
 ip netns add culvert-bench-x; ip netns add culvert-bench-y

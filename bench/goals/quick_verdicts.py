@@ -24,8 +24,8 @@ from culvert.plan.plan import Plan
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
+from culvert.vpns.installed import installed_catalogue
 
 BLOCKS = 20
 THIRD = 1 / 3

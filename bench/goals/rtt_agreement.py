@@ -18,12 +18,14 @@ from typing import ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import RATE_BPS, fast_link
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.packet import ICMP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import RttResult, parse
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns import registry
 

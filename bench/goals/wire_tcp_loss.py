@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from bench.goal import ROUNDS, Goal, Samples, alternate
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns import registry
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from bench.goal import Goal, Samples
 from culvert.errors import VpnError
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.probe.client import Probe
+from culvert.run.execution import before
 from culvert.runid import new_run_id
-from culvert.trial.execution import before
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns import registry
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.intervals import FEWEST, Interval, Note, median_intervals
+from culvert.statistics.intervals import FEWEST, Interval, Note, median_intervals
 
 values = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 samples = st.lists(values, min_size=0, max_size=14)

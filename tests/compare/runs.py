@@ -10,8 +10,8 @@ from typing import Any
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, RunHead, Status, TrialRecord
 from culvert.plan.cells import Cell
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
+from culvert.vpns.installed import installed_catalogue
 
 STUDY = """
 name = "made"

@@ -17,6 +17,8 @@ from typing import cast
 
 from culvert.labs import base
 from culvert.labs.netns import lab as netns
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec, Topology
 
 LABS = str(Path(base.__file__).parent)
 UNCOUNTED = ("_run_of", "_runs", "_program")
@@ -48,9 +50,7 @@ def main(run_id: str, topology: str, number: str, call: str) -> None:
     moment = Moment(signal.Signals[number], int(call))
     threading.setprofile(moment)
     sys.setprofile(moment)
-    spec = base.LabSpec(
-        topology=cast("base.Topology", topology), link=base.LinkSpec(rate_bps=10**9)
-    )
+    spec = LabSpec(topology=cast("Topology", topology), link=LinkSpec(rate_bps=10**9))
     with netns.NetnsLab(run_id, spec) as lab:
         lab.a.write("key", "secret", secret=True)
         lab.a.spawn(["sleep", "1000"], name="sleeper")

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.base import LabSpec
 from culvert.labs.netns import cleanup, owner
 from culvert.labs.netns.cleanup import Leftover, LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
 

@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.link.netem import connect as netem
-from culvert.labs.link.netem import options as netem_options
 from culvert.labs.link.netem import words as netem_words
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import features
+from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Distribution, Jitter
 from culvert.topology.link.presets import PRESETS
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach
 

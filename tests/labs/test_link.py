@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, UsageError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.link.shaping import token_bucket
 from culvert.labs.netns.lab import NetnsLab
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
 from tests.labs.traffic import (
     UDP_SEGMENT,

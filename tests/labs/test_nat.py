@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.journal.record import Status
-from culvert.labs.base import Allowed, LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.router import firewall
 from culvert.measurements.underlay.underlay import Underlay
+from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.plan import plan, side
-from culvert.trial.execution import Execution
+from culvert.topology.spec import Allowed, LabSpec
 from tests.conftest import LabFactory
 from tests.labs.traffic import tcp_pair
 from tests.run.cells import execute, vpn

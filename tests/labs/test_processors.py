@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.cpu import aes, steering
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.processors import Processors, Steering
+from culvert.topology.spec import LabSpec
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.host import left_of

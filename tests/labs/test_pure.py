@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.labs.base import Topology
 from culvert.labs.link.offloads import makes_super_packets
 from culvert.labs.link.shaping import MAX_RATE_BPS, QUEUE_S, token_bucket
 from culvert.topology.plan import mac_of, plan
+from culvert.topology.spec import Topology
 
 RATES = st.integers(8000, MAX_RATE_BPS)
 MTUS = st.integers(68, 65535)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import is_run_id, new_run_id
+from culvert.topology.spec import LabSpec
 
 NOBODY = 65534
 PROGRAM = """

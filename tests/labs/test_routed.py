@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Allowed, LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.router import firewall
+from culvert.topology.spec import Allowed, LabSpec
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
 

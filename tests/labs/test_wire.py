@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError, UsageError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.counts import Counts, Statistics
 from culvert.labs.link.witness import Handed, View
@@ -22,6 +21,8 @@ from culvert.labs.netns.process import LocalProcess
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Distribution, Jitter
 from culvert.topology.link.presets import PRESETS
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair

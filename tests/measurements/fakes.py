@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import Any, cast
 
-from culvert.labs.base import Attachment, Lab, LinkSpec, LinkState, Node
+from culvert.labs.base import Lab, LinkState, Node
 from culvert.probe.client import Probe
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import Attachment
 from culvert.trial.session import Session
 from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
 from culvert.vpns.none import NoVpn

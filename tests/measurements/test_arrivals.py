@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
@@ -14,8 +13,9 @@ from culvert.measurements.udp.arrivals import (
 )
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.results import UdpSunk
+from culvert.run.execution import Execution
 from culvert.runid import new_run_id
-from culvert.trial.execution import Execution
+from culvert.topology.spec import LabSpec
 from tests.measurements.fakes import asked, session
 from tests.run.cells import value, vpn
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from culvert.labs.base import LinkSpec
 from culvert.measurements.ceiling import udp_ceiling
 from culvert.measurements.udp.stream import UdpStream
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.proof.limits import GENERATOR, RECEIVER
+from culvert.topology.link.spec import LinkSpec
 from culvert.vpns.none import NoVpn
 from tests.measurements.fakes import Tunnel, asked, session
 

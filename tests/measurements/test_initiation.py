@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from culvert.labs.base import Node, Process, Usage
-from culvert.measurements.base import Outcome
 from culvert.measurements.tunnel.initiation import TIMES, Initiation, InitiationParameters, _of_all
-from culvert.proof.check import Check
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Variant
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
 

@@ -8,13 +8,14 @@ import pytest
 from pydantic import ValidationError
 
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
-from culvert.measurements.base import Outcome
 from culvert.measurements.rtt import loaded_rtt
 from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
+from culvert.run.execution import Execution
 from culvert.runid import new_run_id
-from culvert.trial.execution import Execution
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import session
 from tests.run.cells import value, vpn
 

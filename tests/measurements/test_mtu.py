@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.journal.record import Status
-from culvert.labs.base import Lab, LabSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.measurements.mtu.path import Fate, fate, largest
 from culvert.measurements.tcp.mss import Announced, announce
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.spec import LabSpec
 from tests.measurements.fakes import NOTHING_CAPTURED, session
 from tests.run.cells import value, vpn
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.vm.build import built
 from culvert.labs.vm.inside import guest
 from culvert.machine.features import has
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from tests.guests import pass_in_a_guest
 from tests.measurements.test_underlay import figures, verify
 from tests.run.cells import execute, vpn

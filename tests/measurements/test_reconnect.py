@@ -12,16 +12,16 @@ from pydantic import ValidationError
 
 from culvert.errors import NotPossible
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
-from culvert.measurements.base import Outcome
 from culvert.measurements.tunnel import reconnect
 from culvert.measurements.tunnel.events import Event, Happening, happening, roamed
 from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters, lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.none import NoVpn
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session

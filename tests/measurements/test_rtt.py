@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from culvert.journal.record import Status
-from culvert.measurements.base import Outcome
 from culvert.measurements.rtt.rtt import PERCENTILES, Rtt, RttParameters
 from culvert.proof.limits import GENERATOR
+from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells
 from tests.run.cells import value, vpn

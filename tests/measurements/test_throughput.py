@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from tests.run.cells import value, vpn
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from culvert.journal.record import Status
-from culvert.measurements.base import Outcome
 from culvert.measurements.tcp.transactions import TcpCrr, TcpRr, TransactionParameters
+from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, session
 from tests.run import cells
 from tests.run.cells import value, vpn

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from culvert.measurements.base import Outcome
 from culvert.measurements.udp.udp import Udp, UdpParameters
+from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, session
 
 SENT: dict[str, Any] = {"packets": 1000, "bytes": 36_000, "seconds": 2.0}

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
 from culvert.topology.link.jitter import Distribution, Jitter
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from culvert.journal.record import Metric
-from culvert.labs.base import LinkSpec
-from culvert.measurements.base import Outcome
 from culvert.proof.judge import judge_outcome
+from culvert.topology.link.spec import LinkSpec
+from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import session
 
 RATE_BPS = 1000

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.proof.reconcile import LinkCount, cost_bounds, on_the_wire, reconcile
-from culvert.proof.traffic import Flow
+from culvert.trial.traffic import Flow
 
 ETHERNET_MTU = 1500
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from culvert.journal.record import Metric
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
 from culvert.study.catalogue import COMMON_METRICS
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 

@@ -10,12 +10,13 @@ from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, RunHead, Status, TrialRecord
 from culvert.labs.base import Lab
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.plan.plan import Plan
 from culvert.run.progress import Step
 from culvert.run.runner import Runner
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.vpns.base import Missing, Variant

@@ -11,14 +11,14 @@ import pytest
 from culvert.errors import DeadlineExceeded, JournalError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
-from culvert.measurements.base import Outcome
 from culvert.plan.plan import Plan
+from culvert.run.execution import Execution, Finding
 from culvert.run.progress import Step
 from culvert.run.runner import GIVE_UP_AFTER
 from culvert.run.tally import Problem, Tally
 from culvert.run.trial_times import OVERHEAD_S, learned
 from culvert.study.study import Study
-from culvert.trial.execution import Execution, Finding
+from culvert.trial.outcome import Outcome
 from tests.run.fakes import CATALOGUE, REGISTRY, Recorder, head, made, runner, statuses, study
 
 

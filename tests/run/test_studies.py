@@ -10,8 +10,8 @@ import pytest
 from culvert.journal.journal import FILE, Journal
 from culvert.run.studies import as_json, check, listing
 from culvert.study import shipped_studies
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
+from culvert.vpns.installed import installed_catalogue
 from tests.cli import TRACE, Cli
 from tests.journal.dummies import HEAD, trial
 

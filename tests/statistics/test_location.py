@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.intervals import Note, mean_intervals
+from culvert.statistics.intervals import Note, mean_intervals
 from culvert.statistics.location import describe, mean_interval
 
 values = st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=20)

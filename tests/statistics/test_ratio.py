@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.intervals import Note
+from culvert.statistics.intervals import Note
 from culvert.statistics.ratio import ratio_of_medians
 
 from .noise import correlated

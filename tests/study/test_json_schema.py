@@ -12,8 +12,8 @@ import pytest
 
 from culvert.run.studies import schema_text
 from culvert.study import shipped_studies
-from culvert.study.installed import installed_catalogue
 from culvert.study.json_schema import json_schema
+from culvert.vpns.installed import installed_catalogue
 
 jsonschema = pytest.importorskip("jsonschema")
 COPY = Path(__file__).parents[2] / "docs" / "study.schema.json"

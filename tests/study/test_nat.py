@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from culvert.errors import StudyError
-from culvert.labs.base import LabSpec
 from culvert.topology.nat import Nat
+from culvert.topology.spec import LabSpec
 from tests.study.dummies import parse
 
 STUDY = """

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, StudyError
-from culvert.labs.base import LabSpec
 from culvert.study.conditions.processors import own_cores
 from culvert.study.study import Study
 from culvert.topology.processors import Processors, Steering
+from culvert.topology.spec import LabSpec
 from tests.study.dummies import CATALOGUE
 
 STUDY = """

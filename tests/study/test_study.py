@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible, StudyError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.plan.plan import Plan
 from culvert.study import Study, shipped_studies
-from culvert.study.installed import installed_catalogue
 from culvert.study.shipped import find_study
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.vpns.installed import installed_catalogue
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from culvert.errors import LabError, VpnError
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec, LinkSpec, Node
+from culvert.labs.base import Node
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Missing
 from culvert.vpns.none import NoVpn
 from culvert.vpns.vxlan import Vxlan

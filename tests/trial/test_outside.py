@@ -8,18 +8,20 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.errors import ProbeError
-from culvert.labs.base import LabSpec, LinkKind, LinkSpec, Node
+from culvert.labs.base import Node
 from culvert.labs.link.witness import View
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.measurements.tunnel.phases import outer_packet
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, RecordedPacket
 from culvert.proof.canary import send_canary
 from culvert.proof.judge import judge_outcome
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.topology.link.spec import LinkKind, LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
+from culvert.vpns.outer import outer_packet
 from tests.vpns.tunnels import bring_up, driver, skip_reason
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn]

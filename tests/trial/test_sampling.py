@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.labs.base import LinkSpec
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.presets import PRESETS
+from culvert.topology.link.spec import LinkSpec
 from culvert.trial.sampling import one_in
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
@@ -15,11 +14,13 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.probe.client import Probe
-from culvert.proof.check import Check
 from culvert.proof.judge import judge_outcome
 from culvert.proof.limits import GENERATOR, RECEIVER
+from culvert.run.execution import before, survivors
 from culvert.runid import new_run_id
-from culvert.trial.execution import before, survivors
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import agent

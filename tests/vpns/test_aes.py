@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible
-from culvert.labs.base import LabSpec
 from culvert.labs.cpu import aes
+from culvert.run.traps import refuse_without_effect, traps
 from culvert.topology.processors import Processors
-from culvert.trial.traps import refuse_without_effect, traps
+from culvert.topology.spec import LabSpec
 from culvert.vpns.aes import AesUse, has_aes, kernel_use, process_use, refuse_other_than_asked
 from culvert.vpns.base import DataPath
 

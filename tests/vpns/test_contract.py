@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import Rule, check, outside

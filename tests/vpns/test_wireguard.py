@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import DataPath, OuterPacket
 from culvert.vpns.contract.observe import Capture, pings_answered

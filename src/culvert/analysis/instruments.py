@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.intervals import Interval
 from culvert.analysis.observations import pick
+from culvert.statistics.intervals import Interval
 from culvert.statistics.ratio import ratio_of_medians
 
 PROBE = "probe"

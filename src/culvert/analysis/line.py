@@ -30,3 +30,14 @@ class Line:
 
 NO_LINE = Line()
 """Of a machine whose figures all compare."""
+
+_BASELINES_PATH, _KERNELS = "none", "kernel"
+
+
+def line_of(why: str, data_paths: Mapping[str, str]) -> Line:
+    """The line in results with that label (empty: there is none); ``data_paths`` maps a VPN's id
+    to the data path that its trials proved, none for the baseline."""
+    if not why:
+        return NO_LINE
+    sides = {vpn: _KERNELS if path == _BASELINES_PATH else path for vpn, path in data_paths.items()}
+    return Line(why, sides)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.behaviour import behaviour
-from culvert.analysis.intervals import Interval, mean_intervals, median_intervals
 from culvert.analysis.observations import CELL, METRIC, observations
+from culvert.statistics.intervals import Interval, mean_intervals, median_intervals
 
 
 def summarise(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:

@@ -18,7 +18,7 @@ def study_check(
 ) -> None:
     """Validate study files: every problem with its line and remedy, and warnings."""
     from culvert.run.studies import check, show_checked
-    from culvert.study.installed import installed_catalogue
+    from culvert.vpns.installed import installed_catalogue
 
     found = check(files, installed_catalogue())
     if as_json:
@@ -33,8 +33,8 @@ def study_check(
 def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> None:
     """Print a study's cells, plan, claims, published values, and how long it takes."""
     from culvert.run import studies as study_command
-    from culvert.study.installed import installed_catalogue
     from culvert.study.study import Study
+    from culvert.vpns.installed import installed_catalogue
 
     catalogue = installed_catalogue()
     found = Study.load(study, catalogue, scale=scale)
@@ -48,7 +48,7 @@ def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> No
 def study_list(as_json: Json = False) -> None:
     """List the shipped studies."""
     from culvert.run.studies import listing, show_list
-    from culvert.study.installed import installed_catalogue
+    from culvert.vpns.installed import installed_catalogue
 
     found = listing(installed_catalogue())
     if as_json:
@@ -61,6 +61,6 @@ def study_list(as_json: Json = False) -> None:
 def study_schema() -> None:
     """Print the JSON schema of study files, for editors."""
     from culvert.run.studies import schema_text
-    from culvert.study.installed import installed_catalogue
+    from culvert.vpns.installed import installed_catalogue
 
     out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
+from culvert.analysis.line import line_of
 from culvert.compare.side import Side
 from culvert.report.leaves import at
-from culvert.run.line_here import line_of
 
 _FACTS = (
     ("processor", ("cpu", "model")),
@@ -36,7 +36,8 @@ def across(a: Side, b: Side) -> str:
     if len(vehicles) > 1 or len(labels) > 1:
         return f"{labels[-1]}, nor with another machine"
     vpns = [side.vpn for side in (a, b) if side.vpn]
-    return line_of(labels[0], vpns).objection(vpns)
+    paths = {**a.run.data_paths, **b.run.data_paths}
+    return line_of(labels[0], paths).objection(vpns)
 
 
 def warnings(a: Side, b: Side, found: Sequence[Comparison]) -> list[str]:

@@ -10,9 +10,9 @@ from rich.text import Text
 from culvert.errors import UsageError
 from culvert.install.log import remember
 from culvert.install.roles import InstallResult, install
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 from culvert.vpns import registry
+from culvert.vpns.installed import installed_catalogue
 
 
 def install_named(names: Sequence[str], *, every: bool, study: str | None) -> list[InstallResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any
 
@@ -111,6 +112,25 @@ def series(sql: sqlite3.Connection) -> pl.DataFrame:
         ):
             column.append(item)
     return pl.DataFrame(found, schema=_SERIES)
+
+
+def data_paths(sql: sqlite3.Connection) -> dict[str, str]:
+    """The data path that the proof found, by VPN: of the first trial that is ok and was looked at.
+
+    What is no evidence of ours has none.
+    """
+    found: dict[str, str] = {}
+    query = (
+        "SELECT t.vpn, c.value FROM trial t, json_each(t.evidence, '$.checks') c "
+        "WHERE t.status = 'ok' AND json_valid(t.evidence) "
+        "AND json_extract(c.value, '$.name') = 'data path' GROUP BY t.vpn"
+    )
+    for vpn, text in sql.execute(query):
+        figures = json.loads(text).get("figures")
+        paths = set(figures.values()) if isinstance(figures, dict) else set()
+        if len(paths) == 1:
+            found[vpn] = str(paths.pop())
+    return found
 
 
 def dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -237,13 +237,14 @@ class Journal:
 
         Keys: study, title, toml, canonical, digest, seed, lab, culvert_version, environment (a
         dict, of the first session), started_at, ended_at (of the last session; None if it did not
-        end as it should), ended_why, sessions and installs (lists of dicts).
+        end as it should), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
         """
         with explained(self.path):
             (row,) = frames.dicts(self._sql, "run", RUN)
             installs = frames.dicts(self._sql, "install", INSTALL)
             endings = {row["session_id"]: row for row in frames.dicts(self._sql, "ending", ENDING)}
             sessions = frames.dicts(self._sql, "session", ("id", *SESSION))
+            data_paths = frames.data_paths(self._sql)
         for session in sessions:
             ending = endings.get(session["id"], {})
             session["environment"] = from_json(session["environment"])
@@ -258,6 +259,7 @@ class Journal:
             "ended_why": last.get("ended_why"),
             "sessions": sessions,
             "installs": installs,
+            "data_paths": data_paths,
         }
 
     # -- inside ------------------------------------------------------------------------------------

@@ -15,74 +15,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal
+from typing import IO, Any, ClassVar
 
 from culvert.labs.link.witness import Witness
-from culvert.topology.link.impairment import CLEAN, Impairment
-from culvert.topology.nat import Nat
-from culvert.topology.processors import AS_THEY_ARE, Processors
-
-Topology = Literal["pair", "routed"]
-LinkKind = Literal["veth", "wire", "netem"]
-"""``veth`` is a pair of virtual devices; ``wire`` is Culvert's own emulated link, which decides
-about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's emulator."""
-
-
-@dataclass(frozen=True)
-class LinkSpec:
-    """The underlay that a condition asks for.
-
-    ``rate_bps`` None means unlimited. ``offloads`` False means that the link carries only real
-    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it). ``seed`` decides,
-    with a packet's number, what the wire does to it.
-    """
-
-    kind: LinkKind = "veth"
-    rate_bps: int | None = None
-    mtu: int = 1500
-    offloads: bool = False
-    impairment: Impairment = CLEAN
-    seed: int = 1
-    queues: int = 1
-    """Of each end of a veth, in each direction: several, so that packets can be steered."""
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """What a router's firewall lets pass: a protocol (udp, tcp, icmp, esp ...) and, for those that
-    have them, destination ports; without ports all of the protocol."""
-
-    protocol: str
-    ports: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class LabSpec:
-    """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use.
-
-    ``firewall`` is what the router of a routed lab lets pass besides answers; None is everything
-    between a and b. ``nat`` names the node that is behind the router's NAT, and its kind;
-    ``block_udp`` drops UDP on the router. All three are for routed labs.
-    """
-
-    topology: Topology = "pair"
-    link: LinkSpec = LinkSpec()
-    cpus: Mapping[str, tuple[int, ...]] | None = None
-    firewall: tuple[Allowed, ...] | None = None
-    nat: Mapping[str, Nat] = field(default_factory=dict)
-    block_udp: bool = False
-    processors: Processors = AS_THEY_ARE
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """Where a node is on the underlay: the device and the address on it."""
-
-    device: str
-    address: IPv4Interface
+from culvert.topology.spec import Attachment, LabSpec
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from culvert.journal.record import Histogram, Metric, Series
-from culvert.proof.check import Check
-from culvert.proof.traffic import InnerTraffic
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.watch import Watched
 
 
 class BaseParameters(BaseModel):
@@ -28,24 +24,6 @@ class BaseParameters(BaseModel):
 
 
 P = TypeVar("P", bound=BaseParameters)
-
-
-@dataclass
-class Outcome:
-    """What a measurement found.
-
-    ``goodput_bytes`` is what the application received while ``watched`` lasted (None where there is
-    no such figure); ``traffic`` what went into the tunnel and came out (None where a packet count
-    says nothing); ``doubts`` are checks of the measurement's own.
-    """
-
-    metrics: list[Metric]
-    watched: list[Watched]
-    traffic: InnerTraffic | None = None
-    goodput_bytes: int | None = None
-    series: list[Series] = field(default_factory=list)
-    histograms: list[Histogram] = field(default_factory=list)
-    doubts: list[Check] = field(default_factory=list)
 
 
 class Measurement(ABC, Generic[P]):

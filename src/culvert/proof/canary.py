@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from culvert.labs.base import LinkSpec
 from culvert.probe.results import RttResult, parse
 from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
-from culvert.proof.check import Check
+from culvert.topology.link.spec import LinkSpec
+from culvert.trial.check import Check
 from culvert.trial.outside import SNAPLEN
 from culvert.trial.session import Session
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from culvert.labs.base import Lab
-from culvert.proof.check import Check
+from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 

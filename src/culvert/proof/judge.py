@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import Lab, LinkSpec, Node
-from culvert.measurements.base import Outcome
+from culvert.labs.base import Lab, Node
 from culvert.proof.capture import judge_capture
-from culvert.proof.check import Check
 from culvert.proof.reconcile import LinkCount, reconcile
-from culvert.proof.traffic import Flow
+from culvert.topology.link.spec import LinkSpec
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.traffic import Flow
 from culvert.trial.watch import Watched
 from culvert.vpns.base import Vpn
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.proof.check import Check
+from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 NEAR_CEILING = 0.9

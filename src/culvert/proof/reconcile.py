@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from culvert.proof.check import Check
-from culvert.proof.traffic import Flow
+from culvert.trial.check import Check
+from culvert.trial.traffic import Flow
 
 KnownLength = Callable[[int], int]
 OuterLength = Callable[[int], int | None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from culvert.proof.check import Check
 from culvert.topology.link.impairment import LONGEST_DELAY_NS, Bursts, OneWay
 from culvert.topology.link.jitter import SIGMAS
+from culvert.trial.check import Check
 
 ETHERNET_HEADER = 14
 CLOCK_NS = 1_000

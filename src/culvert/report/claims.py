@@ -13,8 +13,8 @@ from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.line import NO_LINE, Line
 from culvert.errors import CulvertError
 from culvert.report.run_info import RunInfo
+from culvert.study.catalogue import recalled_catalogue
 from culvert.study.claims.claim import ClaimTable
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
 
 
@@ -42,7 +42,7 @@ def claims_of(
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
     try:
-        study = Study.recalled(run.toml, run.canonical or "{}", installed_catalogue())
+        study = Study.recalled(run.toml, run.canonical or "{}", recalled_catalogue())
     except CulvertError as error:
         return Claims(trouble=f"this Culvert cannot read the run's study any more: {error}")
     found = judge(

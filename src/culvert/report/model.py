@@ -10,7 +10,7 @@ import polars as pl
 
 from culvert.analysis.comparisons import comparisons
 from culvert.analysis.headline import Headline, headlines
-from culvert.analysis.line import NO_LINE, Line
+from culvert.analysis.line import NO_LINE, Line, line_of
 from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
@@ -22,7 +22,6 @@ from culvert.report.labels import Labels
 from culvert.report.leaves import at
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
-from culvert.run.line_here import line_of
 
 Panel = dict[str, Any]
 """A Vega-Lite specification, its data inlined, without schema address and theme."""
@@ -121,7 +120,7 @@ def gather(
     seed = run.seed or 0
     observed = observations(rows)
     summary = summarise_observed(observed, seed=seed)
-    line = line_of(at(run.environment, "not_comparable"), vpns)
+    line = line_of(at(run.environment, "not_comparable"), run.data_paths)
     found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed, line=line)
     found.sort(key=lambda headline: _place(run.conditions, headline.condition))
     ordered = list(found[0].vpns) if found else vpns

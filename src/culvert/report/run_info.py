@@ -38,6 +38,8 @@ class RunInfo:
     ended_at: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     installs: tuple[Install, ...] = ()
+    data_paths: Mapping[str, str] = field(default_factory=dict)
+    """Where each VPN handled its packets, by the proof of its trials."""
 
     @property
     def imported(self) -> bool:
@@ -75,6 +77,7 @@ class RunInfo:
             ended_at=_text(run.get("ended_at")),
             environment=environment if isinstance(environment, Mapping) else {},
             installs=tuple(_install(entry) for entry in run.get("installs") or ()),
+            data_paths=run.get("data_paths") or {},
         )
 
 

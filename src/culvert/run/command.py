@@ -21,7 +21,7 @@ from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
-from culvert.labs.base import Lab, LabSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.vm import inside, lab
@@ -40,8 +40,9 @@ from culvert.run.tally import Problem, Tally
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.conditions.cpus import cores
-from culvert.study.installed import installed_catalogue
 from culvert.study.study import Study
+from culvert.topology.spec import LabSpec
+from culvert.vpns.installed import installed_catalogue
 
 LABS = ("netns", "vm")
 MOST_PROBLEMS = 8

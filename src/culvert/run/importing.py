@@ -28,10 +28,10 @@ from culvert.journal.readers.tables import published_tables
 from culvert.journal.record import RunHead, Status, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
-from culvert.study.installed import installed_catalogue
 from culvert.study.parameters import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
+from culvert.vpns.installed import installed_catalogue
 
 MOST_TOLD = 12
 """Losses that are printed; the journal has more."""

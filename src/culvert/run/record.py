@@ -6,7 +6,7 @@ from datetime import datetime
 
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
-from culvert.trial.execution import Finding
+from culvert.run.execution import Finding
 
 
 def record_of(

@@ -18,13 +18,13 @@ from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
-from culvert.labs.base import LinkSpec
 from culvert.measurements.base import Measurement
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
+from culvert.run.execution import Execution, Finding, LabFactory
 from culvert.run.expected import expectation, verifications
 from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
@@ -36,7 +36,7 @@ from culvert.run.underlays import Underlays, verification_of
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import REMEDY
 from culvert.study.study import Study
-from culvert.trial.execution import Execution, Finding, LabFactory
+from culvert.topology.link.spec import LinkSpec
 from culvert.vpns import registry
 
 GIVE_UP_AFTER = 3

@@ -12,14 +12,14 @@ import polars as pl
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
-from culvert.labs.base import LinkSpec
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
+from culvert.run.execution import Finding
 from culvert.run.record import record_of
 from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json
-from culvert.trial.execution import Finding
+from culvert.topology.link.spec import LinkSpec
 
 POSITION = 0
 """In its block: before all trials."""

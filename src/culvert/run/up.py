@@ -11,13 +11,14 @@ from rich.markup import escape
 
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError, VpnError
-from culvert.labs.base import Lab, LabSpec, Node
+from culvert.labs.base import Lab, Node
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.places import namespace_name
 from culvert.probe.client import Probe
-from culvert.proof.check import Check
+from culvert.run.execution import before, survivors
 from culvert.runid import new_run_id
-from culvert.trial.execution import before, survivors
+from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn

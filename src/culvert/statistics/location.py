@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from culvert.analysis.intervals import Interval, mean_intervals
+from culvert.statistics.intervals import Interval, mean_intervals
 from culvert.statistics.values import Values, array, spread
 
 

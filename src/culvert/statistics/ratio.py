@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from culvert.analysis.intervals import FEWEST, Interval, Note
+from culvert.statistics.intervals import FEWEST, Interval, Note
 from culvert.statistics.median_error import median_error, welch
 from culvert.statistics.values import Array, Values, array
 

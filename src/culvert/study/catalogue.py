@@ -68,6 +68,16 @@ class Catalogue:
         return {**declared, **COMMON_METRICS} if declared else None
 
 
+def recalled_catalogue() -> Catalogue:
+    """For a study that was run: its VPNs are as they are written, be their drivers here or not."""
+    return Catalogue(installed_measurements(), _as_written)
+
+
+def _as_written(vpn: str) -> str:
+    base, *options = vpn.split("+")
+    return "+".join((base, *sorted(options)))
+
+
 def installed_measurements() -> dict[str, Any]:
     """Measurement classes by kind, from the entry points ``culvert.measurements``.
 

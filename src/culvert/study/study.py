@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from culvert.errors import StudyError
-from culvert.labs.base import LabSpec, LinkSpec
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
 from culvert.study.claims.published import PublishedValue
@@ -32,6 +31,8 @@ from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
 from culvert.study.table import near
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.analysis.intervals import FEWEST
+from culvert.statistics.intervals import FEWEST
 from culvert.study.blocks import BlocksTable
 from culvert.study.claims.lacking import names_of
 from culvert.study.study import Study

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
-from culvert.labs.base import Attachment, Topology
 from culvert.topology.nat import Side
+from culvert.topology.spec import Attachment, Topology
 
 
 @dataclass(frozen=True)

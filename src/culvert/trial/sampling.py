@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import LinkSpec
+from culvert.topology.link.spec import LinkSpec
 
 SAMPLED_PPS = 100
 """At least so many in a second of a busy link, of packets as long as the MTU; all if it carries

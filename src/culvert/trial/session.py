@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from culvert.labs.base import Lab, LinkSpec, Node
+from culvert.labs.base import Lab, Node
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
+from culvert.topology.link.spec import LinkSpec
 from culvert.trial.outside import Outside
 from culvert.trial.sampling import one_in
 from culvert.trial.watch import Watched, Watcher, new_canary

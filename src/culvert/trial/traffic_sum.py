@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import Flow, InnerTraffic
 
 
 def add_flows(*flows: Flow) -> Flow:

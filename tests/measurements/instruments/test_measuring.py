@@ -9,17 +9,17 @@ import pytest
 from culvert import tools
 from culvert.errors import NotPossible, StudyError
 from culvert.journal.record import Status
-from culvert.labs.base import LabSpec
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.instruments import base
 from culvert.measurements.instruments.base import Instrument, program
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
+from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
-from culvert.trial.execution import Execution, Finding
+from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 
 UDP = {"packet_size": 200, "rate": "2000/s", "duration": "1s"}

@@ -7,9 +7,11 @@ from typing import ClassVar
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.base import Lab, LabSpec, LinkSpec
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.vpns.base import DataPath, OuterPacket, Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import PINGS, Agent, Capture

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from culvert.analysis.observations import BASELINE
 from culvert.errors import UsageError
+from culvert.study.names import BASELINE
 
 MOST_CHARACTERS = 64
 _ORDER = re.compile(r"^\d+[-_. ]+(?=.)")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface
 from typing import Any
 
-from culvert.labs.base import LinkSpec
 from culvert.labs.link import offloads, shaping
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.thread import NamespaceThread
+from culvert.topology.link.spec import LinkSpec
 
 
 @dataclass(frozen=True)

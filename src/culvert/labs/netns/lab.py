@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs.base import Lab, LabSpec, LinkSpec, Node
+from culvert.labs.base import Lab, Node
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
 from culvert.labs.link import veth
@@ -29,7 +29,9 @@ from culvert.labs.netns.places import NAMESPACES, run_directory
 from culvert.labs.router import firewall
 from culvert.runid import is_run_id
 from culvert.topology.link.impairment import CLEAN
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import Plug, mac_of, plan, side
+from culvert.topology.spec import LabSpec
 
 MTU_RANGE = range(68, 65536)
 """From RFC 791's smallest to what a veth carries."""

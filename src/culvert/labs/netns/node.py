@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from culvert import tools
 from culvert.errors import LabError, UsageError
-from culvert.labs.base import Attachment, Completed, LinkState, Node, Process
+from culvert.labs.base import Completed, LinkState, Node, Process
 from culvert.labs.cpu import steering
 from culvert.labs.link import offloads
 from culvert.labs.netns import facts, sysctls
@@ -23,6 +23,7 @@ from culvert.labs.netns.thread import NamespaceThread
 from culvert.labs.netns.view import NodeView
 from culvert.machine import cgroup
 from culvert.topology.processors import Steering
+from culvert.topology.spec import Attachment
 
 T = TypeVar("T")
 

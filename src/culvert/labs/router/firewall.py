@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from culvert import tools
 from culvert.errors import LabError, NotPossible
-from culvert.labs.base import Allowed, Node
+from culvert.labs.base import Node
 from culvert.topology import nat
+from culvert.topology.spec import Allowed
 
 TABLE = "culvert"
 BLOCKED_UDP = "blocked_udp"

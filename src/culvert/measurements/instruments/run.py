@@ -18,13 +18,13 @@ from pathlib import Path
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric
 from culvert.labs.base import Node, Process
-from culvert.measurements.base import Outcome
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
 from culvert.measurements.instruments.base import Instrument, InstrumentError, Load, Told, program
 from culvert.measurements.udp.packet import UDP_HEADERS
-from culvert.proof.check import Check
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow, InnerTraffic
 from culvert.trial.watch import Watched
 from culvert.waiting import wait_until
 

@@ -16,11 +16,12 @@ from pydantic import Field
 from culvert.errors import VpnError
 from culvert.journal.record import Metric
 from culvert.labs.base import Node
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mtu.path import End, Fate, OneWay, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.measurements.udp.packet import SMALLEST, TCP_HEADERS
-from culvert.proof.check import Check
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 
 TCP_OPTIONS = TCP_HEADERS - 40

@@ -17,14 +17,15 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.journal.record import Histogram, Metric, Series
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.tcp.load import Direction, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST
 from culvert.probe.results import RttResult
-from culvert.proof.check import Check
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic_sum import add_traffic, echo_traffic
 from culvert.units import DurationNs, DurationS, PerSecond

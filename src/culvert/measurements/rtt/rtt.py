@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from culvert.journal.record import Histogram, Metric
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
 from culvert.measurements.instruments.run import measure_ping
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
@@ -22,10 +22,11 @@ from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
-from culvert.proof.check import Check
 from culvert.proof.limits import GENERATOR
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow, InnerTraffic
 from culvert.units import DurationNs, PerSecond
 
 TIMEOUT_MS = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.measurements.udp.packet import SACK_BLOCKS, TCP_HEADERS
 from culvert.probe.results import TcpInfo
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import Flow, InnerTraffic
 
 UNCOUNTED = 3
 """Segments of a connection that its end does not count: a SYN-ACK, and what is sent after it was

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.measurements.udp.packet import SACK_BLOCKS, TCP_HEADERS
 from culvert.probe.results import TcpInfo, TcpSource, TcpSunk
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import Flow, InnerTraffic
 
 
 def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:

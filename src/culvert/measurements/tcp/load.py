@@ -8,8 +8,8 @@ from enum import StrEnum
 from culvert.measurements.tcp.flows import inner_traffic
 from culvert.measurements.udp.stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
-from culvert.proof.traffic import InnerTraffic
 from culvert.trial.session import Session
+from culvert.trial.traffic import InnerTraffic
 from culvert.trial.traffic_sum import turned
 
 WRITE_BYTES = 131072

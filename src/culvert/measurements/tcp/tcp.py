@@ -14,15 +14,16 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from culvert.journal.record import Metric, Series
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.tcp.load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.probe.results import TcpSourceInterval, TcpSunk
-from culvert.proof.check import Check
 from culvert.proof.limits import connection_is_not_the_limit
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic_sum import add_traffic
 from culvert.units import DurationS

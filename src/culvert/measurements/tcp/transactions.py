@@ -17,14 +17,15 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.journal.record import Histogram, Metric
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
-from culvert.proof.check import Check
-from culvert.proof.traffic import InnerTraffic
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import InnerTraffic
 from culvert.trial.traffic_sum import add_traffic, echo_traffic
 from culvert.units import DurationS
 

@@ -26,13 +26,14 @@ from culvert.errors import NotPossible
 from culvert.journal.record import Metric, Series
 from culvert.labs.base import Process
 from culvert.labs.link.witness import View
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.phases import phases_of
 from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
-from culvert.proof.check import Check
+from culvert.trial.check import Check
 from culvert.trial.cpu import cpu_metrics
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
 

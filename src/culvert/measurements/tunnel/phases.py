@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from culvert.measurements.udp.packet import SMALLEST
 from culvert.probe.results import RecordedPacket
 from culvert.vpns.base import OuterPacket, Vpn
+from culvert.vpns.outer import outer_packet
 
 
 @dataclass(frozen=True)
@@ -56,19 +57,6 @@ def phases_of(vpn: Vpn, recorded: Iterable[RecordedPacket]) -> Phases:
         max(handshake, default=None),
         min(inner, default=None),
         len(handshake),
-    )
-
-
-def outer_packet(packet: RecordedPacket) -> OuterPacket:
-    """A recorded packet as drivers read it."""
-    return OuterPacket(
-        timestamp_ns=packet.realtime_ns or 0,
-        outgoing=packet.outgoing,
-        protocol=packet.protocol,
-        source_port=packet.source_port,
-        destination_port=packet.destination_port,
-        length=packet.length,
-        payload=bytes.fromhex(packet.payload),
     )
 
 

@@ -20,7 +20,7 @@ from pydantic import Field
 from culvert.errors import ProbeError
 from culvert.journal.record import Metric, Series
 from culvert.labs.link.witness import View
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
@@ -28,7 +28,8 @@ from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
 from culvert.probe.client import Task
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.proof.capture import judge_capture
-from culvert.proof.check import Check
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.outside import SNAPLEN, Sighting
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond

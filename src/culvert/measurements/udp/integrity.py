@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.proof.check import Check
+from culvert.trial.check import Check
 
 
 def intact(corrupt: int) -> Check:

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.probe.results import EchoOnce, UdpSource, UdpSunk, parse
-from culvert.proof.traffic import Flow, InnerTraffic
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow, InnerTraffic
 
 RECEIVE_BUFFER_BYTES = 32 << 20
 """Enough for a receiver that does not run for a tenth of a second."""

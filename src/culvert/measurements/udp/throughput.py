@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from culvert.journal.record import Histogram, Metric, Series
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
@@ -28,10 +28,11 @@ from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
-from culvert.proof.check import Check
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
-from culvert.proof.traffic import InnerTraffic
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import InnerTraffic
 from culvert.trial.traffic_sum import add_traffic, echo_traffic
 from culvert.units import DurationS, Fraction, PerSecond
 

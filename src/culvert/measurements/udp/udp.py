@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from culvert.journal.record import Metric
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import loss_metrics, measure_throughput
@@ -30,8 +30,9 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
-from culvert.proof.check import Check
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
 

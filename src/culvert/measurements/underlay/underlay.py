@@ -12,11 +12,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.journal.record import Histogram
-from culvert.measurements.base import BaseParameters, Measurement, Outcome
+from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.way import RATE_S, Way
 from culvert.probe.results import RttResult, parse
-from culvert.proof.traffic import Flow, InnerTraffic
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow, InnerTraffic
 from culvert.units import DurationS
 
 DELAY_HISTOGRAM = "one_way_delay_ns"

@@ -16,8 +16,6 @@ from culvert.labs.base import Node
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import UdpSource, UdpSunk, parse
-from culvert.proof.check import Check
-from culvert.proof.traffic import Flow
 from culvert.proof.underlay import (
     ETHERNET_HEADER,
     RATE_TOLERANCE,
@@ -27,7 +25,9 @@ from culvert.proof.underlay import (
     judge_direction,
 )
 from culvert.topology.link.impairment import OneWay
+from culvert.trial.check import Check
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow
 
 FASTEST_PPS = 5000.0
 RATE_SHARE = 0.5

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from culvert.labs.base import Topology
 from culvert.study.table import Table
+from culvert.topology.spec import Topology
 
 REMEDY = "see the [[lacking]] entries of the study; a newer Culvert may have it"
 

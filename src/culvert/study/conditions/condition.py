@@ -8,13 +8,13 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from culvert.errors import UsageError
-from culvert.labs.link.netem import options as netem_options
 from culvert.study.conditions.direction import DirectionTable
 from culvert.study.conditions.lab import LinkTable
 from culvert.study.conditions.nat import ROUTER_KEYS, NatValue
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
 from culvert.study.names import Mtu, Name
 from culvert.study.table import known_keys, near, problem
+from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment
 from culvert.topology.link.presets import PRESETS
 

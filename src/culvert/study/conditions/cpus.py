@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Topology
+from culvert.topology.spec import Topology
 
 _CPU = Path("/sys/devices/system/cpu")
 

@@ -12,10 +12,11 @@ from pydantic import (
 )
 
 from culvert.errors import NotPossible
-from culvert.labs.base import LinkKind, Topology
 from culvert.study.conditions.nat import NatValue
 from culvert.study.names import Mtu, shape
 from culvert.study.table import Table
+from culvert.topology.link.spec import LinkKind
+from culvert.topology.spec import Topology
 from culvert.units import RateBps
 
 CpuList = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)]

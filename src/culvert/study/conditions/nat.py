@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Discriminator, Tag, model_validator
 
-from culvert.labs.base import Topology
 from culvert.study.names import shape
 from culvert.study.table import Table, near, problem
 from culvert.topology.nat import Nat
+from culvert.topology.spec import Topology
 
 ROUTER_KEYS = ("nat", "block_udp")
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from culvert.labs.base import Lab, Node
 from culvert.labs.link.witness import View, Witness
-from culvert.measurements.tunnel.phases import outer_packet
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, parse
 from culvert.vpns.base import OuterPacket
 from culvert.vpns.contract.observe import Capture
+from culvert.vpns.outer import outer_packet
 
 _NAME = "contract"
 _FILE = "contract.pcapng"

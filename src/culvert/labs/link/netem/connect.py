@@ -13,13 +13,13 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs.base import LinkSpec
 from culvert.labs.link import veth
 from culvert.labs.link.netem import words as netem_words
-from culvert.labs.link.netem.options import USE_THE_WIRE, options
 from culvert.labs.netns.interfaces import index_of
 from culvert.machine import features
 from culvert.topology.link.impairment import OneWay
+from culvert.topology.link.netem import USE_THE_WIRE, options
+from culvert.topology.link.spec import LinkSpec
 
 TC_DEADLINE_S = 5.0
 

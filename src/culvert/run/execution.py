@@ -17,16 +17,18 @@ from pydantic import BaseModel
 
 from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Metric, Status
-from culvert.labs.base import Lab, LabSpec
-from culvert.measurements.base import Measurement, Outcome
+from culvert.labs.base import Lab
+from culvert.measurements.base import Measurement
 from culvert.probe.client import Probe
 from culvert.proof.canary import send_canary
-from culvert.proof.check import Check, Evidence
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
+from culvert.run.traps import refuse_without_effect, traps
+from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check, Evidence
 from culvert.trial.cpu import cpu_metrics
+from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traps import refuse_without_effect, traps
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import log_tail
 

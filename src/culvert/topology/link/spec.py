@@ -1,0 +1,35 @@
+"""A link between nodes, as a condition wants it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from culvert.topology.link.impairment import CLEAN, Impairment
+
+LinkKind = Literal["veth", "wire", "netem"]
+"""``veth`` is a pair of virtual devices; ``wire`` is Culvert's own emulated link, which decides
+about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's emulator."""
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """The underlay that a condition asks for.
+
+    ``rate_bps`` None means unlimited. ``offloads`` False means that the link carries only real
+    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it). ``seed`` decides,
+    with a packet's number, what the wire does to it.
+    """
+
+    kind: LinkKind = "veth"
+    rate_bps: int | None = None
+    mtu: int = 1500
+    offloads: bool = False
+    impairment: Impairment = CLEAN
+    seed: int = 1
+    queues: int = 1
+    """Of each end of a veth, in each direction: several, so that packets can be steered."""
+
+
+ANY_LINK = LinkSpec()
+"""A veth pair without a limit."""
