@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from bench.cpu import cpu_s
 from culvert.errors import LabError
-from culvert.labs.base import Lab, Node, Process
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.stream import UdpRun, UdpStream
 from culvert.probe.client import Probe

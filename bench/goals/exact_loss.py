@@ -43,7 +43,7 @@ class ExactLoss(Goal):
 
 def _difference() -> float:
     vpn = registry.create(registry.parse("none"))
-    with NetnsLab(new_run_id(), LabSpec(topology="routed")) as lab:
+    with NetnsLab(new_run_id(), LabSpec(topology=routed())) as lab:
         assert lab.router is not None  # the topology has one
         lab.router.run(["nft", DROP.format(size=SIZE, one_in=ONE_IN)])
         with Probe(lab.a) as a, Probe(lab.b) as b:

@@ -8,7 +8,8 @@ from typing import ClassVar
 from bench.cpu import cpu_s
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
-from culvert.labs.base import Lab, Process
+from culvert.labs.base import Lab
+from culvert.labs.process import Process
 from culvert.measurements.tcp.load import WRITE_BYTES, TcpLoad, TcpStreams
 from culvert.probe.client import Probe
 from culvert.trial.session import Session

@@ -54,7 +54,7 @@ def _goodput(*, by_wire: bool) -> float:
         seed=int.from_bytes(new_run_id().encode()),
     )
     vpn = registry.create(registry.parse("none"))
-    with NetnsLab(new_run_id(), LabSpec(topology="routed", link=link)) as lab:
+    with NetnsLab(new_run_id(), LabSpec(topology=routed(), link=link)) as lab:
         assert lab.router is not None  # the topology has one
         if not by_wire:
             lab.router.run(["nft", DROP.format(a=lab.a.underlay.address.ip)])

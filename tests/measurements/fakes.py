@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import Any, cast
 
-from culvert.labs.base import Lab, LinkState, Node
+from culvert.labs.base import Lab
+from culvert.labs.node import LinkState, Node
 from culvert.probe.client import Probe
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.spec import Attachment
+from culvert.topology.plan import Attachment
 from culvert.trial.session import Session
-from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
+from culvert.vpns.outer import OuterFlow, OuterPacket
 
 Answer = Mapping[str, Any]
 Answers = Mapping[str, Answer | Callable[[dict[str, Any]], Answer]]

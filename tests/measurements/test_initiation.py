@@ -7,11 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from culvert.labs.base import Node, Process, Usage
+from culvert.labs.node import Node
+from culvert.labs.process import Process, Usage
 from culvert.measurements.tunnel.initiation import TIMES, Initiation, InitiationParameters, _of_all
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.vpns.base import Variant
+from culvert.vpns.variant import Variant
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
 
 MS = 10**6

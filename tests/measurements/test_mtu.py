@@ -118,7 +118,7 @@ def examine(word: str, damage: Break | None = None) -> Finding:
             lab.open = open_and_break  # type: ignore[method-assign]
         return lab
 
-    topology = LabSpec(topology="routed" if damage else "pair")
+    topology = LabSpec(topology=routed() if damage else "pair")
     return Execution(vpn(word), topology, Mtu(), MtuParameters(), make, {}).execute()
 
 

@@ -25,7 +25,7 @@ from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
 
 KILL_DEADLINE_S = 5.0
-_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9]+")
+_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 
 
 class LeftoverKind(StrEnum):
