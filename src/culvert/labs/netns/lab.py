@@ -144,7 +144,8 @@ class NetnsLab(Lab):
             # Each link draws its own randomness, the first one that of the seed itself.
             self._connect(cable, replace(spec, seed=spec.seed + number))
         for cable in self._plan.cables:
-            veth.wait_ready(self._end(cable.left), self._end(cable.right))
+            if self.spec.link_of(cable.network.name).kind != "wire":  # a wire has waited itself
+                veth.wait_ready(self._end(cable.left), self._end(cable.right))
         if self.spec.processors.steering:
             for node in self._nodes.values():
                 for attachment in node.attachments:
