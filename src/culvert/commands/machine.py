@@ -30,19 +30,6 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(3)
 
 
-@app.command(epilog="Example: culvert vpns --json")
-def vpns(as_json: Json = False) -> None:
-    """List VPNs and their variants: installed or not, and why not."""
-    from culvert.labs.netns.this_machine import ThisMachine
-    from culvert.vpns import listing
-
-    rows = listing.list_vpns(ThisMachine())
-    if as_json:
-        print_json([row.as_json() for row in rows])
-    else:
-        out.print(listing.table(rows))
-
-
 @app.command(epilog="Example: sudo culvert install wireguard/go openvpn")
 def install(
     names: Annotated[list[str] | None, typer.Argument(metavar="[VPN]...")] = None,
