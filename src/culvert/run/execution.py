@@ -38,6 +38,9 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.facts import log_tail
 from culvert.vpns.variant import Missing
 
+MOST_DESCRIBED = 3
+"""Paths whose ends are described in a trial's evidence."""
+
 LabFactory = Callable[[LabSpec], Lab]
 
 
@@ -111,7 +114,10 @@ class Execution:
 
     def _measure(self, lab: Lab, finding: Finding) -> None:
         vpn, paths = self._vpn, lab.spec.topology.paths
-        finding.evidence.underlay = {node.name: dict(node.facts()) for node in lab.members}
+        ends = dict.fromkeys(
+            name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
+        )
+        finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
         finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel
 
 from culvert.errors import UsageError
+from culvert.topology.graph import Role
 
 GROUP = "culvert.measurements"
 
@@ -54,12 +55,26 @@ class MeasurementType(Protocol):
 
 
 @dataclass(frozen=True)
+class Placing:
+    """Where a VPN can be: the servers that it ``needs``, and how many members it takes at most."""
+
+    needs: tuple[Role, ...] = ()
+    most_members: int | None = None
+
+
+def _anywhere(vpn: str) -> Placing:
+    del vpn
+    return Placing()
+
+
+@dataclass(frozen=True)
 class Catalogue:
     """``canonical_vpn`` turns a VPN as a study writes it into its id (``name/variant+option``),
-    or raises UsageError with near matches."""
+    or raises UsageError with near matches; ``placing`` is by id."""
 
     measurements: Mapping[str, MeasurementType]
     canonical_vpn: Callable[[str], str]
+    placing: Callable[[str], Placing] = _anywhere
 
     def parameters(self, kind: str, canonical_json: str) -> BaseModel:
         """The parameters of a cell as the measurement's own model."""
