@@ -150,7 +150,7 @@ def test_one_vpn_in_trouble_leaves_the_others_alone(tmp_path: Path, counting: li
         "fake/stupid": "failed",
     }
     assert trials["fake/absent"]["remedy"] == "culvert install fake"
-    assert "the lab: is not made" in trials["fake/refuses"]["reason"]
+    assert "the lab: is not opened" in trials["fake/refuses"]["reason"]
     stupid = trials["fake/stupid"]["reason"]
     assert "a defect: LookupError: no such thing at execution.py:" in stupid
     assert "fakes.py:" in stupid  # where the driver is wrong
