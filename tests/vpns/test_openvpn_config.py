@@ -36,7 +36,7 @@ def options(text: str) -> dict[str, list[str]]:
 
 @given(TUNNELS)
 def test_certificates(tunnel: Tunnel) -> None:
-    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
         assert side["data-ciphers"] == [tunnel.cipher.value]
@@ -81,7 +81,7 @@ def test_transport(transport: Transport, server: str, client: str) -> None:
 @given(TUNNELS)
 def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
     tunnel = replace(tunnel, keepalive=True, renegotiates=True)
-    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
         assert side["keepalive"] == ["2", "10"]

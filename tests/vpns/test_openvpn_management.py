@@ -4,11 +4,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.labs.node import Node
 from culvert.vpns.openvpn.management import Management, State, parse_state
 
 TALK = (
@@ -20,10 +22,29 @@ TALK = (
 )
 
 
+class Dials:
+    """A node, as far as one connects to it."""
+
+    def dial(self, path: str) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+DIALS = cast("Node", Dials())
+
+
 @contextmanager
 def speaking(path: Path) -> Iterator[tuple[Management, socket.socket]]:
     """A client, and the program's end of its connection."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, Management(path) as client:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+        Management(DIALS, path) as client,
+    ):
         listener.bind(str(path))
         listener.listen()
         client.watch(0)
@@ -72,7 +93,7 @@ def test_answers_to_commands_are_kept(tmp_path: Path) -> None:
 
 
 def test_nobody_there(tmp_path: Path) -> None:
-    with Management(tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
+    with Management(DIALS, tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
         client.watch(0)
 
 
