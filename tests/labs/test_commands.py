@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
@@ -141,12 +142,13 @@ def test_waiting_has_a_deadline(node: NetnsNode, way: type[Node]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_refusals_have_a_reason_and_a_remedy(node: NetnsNode, way: type[Node]) -> None:
-    for attempt in (
+    attempts: list[Callable[[], None]] = [
         lambda: way.add_link(node, "t0", "nonsense"),
         lambda: way.add_address(node, "t0", ADDRESS),
         lambda: way.set_link(node, "t0", up=True),
         lambda: way.add_route(node, IPv4Network("198.19.0.0/24")),
-    ):
+    ]
+    for attempt in attempts:
         with pytest.raises(LabError) as caught:
             attempt()
         assert caught.value.why
