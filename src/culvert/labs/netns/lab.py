@@ -22,8 +22,8 @@ from culvert.labs.link.witness import Witness
 from culvert.labs.netns import cleanup, owner, syscalls, sysctls
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.limits import check
-from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.names import prepare_names
+from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.places import run_directory
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node

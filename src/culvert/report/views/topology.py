@@ -15,7 +15,7 @@ from culvert.report.model import Data, Table
 from culvert.report.numbers import grouped
 from culvert.topology.drawing import Chain, chains
 
-_BOX, _GAP, _ROW, _HEIGHT = 150, 34, 46, 30
+_BOX, _GAP, _ROW, _HEIGHT = 190, 34, 46, 30
 _THIRD = ("node_cpu_s", "node_memory_peak_bytes", "node_received_packets")
 
 

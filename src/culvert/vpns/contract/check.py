@@ -25,6 +25,7 @@ SIZES = (64, 512, 1024)
 """Inner packets in bytes; the largest that fits is added."""
 CYCLES = 5
 _ICMP = 1
+_TCP = 6
 _SMALLEST_INNER = 28
 
 
@@ -154,12 +155,12 @@ class _Run:
                 self.cycle(capture)
             self.look_at_events(capture)
 
-    def answered(self, source: Node, target: Node) -> bool:
+    def answered(self, source: Node, target: Node, rule: Rule = Rule.UP) -> bool:
         """An inner ping from one node to the other."""
         address = self.vpn.inner(target).ip
         if self.agents[source.name].pings_answered(address):
             return True
-        self.breaks(Rule.UP, f"{address} does not answer node {source.name}")
+        self.breaks(rule, f"{address} does not answer node {source.name}")
         return False
 
     def look_at_handshake(
@@ -270,8 +271,11 @@ class _Run:
                 self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
         with self.guarded(Rule.DROP), suppress(NotPossible):
             self.vpn.drop(path)
+            target = self.vpn.inner(self.lab.b).ip
+            if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
+                self.breaks(Rule.DROP, f"{target} still answers after drop()")
             self.vpn.resume(path)
-            self.answered(self.lab.a, self.lab.b)
+            self.answered(self.lab.a, self.lab.b, Rule.DROP)
         for node in (self.lab.a, self.lab.b):
             with self.guarded(Rule.CRASH), suppress(NotPossible):
                 self.crash(node, capture)
@@ -281,15 +285,20 @@ class _Run:
         capture.packets()
         self.vpn.crash(node)
         outgoing = node.name == self.lab.a.name
-        said = [each for each in self.flow(capture.packets()) if each.outgoing is outgoing]
-        if said:
+        sent = [
+            each
+            for each in self.flow(capture.packets())
+            # The kernel closes the connections of what was killed.
+            if each.outgoing is outgoing and (each.protocol != _TCP or each.payload)
+        ]
+        if sent:
             self.breaks(
-                Rule.CRASH, f"node {node.name} sent {len(said)} packets while it was killed"
+                Rule.CRASH, f"node {node.name} sent {len(sent)} packets while it was killed"
             )
         self.vpn.leave(self.lab.a)
         self.vpn.join(node)
         self.vpn.reach(self.lab.path)
-        self.answered(self.lab.a, self.lab.b)
+        self.answered(self.lab.a, self.lab.b, Rule.CRASH)
 
     def stop_twice(self) -> None:
         for _ in range(2):
