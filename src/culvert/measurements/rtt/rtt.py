@@ -6,7 +6,7 @@ stall delays the answers that it should delay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
+from culvert.metrics import Better, Column, Effect, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR
 from culvert.trial.check import Check
@@ -92,25 +93,50 @@ class Rtt(Measurement[RttParameters]):
     """Echo requests from node a to node b."""
 
     kind: ClassVar[str] = "rtt"
+    title: ClassVar[str] = "Round trip"
     summary: ClassVar[str] = "round-trip time percentiles by UDP, ICMP or TCP echo"
-    headline: ClassVar[str] = "rtt_p50_us"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "probes_sent": "packets",
-        "probes_overdue": "packets",
-        "probes_lost": "packets",
-        "loss_ratio": "1",
-        "rtt_min_us": "us",
-        "rtt_mean_us": "us",
-        "rtt_p50_us": "us",
-        "rtt_p90_us": "us",
-        "rtt_p99_us": "us",
-        "rtt_p99_9_us": "us",
-        "rtt_p99_99_us": "us",
-        "rtt_max_us": "us",
-        "rtt_actual_p50_us": "us",
-        "schedule_error_p99_us": "us",
-        **FLOOR_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("probes_sent", "packets", "Probes sent"),
+        MetricSpec("probes_overdue", "packets", "Probes answered too late"),
+        MetricSpec("probes_lost", "packets", "Probes lost", Better.LESS),
+        MetricSpec("loss_ratio", "1", "Share of probes lost", Better.LESS),
+        MetricSpec(
+            "rtt_p50_us",
+            "us",
+            "Round trip, median",
+            Better.LESS,
+            Weight.MAIN,
+            column=Column(
+                "Round trip, median",
+                key="rtt",
+                place=30,
+                effect=Effect.DIFFERENCE,
+                superlative="Lowest latency",
+                sentence="changes the median round trip by {}",
+                unchanged="shows no difference in the median round trip {}",
+            ),
+        ),
+        MetricSpec(
+            "rtt_p99_us",
+            "us",
+            "Round trip, 99\u00a0%",
+            Better.LESS,
+            Weight.KEY,
+            column=Column("Round trip, 99\u00a0%", key="rtt99", place=31, effect=Effect.DIFFERENCE),
+        ),
+        *family(
+            "rtt_{}_us",
+            "us",
+            "Round trip",
+            ("min", "mean", "p90", "p99_9", "p99_99", "max"),
+            Better.LESS,
+        ),
+        MetricSpec(
+            "rtt_actual_p50_us", "us", "Round trip from the actual sending, median", Better.LESS
+        ),
+        MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
+        *FLOOR_METRICS,
+    )
     Parameters = RttParameters
 
     @classmethod

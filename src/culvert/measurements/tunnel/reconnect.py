@@ -12,7 +12,7 @@ times are told from a packet generator, RFC 6201 and RFC 7747): no clock of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
+from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.proof.capture import judge_capture
@@ -56,15 +57,17 @@ class Reconnect(Measurement[ReconnectParameters]):
     """One event in each trial, on a new tunnel."""
 
     kind: ClassVar[str] = "reconnect"
+    title: ClassVar[str] = "Reconnect"
     summary: ClassVar[str] = "time without traffic after a restart, silence, roaming or a rekey"
-    headline: ClassVar[str] = "blocked_ms"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "blocked_ms": "ms",
-        "resolution_ms": "ms",
-        "event_ms": "ms",
-        "recovered_ms": "ms",
-        "lost_packets": "packets",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("blocked_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
+        MetricSpec("resolution_ms", "ms", "Time between two requests"),
+        MetricSpec("event_ms", "ms", "Duration of the event"),
+        MetricSpec(
+            "recovered_ms", "ms", "From the event to the first answer", Better.LESS, Weight.KEY
+        ),
+        MetricSpec("lost_packets", "packets", "Requests without an answer", Better.LESS),
+    )
     Parameters = ReconnectParameters
 
     @classmethod

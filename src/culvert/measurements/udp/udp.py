@@ -6,7 +6,7 @@ many packets were lost in the receiver's socket, a queue, an interface, the tunn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -30,6 +30,7 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
+from culvert.metrics import Better, Column, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -98,23 +99,47 @@ class Udp(Measurement[UdpParameters]):
     """UDP packets from node a to node b."""
 
     kind: ClassVar[str] = "udp"
+    title: ClassVar[str] = "UDP"
     summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
-    headline: ClassVar[str] = "goodput_bps"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "packet_size_bytes": "bytes",
-        "offered_bps": "bit/s",
-        "goodput_bps": "bit/s",
-        "offered_pps": "packets/s",
-        "received_pps": "packets/s",
-        "offered_packets": "packets",
-        "received_packets": "packets",
-        "loss_ratio": "1",
-        "kernel_segmentation": "1",
-        "schedule_error_p99_us": "us",
-        **ARRIVAL_METRICS,
-        **LOSS_METRICS,
-        **CEILING_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
+        MetricSpec("offered_bps", "bit/s", "Offered rate"),
+        MetricSpec(
+            "goodput_bps",
+            "bit/s",
+            "Goodput",
+            Better.MORE,
+            Weight.MAIN,
+            column=Column(
+                "UDP goodput, small packets",
+                key="udp",
+                place=20,
+                superlative="Highest UDP goodput, small packets",
+                sentence="carries {} of UDP",
+                unless="tcp",
+                smallest="packet_size",
+                # Imported data may lack the packets' size.
+                unsized=Column(
+                    "UDP goodput",
+                    key="udp-unsized",
+                    place=20,
+                    superlative="Highest UDP goodput",
+                    sentence="carries {} of UDP",
+                    unless="tcp",
+                ),
+            ),
+        ),
+        MetricSpec("offered_pps", "packets/s", "Offered packets per second"),
+        MetricSpec("received_pps", "packets/s", "Received packets per second", Better.MORE),
+        MetricSpec("offered_packets", "packets", "Offered packets"),
+        MetricSpec("received_packets", "packets", "Received packets", Better.MORE),
+        MetricSpec("loss_ratio", "1", "Share of packets lost", Better.LESS),
+        MetricSpec("kernel_segmentation", "1", "The kernel cuts the source's packets"),
+        MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
+        *ARRIVAL_METRICS,
+        *LOSS_METRICS,
+        *CEILING_METRICS,
+    )
     Parameters = UdpParameters
 
     @classmethod
