@@ -19,9 +19,12 @@ from culvert.trial.session import Session
 
 
 class BaseParameters(BaseModel):
-    """Base of every measurement's parameters: a key that nobody knows is an error."""
+    """Base of every measurement's parameters: a key that nobody knows is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    The docstring below a field is what the documentation and the schema for editors say of it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 P = TypeVar("P", bound=BaseParameters)

@@ -31,10 +31,10 @@ EXPECTED_S = 3.0
 
 
 class MtuParameters(BaseParameters):
-    """``oversize`` is by how many bytes a packet exceeds the interface's MTU that the sender's
-    kernel has to cut."""
+    """Of the packets that have to be cut."""
 
     oversize: Annotated[int, Field(ge=1, le=30_000)] = 400
+    """Bytes by which a packet exceeds the interface's MTU, so that the sender's kernel cuts it."""
 
 
 @dataclass(frozen=True)

@@ -38,17 +38,24 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 class LoadedRttParameters(BaseParameters):
-    """``idle`` and ``duration`` are the times of probing without and with load; ``streams`` is the
-    number of connections in each loaded direction."""
+    """Of the echo requests and of the load."""
 
     load: Direction = Direction.BOTH
+    """Direction of the TCP load: from a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
+    """Connections in each loaded direction."""
     idle_s: Annotated[DurationS, Field(gt=0)] = Field(2.0, alias="idle")
+    """Time of echo requests without load."""
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    """Time of echo requests under load."""
     rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
+    """Echo requests per second."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """Bytes of the inner IP packet of an echo request."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    """Of the load, as the kernel names it."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    """The sender looks at the clock without sleeping for this time before each probe is due."""
 
 
 class LoadedRtt(Measurement[LoadedRttParameters]):

@@ -54,17 +54,21 @@ SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
 
 
 class RttParameters(BaseParameters):
-    """``probes`` echo requests at ``rate`` per second; ``packet_size`` is the inner IP packet (over
-    TCP where each request is a segment of its own)."""
+    """Of an open schedule of echo requests."""
 
     protocol: Protocol = Protocol.UDP
+    """Of the echo."""
     rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
+    """Echo requests per second."""
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
+    """Echo requests."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
-    """84 bytes, as ping sends by default; over TCP ``SMALLEST_TCP``."""
+    """Bytes of the inner IP packet: 84 as ping sends by default; over TCP, where each request is a
+    segment of its own, the least is larger."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
-    """The sender looks at the clock without sleeping for so long before each probe is due."""
+    """The sender looks at the clock without sleeping for this time before each probe is due."""
     instrument: Instrument = Instrument.PROBE
+    """What sends and counts."""
 
     @model_validator(mode="before")
     @classmethod

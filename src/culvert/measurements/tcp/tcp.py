@@ -42,18 +42,24 @@ WriteSize = Annotated[
 
 
 class TcpParameters(BaseParameters):
-    """``duration`` counts after ``warmup``; ``write_size`` is bytes per write; ``streams`` are
-    connections in each direction; ``nodelay`` switches Nagle's algorithm off."""
+    """Of connections that are always full."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    """Time that counts."""
     warmup_s: DurationS = Field(0.5, alias="warmup")
+    """Time before it, which does not count."""
     direction: Direction = Direction.UP
+    """From a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
+    """Connections in each direction."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    """As the kernel names it."""
     write_size: WriteSize = WRITE_BYTES
+    """Bytes of each write."""
     nodelay: bool = False
+    """Nagle's algorithm is off."""
     instrument: Instrument = Instrument.PROBE
-    """Others than the probe count their whole time: ``warmup`` is the probe's."""
+    """What sends and counts. Others than the probe count their whole time, without ``warmup``."""
 
     @model_validator(mode="after")
     def _instrument_can(self) -> Self:

@@ -53,11 +53,14 @@ _METRICS = (
 
 
 class TransactionParameters(BaseParameters):
-    """``request_size`` and ``response_size`` are bytes of payload."""
+    """Of requests one after the other."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    """Time of asking."""
     request_size: Message = 1
+    """Bytes of payload of a request."""
     response_size: Message = 1
+    """Bytes of payload of a response."""
 
 
 class _Transactions(Measurement[TransactionParameters]):

@@ -66,11 +66,14 @@ TIMES = (
 
 
 class InitiationParameters(BaseParameters):
-    """``cycles`` starts of that kind in each trial, with a break of ``pause`` before each."""
+    """Of the starts of one trial."""
 
     cycles: Annotated[int, Field(ge=1, le=10_000)] = 5
+    """Starts in each trial."""
     start: Start = Start.COLD
+    """What is started, and what goes on running."""
     pause_s: Annotated[DurationS, Field(ge=0, le=60)] = Field(0.0, alias="pause")
+    """Time before each start."""
 
 
 class Initiation(Measurement[InitiationParameters]):

@@ -44,13 +44,18 @@ EVENT_S = 20.0
 
 
 class ReconnectParameters(BaseParameters):
-    """``recover_max`` is how long to wait for packets to go through again."""
+    """Of the event, and of the stream that is interrupted."""
 
     event: Event = Event.RESTART_PEER
+    """What happens to the tunnel."""
     rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
+    """Requests per second."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """Bytes of the inner IP packet of a request."""
     silence_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(10.0, alias="silence")
+    """Time without a packet, for ``event = "silence"``."""
     recover_max_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(30.0, alias="recover_max")
+    """Longest time to wait for an answer after the event."""
 
 
 class Reconnect(Measurement[ReconnectParameters]):

@@ -47,22 +47,26 @@ MOST = 1e7
 
 
 class ThroughputParameters(BaseParameters):
-    """A rate is decided by trials of ``trial`` each, ``duration_sum`` in all.
-
-    ``width`` is that of the interval that is left, relative to its upper end. ``latency`` of 0
-    leaves latency out; ``latency_rate`` is that of the echo requests.
-    """
+    """Of the search, and of the round trips below its result."""
 
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented."""
     pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
+    """Loss that the PDR allows."""
     trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(0.5, alias="trial")
+    """Duration of one trial of the search."""
     duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
+    """Duration of all trials that decide about a rate."""
     width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
+    """Width of the interval that remains, relative to its upper end."""
     search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
+    """The search ends after this time in any case."""
     latency_s: DurationS = Field(1.0, alias="latency")
+    """Time of echo requests at each share of the PDR; 0: none."""
     latency_rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(
         500, alias="latency_rate"
     )
+    """Echo requests per second."""
 
 
 def _rate(short: str, title: str, weight: Weight) -> tuple[MetricSpec, ...]:

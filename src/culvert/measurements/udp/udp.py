@@ -42,26 +42,31 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class UdpParameters(BaseParameters):
-    """``packet_size`` is the inner IP packet in bytes, or a pattern of sizes; see packet_sizes.py.
-
-    ``rate`` is packets, or bits of payload, per second of all flows; without it as many as the
-    sender's sockets take.
-    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own, the
-    first ``source_port`` and the others those behind it; 0 is any free one, also for ``port``,
-    that of the receiver. Flows are dealt to ``threads``. Series have a point each ``interval``.
-    """
+    """Of streams of packets; patterns of sizes are in packet_sizes.py."""
 
     packet_size: Sizes = MAX
+    """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented; or a pattern of
+    sizes."""
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    """Time of sending."""
     rate: AskedRate | None = None
+    """Packets or bits of payload per second, of all flows; without it, a flood."""
     arrivals: Arrivals = Arrivals.CONSTANT
+    """How packets are spaced."""
     burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Packets that leave at once, for ``arrivals = "burst"``."""
     flows: Annotated[int, Field(ge=1, le=256)] = 1
+    """Flows, each from a port of its own."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of the sender, among which the flows are dealt."""
     port: Port = 0
+    """Of the receiver; 0: any that is free."""
     source_port: Port = 0
+    """Of the first flow, the others use those that follow; 0: any that are free."""
     interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
+    """Time between two points of the series."""
     instrument: Instrument = Instrument.PROBE
+    """What sends and counts."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -31,9 +31,10 @@ PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 
 
 class UnderlayParameters(BaseParameters):
-    """``duration`` of the stream in each direction."""
+    """Of the stream."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(1.0, alias="duration")
+    """Of the stream in each direction."""
 
 
 class Underlay(Measurement[UnderlayParameters]):
@@ -41,7 +42,7 @@ class Underlay(Measurement[UnderlayParameters]):
 
     kind: ClassVar[str] = "underlay"
     title: ClassVar[str] = "Underlay"
-    summary: ClassVar[str] = "what an impaired link delivers, beside what was asked of it"
+    summary: ClassVar[str] = "what an impaired link delivers, beside what is requested of it"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec("delivered_loss_ratio", "1", "Share lost", weight=Weight.MAIN),
         MetricSpec("asked_loss_ratio", "1", "Share to lose, as requested"),
