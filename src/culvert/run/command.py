@@ -231,7 +231,7 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
         )
         return
     for problem, count in tally.worst_first[:MOST_PROBLEMS]:
-        _explain(problem, count)
+        _explain(problem, count, wordings=len(tally.reasons.get(problem, ())))
     if len(tally.problems) > MOST_PROBLEMS:
         out.print(f"... and {len(tally.problems) - MOST_PROBLEMS} more problems: see the report")
     shown = "  ".join(
@@ -251,12 +251,13 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
     out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 
 
-def _explain(problem: Problem, count: int) -> None:
+def _explain(problem: Problem, count: int, *, wordings: int) -> None:
     """Why trials do not count, and what to do about it."""
     trials = "1 trial" if count == 1 else f"{count} trials"
     style = STYLES[problem.status]
+    such_as = "such as: " if wordings > 1 else ""
     out.print(
-        Text(f"{problem.vpn}: {trials} {problem.status}: {problem.reason}", style=style),
+        Text(f"{problem.vpn}: {trials} {problem.status}: {such_as}{problem.reason}", style=style),
         Text(f"  remedy: {problem.remedy}"),
         sep="\n",
     )
