@@ -36,6 +36,7 @@ from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
+from culvert.run.shortfalls import Machine, shortfalls
 from culvert.run.tally import Problem, Tally
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
@@ -99,13 +100,18 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and how long it takes; nothing is touched."""
     study, plan, catalogue = request.prepared()
     estimate = estimate_of(study, plan, catalogue)
+    # A guest has processors of its own.
+    missing = shortfalls(study, Machine.here(), plan) if request.lab == LABS[0] else []
     if as_json:
-        print_json(outline.as_json(study, plan, estimate))
+        document = outline.as_json(study, plan, estimate)
+        print_json({**document, "shortfalls": [one.as_json() for one in missing]})
         return
     out.print(outline.cells_table(study, plan))
     for line in outline.absent_text(study, plan):
         out.print(line, markup=False, style="dim")
     out.print(outline.plan_text(plan, estimate), markup=False)
+    for one in missing:
+        out.print(f"warning: {one}", markup=False, style="yellow")
 
 
 def run_in_guest(
