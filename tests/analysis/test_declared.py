@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from culvert.analysis import declared
 from culvert.analysis.headline import headlines
 from culvert.errors import UsageError
-from culvert.metrics import Better, Column, MetricSpec, Weight
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.study import catalogue
 
 from .frames import rows
@@ -32,7 +32,7 @@ class Silence:
             "Keepalives",
             Better.LESS,
             Weight.MAIN,
-            column=Column("Keepalives", key="tcp"),
+            column=HeadlineColumn("Keepalives", key="tcp"),
         ),
         MetricSpec("reordered_packets", "packets", "Late keepalives"),
     )
@@ -108,4 +108,4 @@ def test_without_the_measurement_names_that_others_declare_keep_their_direction(
 
 def test_a_column_needs_a_better_side() -> None:
     with pytest.raises(ValueError, match="declare which is better"):
-        MetricSpec("lag_ms", "ms", "Lag", column=Column("Lag"))
+        MetricSpec("lag_ms", "ms", "Lag", column=HeadlineColumn("Lag"))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from culvert.journal.readers.declared import IMPORTED
-from culvert.metrics import EVERY_TRIAL, Better, Column, MetricSpec, Weight
+from culvert.metrics import EVERY_TRIAL, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.study.catalogue import MeasurementType, usable_measurements
 
 
@@ -48,7 +48,7 @@ def better_of(metric: str, measurement: str = "") -> Better:
     return spec.better if spec else Better.NEITHER
 
 
-def columns() -> Iterator[tuple[str, MetricSpec, Column]]:
+def headline_columns() -> Iterator[tuple[str, MetricSpec, HeadlineColumn]]:
     """Measurement, metric and column of the report's headline, in their order.
 
     Of two columns with one key, which two packages may declare, the later has none.
@@ -75,7 +75,7 @@ def main_metrics() -> Mapping[str, str]:
 
 def figures() -> frozenset[str]:
     """Names of the metrics that measurements are made for, and of the headline's columns."""
-    return frozenset((*main_metrics().values(), *(spec.name for _, spec, _ in columns())))
+    return frozenset((*main_metrics().values(), *(spec.name for _, spec, _ in headline_columns())))
 
 
 def compared_metrics() -> tuple[str, ...]:

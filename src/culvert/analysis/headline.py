@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.declared import columns
+from culvert.analysis.declared import headline_columns
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
 from culvert.analysis.pairs import paired
 from culvert.analysis.summary import summarise_observed
-from culvert.metrics import Better, Column, Effect
+from culvert.metrics import Better, Effect, HeadlineColumn
 from culvert.statistics.ranks import Rank, rank_intervals
 
 
@@ -35,7 +35,7 @@ class Estimate:
 class Question:
     """One column of the headline: a metric of one cell, and how it compares."""
 
-    column: Column
+    column: HeadlineColumn
     measurement: str
     metric: str
     unit: str
@@ -159,7 +159,7 @@ def _headline(
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
     """What this condition has data for; of several parameters, the one with most trials."""
     questions = []
-    for measurement, spec, declared in columns():
+    for measurement, spec, declared in headline_columns():
         found = pick(summary, spec.name, measurement=measurement)
         if found.is_empty():
             continue

@@ -31,5 +31,9 @@ EVERY_TRIAL: tuple[MetricSpec, ...] = (
     MetricSpec("context_switches_most", "switches", "Context switches, the busiest", LESS),
     MetricSpec("memory_peak_bytes", "bytes", "Greatest memory of a process", LESS),
     MetricSpec("tunnel_up_s", "s", "Start of the tunnel before the measurement", LESS),
+    MetricSpec("node_cpu_s", "s", "CPU time of the VPN on a third node", LESS),
+    MetricSpec("node_memory_peak_bytes", "bytes", "Greatest memory on a third node", LESS),
+    MetricSpec("node_received_packets", "packets", "Packets that a third node received"),
+    MetricSpec("node_received_bytes", "bytes", "Bytes that a third node received"),
 )
-"""With units: see docs/methodology/cpu.md. Most are labelled with node, process or core."""
+"""With units: see docs/methodology/cpu.md. Most are labelled with node, process, core or role."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.metrics.column import Column
+from culvert.metrics.headline_column import HeadlineColumn
 
 
 class Better(StrEnum):
@@ -53,7 +53,7 @@ class MetricSpec:
     better: Better = Better.NEITHER
     weight: Weight = Weight.DETAIL
     drawn: bool = False
-    column: Column | None = None
+    column: HeadlineColumn | None = None
 
     def __post_init__(self) -> None:
         if self.column is not None and self.better is Better.NEITHER:

@@ -21,7 +21,7 @@ from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
-from culvert.metrics import Better, Column, Effect, MetricSpec, Weight, family
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR
 from culvert.trial.check import Check
@@ -110,7 +110,7 @@ class Rtt(Measurement[RttParameters]):
             "Round trip, median",
             Better.LESS,
             Weight.MAIN,
-            column=Column(
+            column=HeadlineColumn(
                 "Round trip, median",
                 key="rtt",
                 place=30,
@@ -126,7 +126,9 @@ class Rtt(Measurement[RttParameters]):
             "Round trip, 99\u00a0%",
             Better.LESS,
             Weight.KEY,
-            column=Column("Round trip, 99\u00a0%", key="rtt99", place=31, effect=Effect.DIFFERENCE),
+            column=HeadlineColumn(
+                "Round trip, 99\u00a0%", key="rtt99", place=31, effect=Effect.DIFFERENCE
+            ),
         ),
         *family(
             "rtt_{}_us",

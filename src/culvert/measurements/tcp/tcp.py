@@ -20,7 +20,7 @@ from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, 
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.tcp.load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
-from culvert.metrics import CPU_S_PER_GB, Better, Column, MetricSpec, Weight
+from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.trial.check import Check
@@ -113,7 +113,7 @@ class Tcp(Measurement[TcpParameters]):
             "Goodput",
             Better.MORE,
             Weight.MAIN,
-            column=Column(
+            column=HeadlineColumn(
                 "TCP goodput",
                 key="tcp",
                 place=10,
@@ -132,7 +132,7 @@ class Tcp(Measurement[TcpParameters]):
         MetricSpec("stream_fairness", "1", "Fairness between streams (Jain)"),
         replace(
             CPU_S_PER_GB,
-            column=Column(
+            column=HeadlineColumn(
                 "CPU per gigabyte, TCP",
                 key="cpu",
                 place=40,

@@ -29,7 +29,7 @@ from culvert.labs.link.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.phases import phases_of
 from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
-from culvert.metrics import Better, Column, Effect, MetricSpec, Weight
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
@@ -52,7 +52,7 @@ TIMES = (
         "Until the first packet is answered",
         Better.LESS,
         Weight.MAIN,
-        column=Column(
+        column=HeadlineColumn(
             "Connection up",
             key="up",
             place=50,

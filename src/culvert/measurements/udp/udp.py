@@ -30,7 +30,7 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
-from culvert.metrics import Better, Column, MetricSpec, Weight
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -115,7 +115,7 @@ class Udp(Measurement[UdpParameters]):
             "Goodput",
             Better.MORE,
             Weight.MAIN,
-            column=Column(
+            column=HeadlineColumn(
                 "UDP goodput, small packets",
                 key="udp",
                 place=20,
@@ -124,7 +124,7 @@ class Udp(Measurement[UdpParameters]):
                 unless="tcp",
                 smallest="packet_size",
                 # Imported data may lack the packets' size.
-                unsized=Column(
+                unsized=HeadlineColumn(
                     "UDP goodput",
                     key="udp-unsized",
                     place=20,

@@ -14,7 +14,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True)
-class Column:
+class HeadlineColumn:
     """How the headline shows a metric of one measurement, and how a sentence on a VPN puts it."""
 
     title: str
@@ -38,5 +38,5 @@ class Column:
     smallest: str = ""
     """A parameter: of several cells, the one where it is least is shown. Empty: the one with most
     trials."""
-    unsized: Column | None = None
+    unsized: HeadlineColumn | None = None
     """What stands instead where no cell has a number for ``smallest``."""
