@@ -11,9 +11,9 @@ from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
+from culvert.metrics import EVERY_TRIAL
 from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
-from culvert.study.catalogue import COMMON_METRICS
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
@@ -59,7 +59,7 @@ def measure(
         lambda asked: NetnsLab(new_run_id(), asked),
         {},
     ).execute()
-    declared = {**measurement.metrics, **COMMON_METRICS}
+    declared = {spec.name: spec.unit for spec in (*EVERY_TRIAL, *measurement.metrics)}
     for metric in finding.outcome.metrics:
         assert declared.get(metric.name) == metric.unit, metric.name
     return finding
