@@ -21,7 +21,7 @@ from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.nat import Nat, Side
+from culvert.topology.nat import Nat, NatSide
 from culvert.topology.plan import plan
 from culvert.topology.shapes import routed
 from culvert.topology.spec import Allowed, LabSpec
@@ -50,7 +50,7 @@ def translating(kind: Nat, behind: str = "a") -> LabSpec:
     return LabSpec(topology=routed({behind: kind}))
 
 
-def side(behind: str) -> Side:
+def side(behind: str) -> NatSide:
     return plan(routed({behind: Nat.SYMMETRIC})).side("router")
 
 

@@ -19,7 +19,7 @@ from culvert.labs.link.witness import Handed, View
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.process import LocalProcess
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
@@ -152,10 +152,10 @@ def test_what_is_asked_happens(lab: LabFactory, one_way: OneWay, counter: str) -
     )
 
 
-@pytest.mark.parametrize("distribution", [d for d in Distribution if d != "empirical"])
-def test_a_delay_is_never_undercut(lab: LabFactory, distribution: Distribution) -> None:
+@pytest.mark.parametrize("distribution", [d for d in JitterShape if d != "empirical"])
+def test_a_delay_is_never_undercut(lab: LabFactory, distribution: JitterShape) -> None:
     pair = lab(spec(OneWay(delay_ns=20 * MS, jitter=Jitter(MS, distribution))))
-    shortest_s = 0.020 if distribution is Distribution.PARETO else 0.016
+    shortest_s = 0.020 if distribution is JitterShape.PARETO else 0.016
     with udp_pair(pair.a, pair.b) as (near, far):
         for _ in range(5):
             start = time.monotonic()

@@ -12,7 +12,7 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -38,7 +38,7 @@ def vpn(word: str) -> Vpn:
     return registry.create(registry.parse(word))
 
 
-def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
+def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> TrialFinding:
     """One trial, short."""
     measurement, parameters = SHORT[kind]
     return measure(contestant, measurement(), parameters, spec)
@@ -49,7 +49,7 @@ def measure(
     measurement: Measurement[Any],
     parameters: dict[str, Any],
     spec: LabSpec | None = None,
-) -> Finding:
+) -> TrialFinding:
     """One trial on a lab of its own; its metrics are those that the measurement declares."""
     finding = Execution(
         contestant,
@@ -65,7 +65,7 @@ def measure(
     return finding
 
 
-def value(finding: Finding, name: str) -> float:
+def value(finding: TrialFinding, name: str) -> float:
     """A metric without labels."""
     found: list[Metric] = [m for m in finding.outcome.metrics if m.name == name and not m.labels]
     assert len(found) == 1, f"{name} in {sorted({m.name for m in finding.outcome.metrics})}"

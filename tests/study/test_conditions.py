@@ -8,7 +8,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.topology.link.impairment import CLEAN, Blackout, Bursts, Codel, OneWay
-from culvert.topology.link.jitter import JitterShape, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
 from tests.study.dummies import parse
 

@@ -10,18 +10,18 @@ from hypothesis import given
 from culvert.errors import UsageError
 from culvert.topology.graph import Network, NodeSpec, Path, Role, Topology
 from culvert.topology.nat import Nat
-from culvert.topology.plan import EVERYWHERE, PRIVATE, PUBLIC, Plan, Plug, mac_of, plan
+from culvert.topology.plan import EVERYWHERE, PRIVATE, PUBLIC, Plug, UnderlayPlan, mac_of, plan
 from culvert.topology.shapes import mesh, routed, star
 from tests.topology.drawn import topologies
 
 CGNAT = mesh(3, nats={"b": (Nat.FULL_CONE, Nat.SYMMETRIC)})
 
 
-def plugs(made: Plan) -> list[Plug]:
+def plugs(made: UnderlayPlan) -> list[Plug]:
     return [plug for cable in made.cables for plug in (cable.left, cable.right)]
 
 
-def way(made: Plan, source: str, target: IPv4Address) -> list[str]:
+def way(made: UnderlayPlan, source: str, target: IPv4Address) -> list[str]:
     """The nodes that a packet visits by each node's longest matching prefix; empty without a
     route, or where a gateway is no neighbour."""
     owners = {plug.attachment.address.ip: plug.node for plug in plugs(made)}

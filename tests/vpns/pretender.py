@@ -302,6 +302,36 @@ class StaysDown(Pretender):
         raise VpnError("pretender", "has forgotten its peer", "start it anew")
 
 
+class DropsNothing(Pretender):
+    def drop(self, path: Path) -> None:
+        pass
+
+    def resume(self, path: Path) -> None:
+        pass
+
+
+class ResumesNothing(Pretender):
+    def drop(self, path: Path) -> None:
+        self.leave(self.source_of(path))
+
+    def resume(self, path: Path) -> None:
+        pass
+
+
+class StaysDead(Pretender):
+    """After a crash it says that it is up, and is not."""
+
+    crashed = False
+
+    def crash(self, node: Node) -> None:
+        super().crash(node)
+        self.crashed = True
+
+    def connect(self, a: Node) -> None:
+        if not self.crashed:
+            super().connect(a)
+
+
 class TakesAnotherWay(Pretender):
     def determine_route(self, path: Path) -> Route:
         return Route("relay")

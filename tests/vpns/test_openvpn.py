@@ -18,7 +18,7 @@ from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
 from culvert.vpns.openvpn.packet import Framing, Opcode
 from culvert.vpns.outer import OuterPacket
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.variant import DataPath
 from tests.here import HERE
 
@@ -198,7 +198,7 @@ class TestTrouble:
         vpn, pair = impatient("aes-256-gcm"), lab()
         vpn.prepare(pair)
         vpn.join(pair.b)
-        stranger = Authority(KeyKind.SECP384R1).issue("a", Usage.CLIENT)
+        stranger = Authority(KeyKind.SECP384R1).issue("a", CertificateUsage.CLIENT)
         identity = stranger.certificate + stranger.key
         pair.a.write("openvpn/identity.pem", identity, secret=True)
         with pytest.raises(VpnError, match=r"not after 1\.5 s.*the server's log ends.*TLS"):

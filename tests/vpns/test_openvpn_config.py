@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.vpns.openvpn import config
-from culvert.vpns.openvpn.config import Cipher, Dialect, Ends, Transport, Tunnel
+from culvert.vpns.openvpn.config import Cipher, Dialect, Transport, Tunnel, TunnelEnds
 
-ENDS = Ends(
+ENDS = TunnelEnds(
     IPv4Address("198.18.0.2"), IPv4Interface("198.19.0.1/24"), IPv4Interface("198.19.0.2/24")
 )
 FILES = config.CertificateFiles(Path("/n/ca.crt"), Path("/n/identity.pem"))

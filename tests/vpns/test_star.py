@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.journal.record import Metric, Status
-from culvert.run.execution import Finding, before
+from culvert.run.execution import TrialFinding, before
 from culvert.run.paths import PATH, open_session
 from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
@@ -85,7 +85,7 @@ def test_figures_are_labelled_by_path_and_summed_up_by_their_median(kind: str) -
     assert beside == {"core": Role.ROUTER, "c1": Role.CLIENT, "c2": Role.CLIENT}
 
 
-def figures(finding: Finding, name: str) -> dict[str, float]:
+def figures(finding: TrialFinding, name: str) -> dict[str, float]:
     """A figure of each path."""
     return {
         metric.labels[PATH]: metric.value
@@ -94,7 +94,7 @@ def figures(finding: Finding, name: str) -> dict[str, float]:
     }
 
 
-def third(finding: Finding) -> Sequence[Metric]:
+def third(finding: TrialFinding) -> Sequence[Metric]:
     """What nodes beside a path received."""
     return [m for m in finding.outcome.metrics if m.name == "node_received_packets"]
 

@@ -18,9 +18,9 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.outer import OuterFlow
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
-from culvert.vpns.strongswan.config import VICI, Connection, End, Upkeep, connections_config
+from culvert.vpns.strongswan.config import VICI, Connection, IkeEnd, Upkeep, connections_config
 from culvert.vpns.strongswan.driver import StrongSwan
 from culvert.vpns.variant import DataPath
 from tests.here import HERE
@@ -139,7 +139,7 @@ class TestTrouble:
         vpn, pair = impatient("esp-aes256gcm", "cert"), lab()
         vpn.prepare(pair)
         vpn.join(pair.b)
-        stranger = Authority(KeyKind.ED25519).issue("a", Usage.CLIENT)
+        stranger = Authority(KeyKind.ED25519).issue("a", CertificateUsage.CLIENT)
         pair.a.write("strongswan/x509/own.pem", stranger.certificate)
         pair.a.write("strongswan/private/own.pem", stranger.key, secret=True)
         with pytest.raises(VpnError, match=r"could not initiate.*AUTH_FAILED"):
@@ -239,8 +239,8 @@ def told(count: str, kind: str | None) -> Node:
 
 
 class TestConfiguration:
-    LOCAL = End("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
-    REMOTE = End("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
+    LOCAL = IkeEnd("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
+    REMOTE = IkeEnd("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
     CONNECTION = Connection("tunnel", LOCAL, REMOTE, initiates=True, shared_key="00")
 
     @pytest.mark.parametrize("transform", TRANSFORMS.values())

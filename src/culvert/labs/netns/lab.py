@@ -180,9 +180,9 @@ class NetnsLab(Lab):
                 self.wires.append(wire)
                 wire.open()
 
-    def _end(self, plug: Plug) -> veth.End:
+    def _end(self, plug: Plug) -> veth.CableEnd:
         address = plug.attachment.address
-        return veth.End(
+        return veth.CableEnd(
             self._nodes[plug.node].namespace, plug.attachment.device, address, mac_of(address)
         )
 

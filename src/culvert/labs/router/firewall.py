@@ -31,7 +31,7 @@ class Rules:
     """
 
     allowed: Sequence[Allowed] | None = None
-    translated: tuple[nat.Nat, nat.Side] | None = None
+    translated: tuple[nat.Nat, nat.NatSide] | None = None
     block_udp: bool = False
 
 

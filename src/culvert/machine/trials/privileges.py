@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from culvert.machine.check import Finding, missing, present, unknown
+from culvert.machine.check import FeatureFinding, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
 
@@ -23,14 +23,14 @@ NEEDED: Mapping[str, int] = {
 end processes in them."""
 
 
-def root() -> Finding:
+def root() -> FeatureFinding:
     """Most of what follows needs root."""
     if os.geteuid() == 0:
         return present("running as root")
     return missing(f"running as user id {os.geteuid()}: labs cannot be made")
 
 
-def capabilities() -> Finding:
+def capabilities() -> FeatureFinding:
     """A container may give root without what root can do."""
     mask = parse_effective(Tree().text("/proc/self/status") or "")
     if mask is None:
@@ -54,17 +54,17 @@ def parse_effective(status: str) -> int | None:
     return None
 
 
-def network_namespaces() -> Finding:
+def network_namespaces() -> FeatureFinding:
     """A network namespace of our own, seen to be another one."""
     return _own_namespace(CLONE_NEWNET, "net")
 
 
-def mount_namespaces() -> Finding:
+def mount_namespaces() -> FeatureFinding:
     """A mount namespace of our own: VPNs that insist on the same /run paths need it."""
     return _own_namespace(CLONE_NEWNS, "mnt")
 
 
-def _own_namespace(flags: int, kind: str) -> Finding:
+def _own_namespace(flags: int, kind: str) -> FeatureFinding:
     here = Path(f"/proc/thread-self/ns/{kind}").stat().st_ino
 
     def inside() -> int:

@@ -60,7 +60,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToolReport:
     """What an instrument said. ``received_bytes`` are what its receiver got; packets are of UDP.
 
     ``congestion_control`` is empty where it does not tell.

@@ -17,7 +17,7 @@ from culvert.errors import VpnError
 from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.mtu.path import End, Fate, OneWay, largest
+from culvert.measurements.mtu.path import Fate, OneWayMtu, PathEnd, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.measurements.udp.packet import SMALLEST, TCP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
@@ -38,7 +38,7 @@ class MtuParameters(BaseParameters):
 
 
 @dataclass(frozen=True)
-class Direction:
+class MtuDirection:
     """One way. Sizes are of inner IP packets in bytes; None: not even the smallest crosses."""
 
     interface_mtu: int
@@ -104,7 +104,7 @@ class Mtu(Measurement[MtuParameters]):
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search each way, then open a connection."""
-        a, b = End(session.source, session.a), End(session.target, session.b)
+        a, b = PathEnd(session.source, session.a), PathEnd(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
                 "a_to_b": _direction(session, a, b, parameters.oversize),
@@ -121,16 +121,16 @@ class Mtu(Measurement[MtuParameters]):
         )
 
 
-def _direction(session: Session, source: End, target: End, oversize: int) -> Direction:
+def _direction(session: Session, source: PathEnd, target: PathEnd, oversize: int) -> MtuDirection:
     mtu = _interface_mtu(session, source.node)
-    with OneWay(session, source, target) as way:
+    with OneWayMtu(session, source, target) as way:
         most = largest(SMALLEST, mtu, lambda size: way.fate(size).arrived)
         whole = (
             None
             if most is None
             else largest(SMALLEST, most, lambda size: way.fate(size) is Fate.WHOLE)
         )
-        return Direction(
+        return MtuDirection(
             interface_mtu=mtu,
             largest=most,
             unfragmented=whole,
@@ -146,7 +146,7 @@ def _interface_mtu(session: Session, node: Node) -> int:
     return state.mtu
 
 
-def _metrics(name: str, way: Direction) -> list[Metric]:
+def _metrics(name: str, way: MtuDirection) -> list[Metric]:
     return [
         Metric(f"interface_mtu_{name}_bytes", "bytes", way.interface_mtu),
         Metric(f"largest_{name}_bytes", "bytes", way.largest or 0),
@@ -169,7 +169,7 @@ def _mss(name: str, announced: Announced) -> list[Metric]:
     return [Metric(key, unit, value) for key, (unit, value) in values.items() if value is not None]
 
 
-def _some_cross(name: str, way: Direction) -> Check:
+def _some_cross(name: str, way: MtuDirection) -> Check:
     return Check(
         f"packets cross ({name})",
         way.largest is not None,

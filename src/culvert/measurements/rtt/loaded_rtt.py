@@ -20,7 +20,7 @@ from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
-from culvert.measurements.tcp.load import Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.tcp.load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST
 from culvert.metrics import Better, MetricSpec, Weight, family
@@ -40,7 +40,7 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 class LoadedRttParameters(BaseParameters):
     """Of the echo requests and of the load."""
 
-    load: Direction = Direction.BOTH
+    load: FlowDirection = FlowDirection.BOTH
     """Direction of the TCP load: from a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
     """Connections in each loaded direction."""

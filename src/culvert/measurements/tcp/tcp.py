@@ -18,7 +18,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
-from culvert.measurements.tcp.load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.tcp.load import WRITE_BYTES, FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
@@ -48,7 +48,7 @@ class TcpParameters(BaseParameters):
     """Time that counts."""
     warmup_s: DurationS = Field(0.5, alias="warmup")
     """Time before it, which does not count."""
-    direction: Direction = Direction.UP
+    direction: FlowDirection = FlowDirection.UP
     """From a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
     """Connections in each direction."""
@@ -67,7 +67,7 @@ class TcpParameters(BaseParameters):
             self.instrument,
             THROUGHPUT,
             {
-                "way of sending both ways at once": self.direction is Direction.BOTH,
+                "way of sending both ways at once": self.direction is FlowDirection.BOTH,
                 "duration in parts of a second": self.duration_s != round(self.duration_s),
                 "nodelay": self.nodelay and self.instrument is Instrument.NUTTCP,
             },
@@ -178,7 +178,7 @@ class Tcp(Measurement[TcpParameters]):
 
 
 def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
-    up = parameters.direction is Direction.UP
+    up = parameters.direction is FlowDirection.UP
     to = session.inner(session.target if up else session.source)
     load = replace(parameters.load, to=to)
     told, outcome = measure_throughput(session, parameters.instrument, load, up=up)

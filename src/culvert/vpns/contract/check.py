@@ -14,9 +14,9 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.leaks import Witness, witnessed
+from culvert.vpns.contract.leaks import LeakWitness, witnessed
 from culvert.vpns.contract.observe import PINGS, Agent, NodeState
-from culvert.vpns.contract.outside import Outside, outside
+from culvert.vpns.contract.outside import UnderlayLook, outside
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.registry import contract_faults
 from culvert.vpns.variant import DataPath, Missing
@@ -135,7 +135,7 @@ class _Run:
         except Exception as error:  # a driver may raise anything
             self.breaks(rule, f"raised {type(error).__name__} and no CulvertError: {error}")
 
-    def live(self, witness: Witness, capture: Outside) -> None:
+    def live(self, witness: LeakWitness, capture: UnderlayLook) -> None:
         """From prepare() to the last cycle; ends early where nothing more can be seen."""
         with self.guarded(Rule.LIFE):
             self.vpn.prepare(self.lab)
@@ -218,7 +218,7 @@ class _Run:
                 return
             previous = outer
 
-    def look_at_lengths(self, capture: Outside) -> None:
+    def look_at_lengths(self, capture: UnderlayLook) -> None:
         target = self.vpn.inner(self.lab.b).ip
         for inner in (*SIZES, self.largest_inner()):
             capture.packets()
@@ -242,7 +242,7 @@ class _Run:
                     f"{PINGS} pings went out as {carriers or 'nothing in the outer flow'}",
                 )
 
-    def look_for_secrets(self, witness: Witness) -> None:
+    def look_for_secrets(self, witness: LeakWitness) -> None:
         if self.vpn.variant.encrypts and not witness.tokens():
             self.breaks(Rule.SECRET_FILES, "it encrypts, and nothing is written with secret=True")
         for exposed in witness.exposed_files(self.nodes):
@@ -250,7 +250,7 @@ class _Run:
         for leak in witness.leaks(self.nodes):
             self.breaks(Rule.LEAKS, leak)
 
-    def cycle(self, capture: Outside) -> None:
+    def cycle(self, capture: UnderlayLook) -> None:
         """Leave, see that it is down, reach, see that it is up by a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.leave(self.lab.a)
@@ -262,7 +262,7 @@ class _Run:
         if self.answered(self.lab.a, self.lab.b):
             self.look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
 
-    def look_at_events(self, capture: Outside) -> None:
+    def look_at_events(self, capture: UnderlayLook) -> None:
         """What a driver leaves out (NotPossible) is nothing to look at."""
         path = self.lab.path
         with self.guarded(Rule.ROUTE):
@@ -280,7 +280,7 @@ class _Run:
             with self.guarded(Rule.CRASH), suppress(NotPossible):
                 self.crash(node, capture)
 
-    def crash(self, node: Node, capture: Outside) -> None:
+    def crash(self, node: Node, capture: UnderlayLook) -> None:
         """Nothing may leave the node once it is killed; then all starts anew."""
         capture.packets()
         self.vpn.crash(node)

@@ -13,7 +13,7 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
 from culvert.vpns.openvpn.config import DEVICE
-from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, State
+from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
 NEWS_S = 0.02
 """How long to wait for the next state before looking whether the program still runs."""
@@ -84,7 +84,7 @@ class Arrival:
                 error.what, f"{error.why}; {self._server_said()}", error.remedy
             ) from error
 
-    def _refuse_setback(self, node: Node, process: Process, state: State | None) -> None:
+    def _refuse_setback(self, node: Node, process: Process, state: ManagementState | None) -> None:
         """A second attempt of the client would be another start, and later than it should be; the
         one that was asked for is none."""
         if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
