@@ -15,6 +15,7 @@ from rich.text import Text
 from culvert.console import SafeConsole, printable
 from culvert.defect import TRACEBACK_VARIABLE
 from culvert.journal.journal import Journal
+from culvert.labs.host import Host
 from tests.cli import CULVERT, TRACE, Cli, Said, culvert, small_study
 from tests.journal.dummies import HEAD, failed, trial
 
@@ -309,7 +310,7 @@ def test_without_dev_net_tun_it_is_3() -> None:
 
 
 def test_ctrl_c_is_130_and_says_so(say: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt() -> Any:
+    def interrupt(_: Host) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("culvert.vpns.listing.list_vpns", interrupt)
@@ -319,7 +320,7 @@ def test_ctrl_c_is_130_and_says_so(say: Cli, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_defect_is_an_error_and_a_traceback_on_request(
     say: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stumble() -> Any:
+    def stumble(_: Host) -> Any:
         raise LookupError(f"many\nlines {ESCAPES} {'x' * 10_000}")
 
     monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
@@ -335,7 +336,7 @@ def test_a_defect_is_an_error_and_a_traceback_on_request(
 def test_a_broken_pipe_that_is_not_ours_is_no_success(
     say: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def break_pipe() -> Any:
+    def break_pipe(_: Host) -> Any:
         raise BrokenPipeError(32, "Broken pipe")
 
     monkeypatch.setattr("culvert.vpns.listing.list_vpns", break_pipe)
