@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.run.execution import Execution, TrialFinding
-from culvert.runid import new_run_id
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
+from tests.measurements.lying import LyingLab
 from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab
@@ -28,7 +27,7 @@ def verify(asked: LinkSpec, built: LinkSpec) -> TrialFinding:
         LabSpec(link=asked),
         Underlay(),
         UnderlayParameters.model_validate({"duration": "300ms"}),
-        lambda spec: NetnsLab(new_run_id(), replace(spec, link=built)),
+        lambda spec: LyingLab(spec, built),
         {},
     ).execute()
 
