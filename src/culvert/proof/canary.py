@@ -10,7 +10,13 @@ from __future__ import annotations
 import math
 
 from culvert.probe.results import RttResult, parse
-from culvert.proof.capture import ENTROPY_BITS, judge_capture, no_clear_text, readable_inside
+from culvert.proof.capture import (
+    ENTROPY_BITS,
+    judge_capture,
+    no_clear_text,
+    readable_inside,
+    relay_seen,
+)
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outside import SNAPLEN
@@ -74,8 +80,11 @@ def send_canary(session: Session) -> list[Check]:
     checks = [crossed]
     for where, each in captured.items():
         checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
+    via = session.vpn.route(session.path).via
     for name, each in at_relays.items():
         checks.append(no_clear_text(each, f"at {name}"))
+        if name == via:
+            checks.append(relay_seen(each, name))
     if session.vpn.variant.integrity_only:
         checks.append(readable_inside(captured["canary"]))
     return checks

@@ -91,6 +91,17 @@ def no_clear_text(captured: Captured, where: str) -> Check:
     )
 
 
+def relay_seen(captured: Captured, relay: str) -> Check:
+    """Whether a relay that a path claims to use has seen packets: a blind capture proves nothing."""
+    return Check(
+        f"packets are seen at {relay}",
+        captured.packets > 0,
+        f"{_looked_at(captured)} at the relay",
+        "the path does not use the relay, or the capture there sees nothing",
+        {"packets": captured.packets},
+    )
+
+
 def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
     """An ICMP error about the tunnel's own packets, such as of a port that is closed while a VPN
     restarts, is not beside it: what it quotes is ciphertext, and the canary is looked for in it."""
