@@ -54,7 +54,9 @@ def install(
 @app.command(epilog="Example: sudo culvert up wireguard/go")
 def up(
     vpn: Annotated[str, typer.Argument(metavar="VPN")],
-    topology: Annotated[str, typer.Option(help="pair, routed, star:5 (clients) or mesh:3 (members).")] = "pair",
+    topology: Annotated[
+        str, typer.Option(help="pair, routed, star:5 (clients) or mesh:3 (members).")
+    ] = "pair",
     as_json: Json = False,
 ) -> None:
     """Bring one tunnel up and keep it, to try things by hand; Ctrl-C removes it."""

@@ -92,7 +92,7 @@ def no_clear_text(captured: Captured, where: str) -> Check:
 
 
 def relay_seen(captured: Captured, relay: str) -> Check:
-    """Whether a relay that a path claims to use has seen packets: a blind capture proves nothing."""
+    """Whether a relay that a path claims to use has seen packets: else it proves nothing."""
     return Check(
         f"packets are seen at {relay}",
         captured.packets > 0,
