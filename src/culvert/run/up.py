@@ -14,6 +14,8 @@ from culvert.errors import NotPossible, UsageError, VpnError
 from culvert.labs.base import Lab, Node
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.places import namespace_name
+from culvert.machine import rootless
+from culvert.privilege import init_outside
 from culvert.probe.client import Probe
 from culvert.run.execution import before, survivors
 from culvert.runid import new_run_id
@@ -35,6 +37,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     """
     if topology not in ("pair", "routed"):
         raise UsageError(f"topology '{topology}'", "is unknown", "use pair or routed")
+    rootless.enter()
     vpn = registry.create(registry.parse(name))
     missing = vpn.missing()
     if missing:
@@ -117,13 +120,22 @@ class _Kept:
             inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
         to = self.vpn.inner(self.lab.b).ip
+        enter = _how_to_enter()
         out.print(
             f"\nTry, in another terminal:"
-            f"\n  sudo ip netns exec {self.namespace(self.lab.a)} ping {to}"
-            f"\n  sudo ip netns exec {self.namespace(self.lab.b)} bash"
+            f"\n  {enter} {self.namespace(self.lab.a)} ping {to}"
+            f"\n  {enter} {self.namespace(self.lab.b)} bash"
             f"\n\nCtrl-C removes it.",
             markup=False,
         )
+
+
+def _how_to_enter() -> str:
+    """What stands before a namespace's name in another terminal."""
+    init = init_outside()
+    if init is None:
+        return "sudo ip netns exec"
+    return f"nsenter -t {init} -U -m -p --preserve-credentials ip netns exec"
 
 
 def _wait(vpn: Vpn) -> NoReturn:

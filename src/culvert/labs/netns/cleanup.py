@@ -88,6 +88,11 @@ def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
     return leftovers
 
 
+def left_by_root() -> list[str]:
+    """Runs whose owner is dead, by their names, which every user of the machine sees."""
+    return sorted(run for run in _named_runs() if not _goes_on(run))
+
+
 def remove_run(run_id: str) -> None:
     """Remove everything of a run, whoever owns it."""
     # A process may have started another one while the list was made.

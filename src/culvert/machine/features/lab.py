@@ -11,7 +11,14 @@ USER_SPACE = ("wireguard/go", "openvpn", "strongswan in user space")
 GIVE_CAPABILITIES = "in a container: docker run --privileged, or --cap-add for each of them"
 
 PRIVILEGES: tuple[Feature, ...] = (
-    Feature("root", Group.PRIVILEGES, ALL_LABS, privileges.GIVE_ROOT, privileges.root),
+    Feature("root", Group.PRIVILEGES, ALL_LABS, privileges.GIVE_NAMESPACES, privileges.root),
+    Feature(
+        "user-namespaces",
+        Group.PRIVILEGES,
+        ("labs without root",),
+        privileges.GIVE_ROOT,
+        privileges.user_namespaces,
+    ),
     Feature("capabilities", Group.PRIVILEGES, ALL_LABS, GIVE_CAPABILITIES, privileges.capabilities),
 )
 

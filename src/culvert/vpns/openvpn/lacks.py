@@ -12,6 +12,7 @@ from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn import settings
 from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
 from culvert.vpns.openvpn.config import Transport
+from culvert.vpns.tun_device import missing_tun
 
 INSTALL = "culvert install openvpn"
 
@@ -30,8 +31,7 @@ def lacks(choice: Choice) -> Iterator[Missing]:
 def _user_space(program: Path | None) -> Iterator[Missing]:
     if program is None:
         yield Missing("openvpn", INSTALL)
-    if not Path("/dev/net/tun").exists():
-        yield Missing("/dev/net/tun", "modprobe tun")
+    yield from missing_tun()
 
 
 def _kernel(program: Path | None) -> Iterator[Missing]:

@@ -17,6 +17,7 @@ from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
+from culvert.vpns.tun_device import missing_tun
 
 INSTALL = "culvert install strongswan"
 _DAEMON = "charon-systemd"
@@ -43,8 +44,7 @@ def lacks_in_user_space() -> Iterator[Missing]:
     """What ESP in charon takes besides."""
     if not any((Path(place) / _PLUGIN).exists() for place in _PLUGIN_DIRECTORIES):
         yield Missing("strongSwan's plugin kernel-libipsec", INSTALL)
-    if not Path("/dev/net/tun").exists():
-        yield Missing("/dev/net/tun", "modprobe tun")
+    yield from missing_tun()
 
 
 def version() -> list[str]:

@@ -25,6 +25,7 @@ from culvert.vpns.base import (
     underlay_address,
 )
 from culvert.vpns.facts import kernel_lacks, path_of_device, wait_for_fact
+from culvert.vpns.tun_device import missing_tun
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import tool as wg_tool
@@ -109,8 +110,7 @@ class WireGuard(Vpn):
         else:
             if self._program() is None:
                 missing.append(Missing(f"{PROGRAM} for {self.id}", f"culvert install {self.id}"))
-            if not Path("/dev/net/tun").exists():
-                missing.append(Missing("/dev/net/tun", "modprobe tun"))
+            missing += missing_tun()
         if _NO_OFFLOADS not in self.chosen:
             return missing
         if self.variant.name == "go-debian":
