@@ -110,8 +110,9 @@ class Refusal:
                 return "see what forbids `unshare --user --map-root-user --mount --pid --fork`"
 
 
-def enter() -> None:
-    """Start this command again as root of namespaces of its own, in our place.
+def enter(*, own_network: bool = False) -> None:
+    """Start this command again as root of namespaces of its own, in our place; with
+    ``own_network`` in an empty network namespace, from which `ip netns` can come back.
 
     Returns only where nothing is to be done: as root, or inside. Raises NotPossible where the
     machine allows neither.
@@ -125,7 +126,7 @@ def enter() -> None:
             f"they need root, or user namespaces: {found.why}",
             f"run it with sudo; or, for a run without root: {found.remedy}",
         )
-    _become(_probe())
+    _become(_probe(), *(["--net"] if own_network else []))
 
 
 def enter_where_possible() -> None:
@@ -257,10 +258,10 @@ def _understood(report: bytes, probe: Path) -> Refusal:
     return Refusal(step, code, obstacle(step, code, Tree()), probe)
 
 
-def _become(probe: Path) -> None:
+def _become(probe: Path, *options: str) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    words = [str(probe), "rootless", "--", sys.executable, *sys.orig_argv[1:]]
+    words = [str(probe), "rootless", *options, "--", sys.executable, *sys.orig_argv[1:]]
     os.execv(probe, words)  # noqa: S606  no shell is wanted
 
 

@@ -6,8 +6,8 @@
 //!    └─ program
 //! ```
 //!
-//! The user namespace maps the caller to root (user_namespaces(7)); network namespaces are the
-//! program's to make. If the supervisor ends, however it ends, the kernel kills init and, as it was
+//! The user namespace maps the caller to root (user_namespaces(7)), so the program can make network
+//! namespaces. It stays in the machine's itself, where it has no rights, unless it gets its own. If the supervisor ends, however it ends, the kernel kills init and, as it was
 //! process 1, all processes of the namespace (pid_namespaces(7)). All three stay in the caller's
 //! process group, so a terminal's signals and job control reach the program directly.
 
@@ -37,6 +37,10 @@ pub struct Args {
     /// descriptor instead of standard error.
     #[arg(long, value_name = "FD")]
     report: Option<RawFd>,
+
+    /// A network namespace besides, empty but for a loopback that is down.
+    #[arg(long)]
+    net: bool,
 
     /// The program and its arguments.
     #[arg(last = true, required = true)]
@@ -95,7 +99,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// How the program ended; None if init was killed before it could tell.
 fn supervise(args: &Args) -> Result<Option<Ended>, Refusal> {
-    own_namespaces()?;
+    own_namespaces(args.net)?;
     let processes = refused(Step::Processes);
     let mask = signals::hold().map_err(&processes)?;
     let flags = nix::fcntl::OFlag::O_CLOEXEC;
@@ -121,7 +125,7 @@ fn supervise(args: &Args) -> Result<Option<Ended>, Refusal> {
     }
 }
 
-fn own_namespaces() -> Result<(), Refusal> {
+fn own_namespaces(net: bool) -> Result<(), Refusal> {
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused(Step::UserNamespace))?;
     let set = |file: &str, text: String| {
@@ -132,7 +136,9 @@ fn own_namespaces() -> Result<(), Refusal> {
     set("setgroups", "deny".to_owned())?;
     set("uid_map", format!("0 {user} 1"))?;
     set("gid_map", format!("0 {group} 1"))?;
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID).map_err(refused(Step::Namespaces))
+    let mut kinds = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    kinds.set(CloneFlags::CLONE_NEWNET, net);
+    unshare(kinds).map_err(refused(Step::Namespaces))
 }
 
 /// Mount, start the program and reap until it has ended; how it ended goes to ``tell``.
