@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
@@ -93,6 +94,7 @@ class _Kept:
             "up_s": self.up_s,
             "proved": self.proved,
             "proved_s": self.proved_s,
+            "enter": _how_to_enter(),
             "checks": [asdict(check) for check in self.checks],
             "nodes": {
                 node.name: {
@@ -120,7 +122,7 @@ class _Kept:
             inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
         to = self.vpn.inner(self.lab.b).ip
-        enter = _how_to_enter()
+        enter = shlex.join(_how_to_enter())
         out.print(
             f"\nTry, in another terminal:"
             f"\n  {enter} {self.namespace(self.lab.a)} ping {to}"
@@ -130,12 +132,13 @@ class _Kept:
         )
 
 
-def _how_to_enter() -> str:
+def _how_to_enter() -> list[str]:
     """What stands before a namespace's name in another terminal."""
     init = init_outside()
     if init is None:
-        return "sudo ip netns exec"
-    return f"nsenter -t {init} -U -m -p --preserve-credentials ip netns exec"
+        return ["sudo", "ip", "netns", "exec"]
+    ours = ["nsenter", "--preserve-credentials", "-t", str(init), "-U", "-m", "-p"]
+    return [*ours, "ip", "netns", "exec"]
 
 
 def _wait(vpn: Vpn) -> NoReturn:
