@@ -40,12 +40,9 @@ class User:
 
     @classmethod
     def at(cls, home: Path) -> User:
-        """Make the home; the directories above it become searchable."""
+        """Make the home, in a directory that everybody may search."""
         home.mkdir()
         os.chown(home, USER, USER)
-        for parent in home.parents:
-            if parent.owner() == "root" and not parent.stat().st_mode & _OTHERS_SEARCH:
-                parent.chmod(parent.stat().st_mode | _OTHERS_SEARCH)
         return cls(home)
 
     def command(self, words: Sequence[str | Path]) -> list[str]:

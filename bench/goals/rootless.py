@@ -17,8 +17,8 @@ from culvert import tools
 from culvert.journal.journal import Journal
 
 TOLERANCE = 0.03
-ROUNDS = 6
-BLOCKS = 4
+ROUNDS = 12
+BLOCKS = 1
 STUDY = f"""\
 name = "rootless"
 title = "Without root and with it"

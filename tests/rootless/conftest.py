@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from tests.unprivileged import User
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> User:
-    """Skips where an ordinary user gets no namespaces."""
+def user() -> Iterator[User]:
+    """Skips where an ordinary user gets no namespaces. (pytest's own directories are root's.)"""
     refusal = rootless.refusal()
     if refusal is not None:
         pytest.skip(f"{refusal.why}: {refusal.remedy}")
-    return User.at(tmp_path / "home")
+    with tempfile.TemporaryDirectory(prefix="culvert-user-") as directory:
+        Path(directory).chmod(0o755)
+        yield User.at(Path(directory) / "home")

@@ -34,36 +34,32 @@ def _processes_of_user() -> set[int]:
 
 @pytest.fixture
 def nothing_left() -> Iterator[None]:
-    """After the test the machine is as before: processes, namespaces, runs, interfaces."""
-
-    def state() -> dict[str, set[object]]:
-        return {
-            "processes": set(_processes_of_user()),
-            "namespaces": {path.name for path in Path("/run/netns").glob("*")},
-            "runs": {path.name for path in Path("/run/culvert").glob("*")},
-            "interfaces": {path.name for path in Path("/sys/class/net").iterdir()},
-        }
-
-    before = state()
+    """After the test the machine has nothing of the user's: no process, no namespace, no run."""
+    before = _processes_of_user()
     yield
-    wait_until(lambda: state() == before, what="the end of all that a run has made", deadline_s=5)
+    wait_until(
+        lambda: not _processes_of_user() - before,
+        what="the end of all processes of a run",
+        deadline_s=5,
+    )
+    for directory in ("/run/netns", "/run/culvert"):
+        assert not [path for path in Path(directory).glob("*") if path.lstat().st_uid == USER]
 
 
 @contextmanager
 def _kept_up(user: User) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, object]]]:
     """``culvert up none``, and what it says once the tunnel is up."""
-    process = user.start(CULVERT, "up", "none", "--json")
-    try:
+    with user.start(CULVERT, "up", "none", "--json") as process:
         assert process.stdout is not None
         text = ""
         while line := process.stdout.readline().decode():
             text += line
             if line == "}\n":
                 break
-        yield process, json.loads(text)
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            yield process, json.loads(text)
+        finally:
+            process.kill()
 
 
 def test_a_study_is_measured_and_the_journal_is_the_users(user: User, nothing_left: None) -> None:
