@@ -18,8 +18,8 @@ NOBODY = 65534
 PROGRAM = """
 import os
 from culvert.errors import NotPossible
-from culvert.labs.base import LabSpec
-from culvert.labs.netns import NetnsLab
+from culvert.topology.spec import LabSpec
+from culvert.labs.netns.lab import NetnsLab
 {before}
 try:
     NetnsLab("{run_id}", LabSpec()).open()
