@@ -20,6 +20,7 @@ from bench.goals import GOALS
 from culvert import __version__, tools
 from culvert.errors import CulvertError, UsageError
 from culvert.install.roles import install
+from culvert.labs.netns.this_machine import ThisMachine
 from culvert.machine import record as environment
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
@@ -102,7 +103,8 @@ def _prepare(goal: Goal) -> None:
             )
         for program, package in goal.programs:
             tools.require(program, f"apt-get could not install it: install {package} by hand")
-    wanted = [vpn for vpn in goal.vpns if registry.create(registry.parse(vpn)).missing()]
+    here = ThisMachine()
+    wanted = [vpn for vpn in goal.vpns if registry.create(registry.parse(vpn)).missing(here)]
     if wanted:
         for result in install(wanted):
             if not result.ok:

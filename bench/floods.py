@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from bench.bare import bare_session
 from bench.cpu import cpu_s
 from culvert.errors import LabError
-from culvert.labs.base import Lab, Node, Process
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted, UdpSource, parse
-from culvert.trial.session import Session
-from culvert.vpns import registry
 from culvert.waiting import wait_until
 
 SECONDS = 2
@@ -55,17 +56,15 @@ class Flood:
 
 def probe_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
     """The probe's, from its source to its sink."""
-    vpn = registry.create(registry.parse("none"))
-    with Probe(lab.a) as a, Probe(lab.b) as b:
-        session = Session(lab, vpn, a, b, lab.spec.link)
+    with bare_session(lab) as session:
         stream = UdpStream(session.inner(lab.b), (SIZE,), SECONDS, rate_pps=rate_pps)
         run = UdpRun(session, stream, QUIET_MS)
-        before = cpu_s(a.pid), cpu_s(b.pid)
+        before = cpu_s(session.a.pid), cpu_s(session.b.pid)
         run.start()
         sent = run.sent()
-        sender_s = cpu_s(a.pid) - before[0]
+        sender_s = cpu_s(session.a.pid) - before[0]
         sunk = run.finish().sunk
-        receiver_s = cpu_s(b.pid) - before[1]
+        receiver_s = cpu_s(session.b.pid) - before[1]
     return Flood(sent.packets, sender_s, sunk.packets, receiver_s, sunk.socket_drops)
 
 

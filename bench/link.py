@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
-from culvert.study.conditions.cpus import cores, nodes_of, split
+from culvert.study.conditions.cpus import cores, split
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
@@ -36,4 +36,4 @@ def one_core_link() -> Lab:
 
 
 def _pair(link: LinkSpec) -> Lab:
-    return NetnsLab(new_run_id(), LabSpec(link=link, cpus=split(cores(), nodes_of("pair"))))
+    return NetnsLab(new_run_id(), LabSpec(link=link, cpus=split(cores(), ("a", "b"))))

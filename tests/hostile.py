@@ -16,9 +16,10 @@ from typing import ClassVar
 
 from culvert import tools
 from culvert.errors import VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import Missing, Variant
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
 from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.variant import Missing, Variant
 from culvert.vpns.wireguard.driver import PORT, WireGuard
 
 VARIANTS = (

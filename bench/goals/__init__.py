@@ -5,6 +5,7 @@ from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.import_speed import ImportSpeed
+from bench.goals.lab_200 import Lab200
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
@@ -36,6 +37,7 @@ from bench.goals.wireguard_proved import WireGuardProved
 
 GOALS: tuple[type[Goal], ...] = (
     LabUp,
+    Lab200,
     WireGuardProved,
     Variants,
     RootlessEqualsRoot,

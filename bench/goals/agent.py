@@ -32,10 +32,11 @@ class AgentStart(Goal):
         vpn = registry.create(registry.parse("none"))
         ours = []
         with fast_link() as lab, Probe(lab.b) as b:
+            vpn.prepare(lab)
             for _ in range(15):
                 begun_ns = time.monotonic_ns()
                 with Probe(lab.a) as a:
-                    session = Session(lab, vpn, a, b, lab.spec.link)
+                    session = Session(lab, vpn, lab.path, a, b)
                     to = session.inner(lab.b)
                     source = a.begin(
                         "udp_source",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.stream import UdpStream, udp_trial
-from culvert.probe.client import Probe
 from culvert.runid import new_run_id
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
-from culvert.trial.session import Session
-from culvert.vpns import registry
 
 ONE_IN = 50
 SIZE = 200
@@ -42,18 +41,14 @@ class ExactLoss(Goal):
 
 
 def _difference() -> float:
-    vpn = registry.create(registry.parse("none"))
-    with NetnsLab(new_run_id(), LabSpec(topology="routed")) as lab:
-        assert lab.router is not None  # the topology has one
-        lab.router.run(["nft", DROP.format(size=SIZE, one_in=ONE_IN)])
-        with Probe(lab.a) as a, Probe(lab.b) as b:
-            session = Session(lab, vpn, a, b, lab.spec.link)
+    with NetnsLab(new_run_id(), LabSpec(topology=routed())) as lab:
+        lab.nodes["router"].run(["nft", DROP.format(size=SIZE, one_in=ONE_IN)])
+        with bare_session(lab) as session:
             stream = UdpStream(session.inner(lab.b), (SIZE,), SECONDS, rate_pps=RATE_PPS)
             trial = udp_trial(session, stream)
         return float(abs(trial.sent.offered - trial.unique - _dropped(lab)))
 
 
 def _dropped(lab: Lab) -> int:
-    assert lab.router is not None  # the topology has one
-    words = lab.router.run(["nft", "list", "table", "ip", "bench"]).stdout.split()
+    words = lab.nodes["router"].run(["nft", "list", "table", "ip", "bench"]).stdout.split()
     return int(words[words.index("packets") + 1])

@@ -7,16 +7,14 @@ import statistics
 from pathlib import Path
 from typing import ClassVar
 
+from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import one_core_link, shared_link
 from culvert.errors import LabError
 from culvert.labs.base import Lab
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.udp.packet import UDP_HEADERS
-from culvert.probe.client import Probe
 from culvert.probe.results import RttResult
-from culvert.trial.session import Session
-from culvert.vpns import registry
 from culvert.waiting import wait_until
 
 SIZE = 64
@@ -115,16 +113,14 @@ class RttMemory(Goal):
 
 def _rtt(lab: Lab, *, rate_pps: float, count: int, memory: list[float] | None = None) -> RttResult:
     """On new agents; their peak memory is appended to ``memory``."""
-    vpn = registry.create(registry.parse("none"))
     seconds = count / rate_pps
-    with Probe(lab.a) as a, Probe(lab.b) as b:
-        session = Session(lab, vpn, a, b, lab.spec.link)
+    with bare_session(lab) as session:
         echo = Echo(session, session.inner(lab.b), seconds + 15)
         task = echo.begin_rtt(size=SIZE, rate_pps=rate_pps, count=count, spin_us=1000)
         found = rtt_result(task, seconds)
         echo.close()
         if memory is not None:
-            memory.append(_peak_bytes(a.pid))
+            memory.append(_peak_bytes(session.a.pid))
     return found
 
 

@@ -16,18 +16,16 @@ import re
 import statistics
 from typing import ClassVar
 
+from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import RATE_BPS, fast_link
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.packet import ICMP_HEADERS
-from culvert.probe.client import Probe
 from culvert.probe.results import RttResult, parse
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
-from culvert.trial.session import Session
-from culvert.vpns import registry
 
 TOLERANCE = 0.05
 DEADLINE_S = 30.0
@@ -62,10 +60,8 @@ class RttAgreement(Goal):
 
     def _probe(self, lab: Lab) -> float:
         """The instrument alone, as ping is: without the captures that a trial has beside it."""
-        vpn = registry.create(registry.parse("none"))
-        with Probe(lab.a) as a, Probe(lab.b) as b:
-            session = Session(lab, vpn, a, b, lab.spec.link)
-            answer = a.call(
+        with bare_session(lab) as session:
+            answer = session.a.call(
                 "rtt",
                 DEADLINE_S,
                 protocol="icmp",

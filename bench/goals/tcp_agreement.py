@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import RATE_BPS, SECONDS, limited_link
 from culvert.labs.base import Lab
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.probe.client import Probe
-from culvert.trial.session import Session
-from culvert.vpns import registry
 from culvert.waiting import wait_until
 
 TOLERANCE = 0.02
@@ -56,10 +54,9 @@ class TcpAgreement1000(TcpAgreement):
 
 
 def _probe(lab: Lab) -> float:
-    vpn = registry.create(registry.parse("none"))
     parameters = TcpParameters.model_validate({"duration": f"{SECONDS}s", "warmup": "1s"})
-    with Probe(lab.a) as a, Probe(lab.b) as b:
-        outcome = Tcp().run(Session(lab, vpn, a, b, lab.spec.link), parameters)
+    with bare_session(lab) as session:
+        outcome = Tcp().run(session, parameters)
     return next(metric.value for metric in outcome.metrics if metric.name == "goodput_bps")
 
 

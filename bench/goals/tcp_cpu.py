@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+from bench.bare import bare_session
 from bench.cpu import cpu_s
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link
-from culvert.labs.base import Lab, Process
+from culvert.labs.base import Lab
+from culvert.labs.process import Process
 from culvert.measurements.tcp.load import WRITE_BYTES, TcpLoad, TcpStreams
-from culvert.probe.client import Probe
-from culvert.trial.session import Session
-from culvert.vpns import registry
 from culvert.waiting import wait_until
 
 SECONDS = 3
@@ -62,12 +61,10 @@ class TcpCpu(Goal):
 
 def _probe(lab: Lab) -> tuple[float, float]:
     """Goodput in bit/s, CPU seconds per gigabyte."""
-    vpn = registry.create(registry.parse("none"))
-    with Probe(lab.a) as a, Probe(lab.b) as b:
-        session = Session(lab, vpn, a, b, lab.spec.link)
-        before_s = cpu_s(a.pid) + cpu_s(b.pid)
+    with bare_session(lab) as session:
+        before_s = cpu_s(session.a.pid) + cpu_s(session.b.pid)
         done = TcpLoad(session, TcpStreams(SECONDS), upward=True).finish()
-        spent_s = cpu_s(a.pid) + cpu_s(b.pid) - before_s
+        spent_s = cpu_s(session.a.pid) + cpu_s(session.b.pid) - before_s
     return done.goodput_bps, 1e9 * spent_s / max(done.sunk.bytes, 1)
 
 

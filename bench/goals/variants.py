@@ -18,6 +18,7 @@ from bench.goal import Goal, Samples
 from bench.study_run import run_study
 from culvert.analysis.summary import summarise
 from culvert.journal.journal import Journal
+from culvert.labs.netns.this_machine import ThisMachine
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
 from culvert.vpns.listing import Row, list_vpns
@@ -109,7 +110,7 @@ class Variants(Goal):
     def measure(self) -> Samples:
         """One run of everything."""
         out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-        rows = list_vpns()
+        rows = list_vpns(ThisMachine())
         vpns = [row.vpn for row in rows if row.ready and _can_be_proved(row)]
         for reason, left_out in _left_out(rows).items():
             out.print(f"  not measured, {reason}: {', '.join(left_out)}", markup=False)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp
-from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
-from culvert.trial.session import Session
-from culvert.vpns import registry
 
 LOSS = 0.0025
 DELAY_NS = 2_000_000
@@ -53,13 +52,10 @@ def _goodput(*, by_wire: bool) -> float:
         impairment=Impairment(there, delayed),
         seed=int.from_bytes(new_run_id().encode()),
     )
-    vpn = registry.create(registry.parse("none"))
-    with NetnsLab(new_run_id(), LabSpec(topology="routed", link=link)) as lab:
-        assert lab.router is not None  # the topology has one
+    with NetnsLab(new_run_id(), LabSpec(topology=routed(), link=link)) as lab:
         if not by_wire:
-            lab.router.run(["nft", DROP.format(a=lab.a.underlay.address.ip)])
-        with Probe(lab.a) as a, Probe(lab.b) as b:
-            session = Session(lab, vpn, a, b, link)
+            lab.nodes["router"].run(["nft", DROP.format(a=lab.a.underlay.address.ip)])
+        with bare_session(lab) as session:
             parameters: Any = Tcp.Parameters.model_validate({"duration": "5s"})
             outcome = Tcp().run(session, parameters)
     return next(one.value for one in outcome.metrics if one.name == "goodput_bps")

@@ -43,10 +43,9 @@ def _once() -> float:
     with NetnsLab(new_run_id(), LabSpec()) as lab:
         try:
             vpn.prepare(lab)
-            vpn.listen(lab.b)
-            vpn.connect(lab.a)
+            vpn.bring_up()
             with Probe(lab.a) as a, Probe(lab.b) as b:
-                checks = before(Session(lab, vpn, a, b, lab.spec.link))
+                checks = before(Session(lab, vpn, lab.path, a, b))
             took_s = time.monotonic() - begun
         finally:
             vpn.stop(lab)

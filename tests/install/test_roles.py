@@ -15,9 +15,9 @@ from culvert.errors import UsageError
 from culvert.install import roles as module
 from culvert.install.roles import ANSIBLE, InstallResult, install, roles_path
 from culvert.vpns import registry
-from culvert.vpns.base import Missing, Variant
 from culvert.vpns.none import NoVpn
 from culvert.vpns.registry import Registry
+from culvert.vpns.variant import Missing, Variant
 from culvert.vpns.wireguard.driver import WireGuard
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="installing needs root")

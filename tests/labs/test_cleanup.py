@@ -26,8 +26,8 @@ pytestmark = pytest.mark.lab
 
 def test_the_host_is_as_it_was(lab: LabFactory) -> None:
     before = snapshot()
-    routed = lab(LabSpec(topology="routed"))
-    assert routed.router is not None
+    routed = lab(LabSpec(topology=routed()))
+    assert routed.nodes["router"] is not None
     routed.router.add_link("t0", "veth", peer="t1")
     routed.a.spawn(["sleep", "1000"], name="sleeper")
     assert left_of(routed.run_id)
@@ -63,8 +63,8 @@ def test_an_error_while_opening(step: str, monkeypatch: pytest.MonkeyPatch) -> N
         raise LabError(step, "was told to fail", "none")
 
     monkeypatch.setattr(f"culvert.labs.{step}", fail)
-    made = NetnsLab(new_run_id(), LabSpec(topology="routed"))
-    made.spec = LabSpec(topology="routed", link=type(made.spec.link)(rate_bps=10**9))
+    made = NetnsLab(new_run_id(), LabSpec(topology=routed()))
+    made.spec = LabSpec(topology=routed(), link=type(made.spec.link)(rate_bps=10**9))
     with pytest.raises(LabError, match="was told to fail"):
         made.open()
     assert left_of(made.run_id) == []

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 import pytest
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.base import LinkState
+from culvert.labs.node import LinkState
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab

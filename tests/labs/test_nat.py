@@ -45,7 +45,7 @@ Server = Mapping[tuple[int, int], socket.socket]
 
 
 def routed(**wanted: object) -> LabSpec:
-    return LabSpec(topology="routed", **wanted)  # type: ignore[arg-type]
+    return LabSpec(topology=routed(), **wanted)  # type: ignore[arg-type]
 
 
 def _udp(node: NetnsNode, address: str, port: int = 0) -> socket.socket:
@@ -134,7 +134,7 @@ def test_nobody_reaches_a_node_that_has_not_asked(lab: LabFactory, kind: Nat) ->
 @pytest.mark.lab
 def test_a_mapping_without_traffic_lives_for_five_minutes(lab: LabFactory) -> None:
     """Whether conntrack remembers it, as for a symmetric NAT, or the set of a cone's openings."""
-    router = lab(routed(nat={"a": Nat.FULL_CONE})).router
+    router = lab(routed(nat={"a": Nat.FULL_CONE})).nodes["router"]
     assert router is not None
     for name in ("udp_timeout", "udp_timeout_stream"):
         told = router.run(["cat", f"/proc/sys/net/netfilter/nf_conntrack_{name}"]).stdout

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import DeadlineExceeded, LabError, NotPossible
-from culvert.labs.base import Process
+from culvert.labs.process import Process
 from culvert.topology.spec import LabSpec
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory

@@ -15,12 +15,12 @@ from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
 
 pytestmark = pytest.mark.lab
-ROUTED = LabSpec(topology="routed")
+ROUTED = LabSpec(topology=routed())
 
 
 def _packets(lab: NetnsLab) -> dict[str, int]:
-    assert lab.router is not None
-    return {counter.name: counter.packets for counter in firewall.counters(lab.router)}
+    assert lab.nodes["router"] is not None
+    return {counter.name: counter.packets for counter in firewall.counters(lab.nodes["router"])}
 
 
 def test_traffic_goes_through_the_router_both_ways(lab: LabFactory) -> None:
@@ -67,10 +67,10 @@ def test_the_host_cannot_be_reached_through_the_router(lab: LabFactory) -> None:
 
 def test_the_router_alone_forwards(lab: LabFactory) -> None:
     routed = lab(ROUTED)
-    assert routed.router is not None
+    assert routed.nodes["router"] is not None
     forwards = {
         node.name: node.run(["cat", "/proc/sys/net/ipv4/ip_forward"]).stdout.strip()
-        for node in (routed.a, routed.router, routed.b)
+        for node in (routed.a, routed.nodes["router"], routed.b)
     }
     assert forwards == {"a": "0", "router": "1", "b": "0"}
 

@@ -84,7 +84,7 @@ def test_both_ways_and_nothing_else(lab: LabFactory) -> None:
 
 def test_a_routed_lab_is_impaired_once(lab: LabFactory) -> None:
     loss = Impairment.both(OneWay(loss=1.0))
-    routed = lab(LabSpec(topology="routed", link=LinkSpec(kind="wire", impairment=loss)))
+    routed = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire", impairment=loss)))
     assert len(routed.wires) == 2
     assert len({wire.program.pid for wire in routed.wires}) == 1
     assert not can_reach(routed.a, routed.b, port=5001)
@@ -227,7 +227,7 @@ def test_what_does_not_fit_into_a_recording_is_counted(lab: LabFactory, tmp_path
 
 
 def test_each_node_has_a_witness_at_its_end(lab: LabFactory, tmp_path: Path) -> None:
-    routed = lab(LabSpec(topology="routed", link=LinkSpec(kind="wire")))
+    routed = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire")))
     witnesses = [routed.witness(node) for node in (routed.a, routed.b)]
     for number, witness in enumerate(witnesses):
         assert witness is not None

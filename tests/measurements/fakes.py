@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import Any, cast
 
-from culvert.labs.base import Lab, LinkState, Node
+from culvert.labs.base import Lab
+from culvert.labs.node import LinkState, Node
 from culvert.probe.client import Probe
-from culvert.topology.link.spec import LinkSpec
-from culvert.topology.spec import Attachment
+from culvert.topology.graph import Path, Role
+from culvert.topology.plan import Attachment
+from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
-from culvert.vpns.base import OuterFlow, OuterPacket, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
+from culvert.vpns.outer import OuterFlow, OuterPacket
 
 Answer = Mapping[str, Any]
 Answers = Mapping[str, Answer | Callable[[dict[str, Any]], Answer]]
@@ -100,6 +103,7 @@ class FakeNode:
 
     name: str
     mtu: int = 1500
+    role: Role = Role.MEMBER
 
     @property
     def underlay(self) -> Attachment:
@@ -116,7 +120,23 @@ class FakeLab:
 
     a: FakeNode
     b: FakeNode
+    spec: LabSpec = field(default_factory=LabSpec)
     shared_kernel: bool = True
+
+    @property
+    def nodes(self) -> Mapping[str, FakeNode]:
+        return {node.name: node for node in (self.a, self.b)}
+
+    @property
+    def members(self) -> tuple[FakeNode, ...]:
+        return (self.a, self.b)
+
+    @property
+    def path(self) -> Path:
+        return self.spec.topology.paths[0]
+
+    def attachments(self, node: str) -> tuple[Attachment, ...]:
+        return (self.nodes[node].underlay,)
 
     def witness(self, node: Node) -> None:
         """Its link is none."""
@@ -134,9 +154,9 @@ def session(
     return Session(
         cast("Lab", lab),
         vpn or NoVpn(NoVpn.variants[0]),
+        lab.path,
         cast("Probe", FakeProbe(a or {})),
         cast("Probe", FakeProbe(b or {})),
-        LinkSpec(),
     )
 
 

@@ -17,7 +17,7 @@ MEASUREMENTS = installed_measurements()
 
 def yielded() -> Iterator[tuple[str, str, str]]:
     """Module, name and unit of every ``Metric("name", "unit", ...)`` of the measurements."""
-    for path in Path(culvert.measurements.__file__).parent.glob("*.py"):
+    for path in Path(culvert.measurements.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Metric":
                 name, unit = (getattr(each, "value", None) for each in node.args[:2])

@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from culvert.labs.base import Node, Process, Usage
+from culvert.labs.node import Node
+from culvert.labs.process import Process, Usage
 from culvert.measurements.tunnel.initiation import TIMES, Initiation, InitiationParameters, _of_all
+from culvert.topology.graph import Path
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.vpns.base import Variant
+from culvert.vpns.variant import Variant
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
 
 MS = 10**6
@@ -33,7 +35,7 @@ class Started:
 
 
 class Slow(Tunnel):
-    """Starts two processes; the first is executed at START_NS."""
+    """Of two ends: starts two processes; the first is executed at START_NS."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
@@ -43,28 +45,26 @@ class Slow(Tunnel):
         started = [Started(START_NS), Started(START_NS + 3 * MS)]
         self.processes[node] = cast("list[Process]", started)
 
-    def connect(self, a: Node) -> None:
-        self.done.append("connect")
-        self._start("a")
+    def join(self, member: Node) -> None:
+        self.done.append(f"join {member.name}")
+        if member.name == "b":
+            self._start("b")
 
-    def disconnect(self, a: Node) -> None:
-        self.done.append("disconnect")
+    def reach(self, path: Path) -> None:
+        self.done.append(f"reach {path}")
+        self._start(path.source)
 
-    def listen(self, b: Node) -> None:
-        self.done.append("listen")
-        self._start("b")
+    def leave(self, node: Node) -> None:
+        self.done.append(f"leave {node.name}")
 
-    def end_initiator(self, a: Node) -> None:
-        self.done.append("end a")
+    def crash(self, node: Node) -> None:
+        self.done.append(f"crash {node.name}")
 
-    def end_responder(self, b: Node) -> None:
-        self.done.append("end b")
+    def drop(self, path: Path) -> None:
+        self.done.append(f"drop {path}")
 
-    def drop(self, a: Node) -> None:
-        self.done.append("drop")
-
-    def initiate(self, a: Node) -> None:
-        self.done.append("initiate")
+    def resume(self, path: Path) -> None:
+        self.done.append(f"resume {path}")
 
     def outer_length(self, inner_length: int) -> int | None:
         return inner_length + 60
@@ -83,6 +83,7 @@ def packet(
     }
 
 
+COLD = ["join a", "reach a>b"]
 REQUEST = 64 + 60
 HANDSHAKE = [
     packet(MS // 2, b"data", REQUEST),  # of the tunnel that was, as is the next
@@ -132,7 +133,7 @@ def test_what_all_cold_starts_used_is_added_up_by_name() -> None:
 def test_total_is_from_the_first_execution_to_the_answer() -> None:
     vpn, outcome = initiate(START_NS + 20 * MS, HANDSHAKE)
     assert values(outcome)["total_ms"] == pytest.approx(20)
-    assert vpn.done == ["connect", *2 * ["disconnect", "connect"]]
+    assert vpn.done == [*COLD, *2 * ["leave a", *COLD]]
     assert {series.name: len(series.values) for series in outcome.series} == dict.fromkeys(TIMES, 3)
 
 
@@ -152,9 +153,9 @@ def test_the_phases_are_since_the_command_to_the_microsecond() -> None:
 @pytest.mark.parametrize(
     ("start", "done"),
     [
-        ("warm", ["connect", *3 * ["drop", "initiate"]]),
-        ("restart-self", ["connect", *3 * ["end a", "connect"]]),
-        ("restart-peer", ["connect", *3 * ["end b", "listen"]]),
+        ("warm", ["reach a>b", *3 * ["drop a>b", "resume a>b"]]),
+        ("restart-self", ["reach a>b", *3 * ["crash a", *COLD]]),
+        ("restart-peer", ["reach a>b", *3 * ["crash b", "join b"]]),
     ],
 )
 def test_each_start_follows_an_end_of_its_kind(start: str, done: list[str]) -> None:

@@ -16,6 +16,7 @@ from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
+from tests.here import HERE
 from tests.measurements.fakes import session
 from tests.run.cells import value, vpn
 
@@ -97,8 +98,8 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize("word", ["none", "wireguard/go"])
 def test_a_slow_link_has_a_queue(word: str) -> None:
     contestant = vpn(word)
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
     finding = Execution(
         contestant,
         LabSpec(link=LinkSpec(rate_bps=20_000_000)),

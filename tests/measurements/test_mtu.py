@@ -18,7 +18,9 @@ from culvert.measurements.mtu.path import Fate, fate, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
+from culvert.topology.shapes import pair, routed
 from culvert.topology.spec import LabSpec
+from tests.here import HERE
 from tests.measurements.fakes import NOTHING_CAPTURED, session
 from tests.run.cells import value, vpn
 
@@ -99,8 +101,7 @@ def rule(text: str) -> Break:
     """A rule on the router."""
 
     def apply(lab: Lab) -> None:
-        assert lab.router is not None
-        lab.router.run(["nft", TABLE + f"add rule ip t f {text}"])
+        lab.nodes["router"].run(["nft", TABLE + f"add rule ip t f {text}"])
 
     return apply
 
@@ -118,8 +119,8 @@ def examine(word: str, damage: Break | None = None) -> Finding:
             lab.open = open_and_break  # type: ignore[method-assign]
         return lab
 
-    topology = LabSpec(topology="routed" if damage else "pair")
-    return Execution(vpn(word), topology, Mtu(), MtuParameters(), make, {}).execute()
+    spec = LabSpec(topology=routed() if damage else pair())
+    return Execution(vpn(word), spec, Mtu(), MtuParameters(), make, {}).execute()
 
 
 @pytest.mark.lab
@@ -149,8 +150,7 @@ def test_a_black_hole_in_one_direction_is_found_to_the_byte() -> None:
 @pytest.mark.lab
 def test_a_router_that_says_so_is_no_black_hole() -> None:
     def narrow(lab: Lab) -> None:
-        assert lab.router is not None
-        lab.router.run(["ip", "route", "change", *_route(lab), "mtu", "lock", "1280"])
+        lab.nodes["router"].run(["ip", "route", "change", *_route(lab), "mtu", "lock", "1280"])
 
     finding = examine("none", narrow)
     assert (finding.status, finding.reason) == (Status.OK, "")
@@ -160,9 +160,8 @@ def test_a_router_that_says_so_is_no_black_hole() -> None:
 
 def _route(lab: Lab) -> list[str]:
     """The router's route towards b, as words of ip-route."""
-    assert lab.router is not None
     network = IPv4Network(lab.b.underlay.address.network)
-    listed = lab.router.run(["ip", "route", "show", str(network)]).stdout
+    listed = lab.nodes["router"].run(["ip", "route", "show", str(network)]).stdout
     return listed.split()
 
 
@@ -183,8 +182,8 @@ def test_mss_clamping_on_the_way() -> None:
 def test_openvpn_fragments_outside_and_clamps() -> None:
     """Its MTU is 1500 by default, and mssfix makes up for it."""
     contestant = vpn("openvpn/aes-256-gcm")
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
     finding = examine("openvpn/aes-256-gcm")
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "largest_a_to_b_bytes") == 1500

@@ -24,6 +24,7 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.none import NoVpn
+from tests.here import HERE
 from tests.measurements.fakes import NOTHING_CAPTURED, Tunnel, session
 from tests.run.cells import value, vpn
 
@@ -131,8 +132,8 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
 
 def after(word: str, event: str) -> Finding:
     contestant = vpn(word)
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
     return Execution(
         contestant,
         LabSpec(),

@@ -11,6 +11,7 @@ from culvert.run.execution import Execution, Finding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
+from tests.here import HERE
 from tests.run.cells import value, vpn
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -38,8 +39,8 @@ def test_the_baseline_counts_although_the_generator_is_its_limit() -> None:
 @pytest.mark.vpn
 def test_wireguard() -> None:
     contestant = vpn("wireguard/go")
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
     finding = search_on("wireguard/go", None)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert finding.evidence.proved

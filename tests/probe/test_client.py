@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import DeadlineExceeded, ProbeError
-from culvert.labs.base import Node, Process
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.probe import client
 from culvert.probe.client import Probe
 from culvert.probe.results import EchoOnce, UdpSunk, parse

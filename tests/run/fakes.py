@@ -19,8 +19,8 @@ from culvert.study.study import Study
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
-from culvert.vpns.base import Missing, Variant
 from culvert.vpns.none import NoVpn
+from culvert.vpns.variant import Missing, Variant
 
 KINDS = ("good", "absent", "refuses", "buggy", "stupid")
 

@@ -37,7 +37,7 @@ def test_a_condition_goes_before_the_lab() -> None:
     assert spec('nat = "symmetric"', ', nat = "full-cone"').nat == {"a": Nat.SYMMETRIC}
     assert spec("block_udp = false", ", block_udp = true").block_udp is False
     assert spec("", ", block_udp = true").block_udp is True
-    assert spec() == LabSpec(topology="routed")
+    assert spec() == LabSpec(topology=routed())
 
 
 @pytest.mark.parametrize(

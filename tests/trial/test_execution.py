@@ -12,11 +12,11 @@ import pytest
 
 from culvert.errors import LabError, VpnError
 from culvert.journal.record import Status
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
-from culvert.vpns.base import Missing
 from culvert.vpns.none import NoVpn
+from culvert.vpns.variant import Missing
 from culvert.vpns.vxlan import Vxlan
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import SHORT, execute, value, vpn
@@ -53,7 +53,7 @@ def test_real_vpns_count(word: str, kind: str) -> None:
 @pytest.mark.parametrize("word", REAL)
 def test_routed_and_rate_limited(word: str) -> None:
     skip_if_missing(word)
-    spec = LabSpec(topology="routed", link=LinkSpec(rate_bps=50_000_000))
+    spec = LabSpec(topology=routed(), link=LinkSpec(rate_bps=50_000_000))
     finding = execute(vpn(word), "tcp", spec)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert 0 < value(finding, "goodput_bps") < 50_000_000
@@ -132,7 +132,7 @@ class PretendsKernel(WireGuard):
 
     @property
     def data_path(self):  # type: ignore[no-untyped-def]
-        from culvert.vpns.base import DataPath  # noqa: PLC0415
+        from culvert.vpns.variant import DataPath  # noqa: PLC0415
 
         return DataPath.KERNEL
 

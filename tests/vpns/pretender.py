@@ -12,8 +12,11 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import DataPath, Missing, OuterFlow, OuterPacket, Variant, underlay_address
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.vpns.base import underlay_address
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.variant import DataPath, Missing, Variant
 from culvert.vpns.vxlan import DEVICE, PORT, Vxlan
 
 GREETING = b"\xffHELLO"
@@ -46,7 +49,7 @@ class Pretender(Vxlan):
 
     def disconnect(self, a: Node) -> None:
         self._stop_processes(a)
-        super().disconnect(a)
+        super().leave(a)
 
     def stop(self, lab: Lab) -> None:
         self._stop_processes(lab.a)

@@ -75,7 +75,7 @@ def _life(session: Session) -> Iterator[str]:
         yield from _doubts(vpn, kind, _measured(session, measurement(), parameters))
     if vpn.no_initiation:
         return
-    vpn.disconnect(lab.a)
+    vpn.leave(lab.a)
     yield from _doubts(vpn, "initiation", _measured(session, Initiation(), {"cycles": 1}))
     yield from _doubts(vpn, "up again", before(session))
 

@@ -10,7 +10,7 @@ from culvert.run.traps import refuse_without_effect, traps
 from culvert.topology.processors import Processors
 from culvert.topology.spec import LabSpec
 from culvert.vpns.aes import AesUse, has_aes, kernel_use, process_use, refuse_other_than_asked
-from culvert.vpns.base import DataPath
+from culvert.vpns.variant import DataPath
 
 from ..conftest import LabFactory
 from .tunnels import bring_up, driver, skip_reason

@@ -83,7 +83,7 @@ def test_every_driver_keeps_the_contract(text: str, mtu: int) -> None:
     def make() -> Vpn:
         return registry.create(registry.parse(text))
 
-    if lacks := make().missing():
+    if lacks := make().missing(HERE):
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
     assert check(make, lab_of(LinkSpec(mtu=mtu))) == []
 
@@ -116,7 +116,7 @@ def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.Mo
     def make() -> Vpn:
         return registry.create(registry.parse(text))
 
-    if lacks := make().missing():
+    if lacks := make().missing(HERE):
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
     # nothing captures on the nodes
     monkeypatch.delattr(outside, "Capture")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.base import OuterPacket
 from culvert.vpns.ipsec import esp
+from culvert.vpns.outer import OuterPacket
 
 SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305, esp.NULL_SHA256]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from culvert.machine.trials import ipsec as trials
-from culvert.vpns.base import OuterFlow, OuterPacket
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
+from culvert.vpns.outer import OuterFlow, OuterPacket
 
 CRYPTO = """\
 name         : gcm(aes)

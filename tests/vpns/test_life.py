@@ -56,7 +56,7 @@ def test_a_responder_sends_nothing_to_an_initiator_that_disconnected(
     ask = ["ping", "-q", "-c", "5", "-i", "0.01", "-W", "0.1", str(vpn.inner(pair.a).ip)]
     with Capture(pair.a) as capture:
         assert pair.b.run(ask, check=False).returncode == 0
-        vpn.disconnect(pair.a)
+        vpn.leave(pair.a)
         capture.packets()
         assert pair.b.run(ask, check=False).returncode != 0
         assert capture.packets() == []

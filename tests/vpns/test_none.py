@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from culvert.vpns import registry
-from culvert.vpns.base import DataPath
+from culvert.vpns.variant import DataPath
 
 
 def test_the_baseline_adds_nothing() -> None:
     vpn = registry.create(registry.parse("none"))
     assert vpn.id == "none"
-    assert vpn.missing() == []
+    assert vpn.missing(HERE) == []
     assert vpn.outer_flow is None
     assert vpn.data_path is DataPath.NONE
     assert not vpn.variant.encrypts

@@ -9,14 +9,17 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
 from culvert.proof.datapath import judge_data_path
-from culvert.vpns.base import DataPath, OuterPacket, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
 from culvert.vpns.openvpn.packet import Framing, Opcode
+from culvert.vpns.outer import OuterPacket
 from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.variant import DataPath
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -233,7 +236,7 @@ class TestTrouble:
 class TestMissing:
     def test_the_program(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tools, "find", lambda program: None)
-        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-256-gcm").missing()}
+        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-256-gcm").missing(HERE)}
         assert lacks["openvpn"] == "culvert install openvpn"
         with pytest.raises(NotPossible) as told:
             driver("openvpn/aes-256-gcm").version()
@@ -241,17 +244,17 @@ class TestMissing:
 
     def test_aead_with_a_static_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tools, "find", lambda program: None)
-        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-128-gcm+psk").missing()}
+        lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-128-gcm+psk").missing(HERE)}
         assert (
             "openvpn/aes-256-cbc+psk"
             in lacks["AES-128-GCM with a static key, which OpenVPN has not"]
         )
-        without = {lack.what for lack in driver("openvpn/aes-128-cbc+psk").missing()}
+        without = {lack.what for lack in driver("openvpn/aes-128-cbc+psk").missing(HERE)}
         assert without == lacks.keys() - {"AES-128-GCM with a static key, which OpenVPN has not"}
 
     def test_a_static_key_is_never_renewed(self) -> None:
         lacks = {
-            lack.what: lack.remedy for lack in driver("openvpn/aes-256-cbc+psk+reneg").missing()
+            lack.what: lack.remedy for lack in driver("openvpn/aes-256-cbc+psk+reneg").missing(HERE)
         }
         remedy = lacks["renegotiation with a static key, which OpenVPN has not"]
         assert remedy == "drop the option reneg, or psk"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.base import OuterPacket
 from culvert.vpns.openvpn.packet import TCP, UDP, Framing, Opcode, is_control, udp_length
+from culvert.vpns.outer import OuterPacket
 
 SIZES = st.integers(28, 65000)
 DATA = {Opcode.DATA_V1, Opcode.DATA_V2}

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from culvert.errors import UsageError, VpnError
 from culvert.vpns import registry
-from culvert.vpns.base import Variant, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
 from culvert.vpns.registry import Registry, VpnId, load
+from culvert.vpns.variant import Variant
 from culvert.vpns.vxlan import Vxlan
 
 

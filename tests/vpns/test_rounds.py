@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from culvert.vpns.base import DataPath
 from culvert.vpns.listing import listed
+from culvert.vpns.variant import DataPath
 
 from .rounds import faults_of_rounds
 from .tunnels import driver, skip_reason

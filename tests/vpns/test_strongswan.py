@@ -11,16 +11,19 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Completed, LinkState, Node
+from culvert.labs.host import Completed
+from culvert.labs.node import LinkState, Node
 from culvert.machine import features
 from culvert.machine.trials import ipsec
-from culvert.vpns.base import DataPath, OuterFlow, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
+from culvert.vpns.outer import OuterFlow
 from culvert.vpns.pki import Authority, KeyKind, Usage
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.config import VICI, End, Upkeep
 from culvert.vpns.strongswan.driver import StrongSwan
+from culvert.vpns.variant import DataPath
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -159,7 +162,9 @@ class TestTrouble:
 class TestMissing:
     def test_programs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tools, "find", lambda program: None)
-        lacks = {lack.what: lack.remedy for lack in driver("strongswan/esp-aes256gcm").missing()}
+        lacks = {
+            lack.what: lack.remedy for lack in driver("strongswan/esp-aes256gcm").missing(HERE)
+        }
         assert lacks["charon-systemd"] == lacks["swanctl"] == "culvert install strongswan"
         with pytest.raises(NotPossible):
             driver("strongswan/esp-aes256gcm").version()
@@ -168,7 +173,7 @@ class TestMissing:
         monkeypatch.setattr("culvert.vpns.strongswan.charon._PLUGIN_DIRECTORIES", ())
 
         def lacks(vpn: str) -> set[str]:
-            return {lack.what for lack in driver(vpn).missing()}
+            return {lack.what for lack in driver(vpn).missing(HERE)}
 
         plugin = "strongSwan's plugin kernel-libipsec"
         assert plugin in lacks("strongswan/esp-aes256gcm")
@@ -180,7 +185,7 @@ class TestMissing:
         for has_esp in (True, False):
             monkeypatch.setattr(features, "has", lambda _, has_esp=has_esp: has_esp)
             monkeypatch.setattr(ipsec, "carries", lambda _: True)
-            lacks = {lack.what for lack in driver("strongswan/esp-aes256gcm+kernel").missing()}
+            lacks = {lack.what for lack in driver("strongswan/esp-aes256gcm+kernel").missing(HERE)}
             assert ("ESP in the kernel" not in lacks) == has_esp
             assert driver("strongswan/esp-aes256gcm").data_path is DataPath.USER
 
@@ -198,7 +203,7 @@ class TestEspInTheKernel:
 
     def test_what_cannot_be_is_said(self) -> None:
         def lacks(word: str) -> list[str]:
-            return [lack.what for lack in driver(f"strongswan/{word}").missing()]
+            return [lack.what for lack in driver(f"strongswan/{word}").missing(HERE)]
 
         assert "AH inside of UDP, which does not exist" in lacks("ah-sha256+kernel+encap")
         together = lacks("esp-aes256gcm+kernel+route+transport")

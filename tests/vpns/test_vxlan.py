@@ -3,7 +3,8 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 
 from culvert.vpns import registry, vxlan
-from culvert.vpns.base import DataPath, OuterFlow
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.variant import DataPath
 
 
 def test_it_says_that_it_does_not_encrypt() -> None:

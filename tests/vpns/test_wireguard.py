@@ -19,8 +19,9 @@ from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
-from culvert.vpns.base import DataPath, OuterPacket
 from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.outer import OuterPacket
+from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard.control import ControlSocket
 from culvert.vpns.wireguard.driver import DEVICE, PORT, WireGuard
@@ -37,7 +38,7 @@ def driver(variant: str = "go") -> WireGuard:
 @pytest.fixture(params=VARIANTS)
 def vpn(request: pytest.FixtureRequest) -> WireGuard:
     made = driver(request.param)
-    if lacks := made.missing():
+    if lacks := made.missing(HERE):
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     return made
 
@@ -94,7 +95,7 @@ def test_keys_never_show(tmp_path: Path) -> None:
 def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
     monkeypatch.setenv("PATH", "")
-    lacks = driver().missing()
+    lacks = driver().missing(HERE)
     assert [lack.remedy for lack in lacks] == ["culvert install wireguard/go"]
     with pytest.raises(NotPossible):
         driver().version()
@@ -110,8 +111,8 @@ def test_the_distributions_program_does_not_pass_for_the_current_one(
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "none"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tools.find("wireguard-go") == old
-    assert driver("go").missing() != []
-    assert driver("go-debian").missing() == []
+    assert driver("go").missing(HERE) != []
+    assert driver("go-debian").missing(HERE) == []
 
 
 @pytest.mark.vpn
@@ -131,10 +132,10 @@ def test_without_offloads_takes_ethtool_and_a_version_that_has_offloads(
     assert nogso.variant.facts["segmentation offload"] == "off (wg0)"
     monkeypatch.setattr(tools, "find", lambda _: None)
     assert ("ethtool", "culvert install wireguard/go+nogso") in [
-        (lack.what, lack.remedy) for lack in nogso.missing()
+        (lack.what, lack.remedy) for lack in nogso.missing(HERE)
     ]
     debian = registry.create(registry.parse("wireguard/go-debian+nogso"))
-    assert "leave +nogso out" in [lack.remedy for lack in debian.missing()]
+    assert "leave +nogso out" in [lack.remedy for lack in debian.missing(HERE)]
 
 
 # -- on a lab --------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def test_one_byte_more_than_the_mtu_does_not_fit(vpn: WireGuard, pair: Lab) -> N
 @pytest.mark.vpn
 def test_without_offloads_the_tunnel_is_handed_single_packets(pair: Lab) -> None:
     vpn = registry.create(registry.parse("wireguard/go+nogso"))
-    if lacks := vpn.missing():
+    if lacks := vpn.missing(HERE):
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     vpn.prepare(pair)
     vpn.listen(pair.b)

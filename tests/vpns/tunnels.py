@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
 from culvert.vpns import registry
-from culvert.vpns.base import OuterPacket, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.outer import OuterPacket
 
 PINGS = 3
 
@@ -17,7 +19,7 @@ def driver(text: str) -> Vpn:
 
 def skip_reason(text: str) -> str:
     """What this machine lacks for it; empty if nothing."""
-    return "; ".join(f"{lack.what}: {lack.remedy}" for lack in driver(text).missing())
+    return "; ".join(f"{lack.what}: {lack.remedy}" for lack in driver(text).missing(HERE))
 
 
 def bring_up(vpn: Vpn, lab: Lab) -> None:

@@ -34,11 +34,12 @@ def doctor(as_json: Json = False) -> None:
 @app.command(epilog="Example: culvert vpns --json")
 def vpns(as_json: Json = False) -> None:
     """List VPNs and their variants: installed or not, and why not."""
+    from culvert.labs.netns.this_machine import ThisMachine
     from culvert.machine import rootless
     from culvert.vpns import listing
 
     rootless.enter_where_possible()
-    rows = listing.list_vpns()
+    rows = listing.list_vpns(ThisMachine())
     if as_json:
         print_json([row.as_json() for row in rows])
     else:

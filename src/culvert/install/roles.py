@@ -17,9 +17,12 @@ import ansible_runner
 import culvert
 from culvert import tools
 from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.labs.netns.this_machine import ThisMachine
 from culvert.vpns import registry
-from culvert.vpns.base import Missing, Vpn
+from culvert.vpns.base import Vpn
+from culvert.vpns.variant import Missing
 
+HERE = ThisMachine()
 ANSIBLE = Path(culvert.__file__).parent / "ansible"
 """Culvert's playbook and roles: a link to ansible/ in the source tree, files in a wheel."""
 _PLAYBOOK = "install.yml"
@@ -107,7 +110,7 @@ def _lacks(vpns: Sequence[Vpn]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What variants lack that should be installed now, and what no installation brings."""
     found: dict[Missing, list[str]] = {}
     for vpn in vpns:
-        for missing in vpn.missing():
+        for missing in vpn.missing(HERE):
             found.setdefault(missing, []).append(vpn.id)
     lacking, notes = [], []
     for missing, names in found.items():
@@ -236,7 +239,7 @@ def _label(driver: type[Vpn], variants: tuple[str, ...]) -> str:
 
 def _version(vpn: Vpn) -> str | None:
     try:
-        return vpn.version()
+        return vpn.version(HERE)
     except CulvertError:
         return None
 

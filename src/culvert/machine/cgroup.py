@@ -26,7 +26,7 @@ LONG_PERIOD_US = 100_000
 """The kernel's default, where the quota of the short period would be under its least."""
 LEAST_QUOTA_US = 1000
 GONE_DEADLINE_S = 5.0
-_NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9]+")
+_NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
     """
     bare = replace(
         stream,
-        to=str(session.lab.b.underlay.address.ip),
+        to=str(session.target.underlay.address.ip),
         sizes=tuple(min(size, session.link.mtu) for size in stream.sizes),
         rate_pps=None,
         arrivals=Arrivals.CONSTANT,
@@ -60,7 +60,7 @@ def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:
     if not bare_link_tells(session):
         return None
     short = replace(streams, duration_s=TCP_CEILING_S)
-    a, b = (str(node.underlay.address.ip) for node in (session.lab.a, session.lab.b))
+    a, b = (str(node.underlay.address.ip) for node in (session.source, session.target))
     loads = [
         TcpLoad(session, short, upward=upward, to=b if upward else a) for upward in streams.ways
     ]
@@ -77,7 +77,8 @@ def bare_link_tells(session: Session) -> bool:
     if session.vpn.outer_flow is None:
         return False
     clean = session.link.kind == "veth" and session.link.rate_bps is None
-    return clean and session.lab.spec.firewall is None and not session.lab.spec.nat
+    spec = session.lab.spec
+    return clean and spec.firewall is None and not any(node.nat for node in spec.topology.nodes)
 
 
 def tcp_ceiling_metrics(ceiling_bps: float | None) -> list[Metric]:

@@ -20,7 +20,7 @@ from culvert.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from culvert.labs.base import Node
+    from culvert.labs.node import Node
 
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}

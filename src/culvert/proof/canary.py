@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from culvert.probe.results import RttResult, parse
-from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
+from culvert.proof.capture import ENTROPY_BITS, judge_capture, no_clear_text, readable_inside
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outside import SNAPLEN
@@ -36,11 +36,12 @@ def send_canary(session: Session) -> list[Check]:
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
     echo = session.b.begin(
-        "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
+        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
     )
     port = echo.port()
     sightings = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
-    for sighting in sightings.values():
+    relays = session.look_at_relays()
+    for sighting in (*sightings.values(), *relays.values()):
         sighting.ready()
     rate_pps = _pace(session.link)
     count = max(min(CANARY_PACKETS, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
@@ -52,7 +53,7 @@ def send_canary(session: Session) -> list[Check]:
         session.a.call(
             "rtt",
             15 + count / rate_pps,
-            to=session.inner(session.lab.b),
+            to=session.inner(session.target),
             **to,
             rate_pps=rate_pps,
             count=count,
@@ -62,6 +63,7 @@ def send_canary(session: Session) -> list[Check]:
         ),
     )
     captured = {where: sighting.end() for where, sighting in sightings.items()}
+    at_relays = {name: sighting.end() for name, sighting in relays.items()}
     echo.stop()
     crossed = Check(
         "the tunnel carries packets",
@@ -72,6 +74,8 @@ def send_canary(session: Session) -> list[Check]:
     checks = [crossed]
     for where, each in captured.items():
         checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
+    for name, each in at_relays.items():
+        checks.append(no_clear_text(each, f"at {name}"))
     if session.vpn.variant.integrity_only:
         checks.append(readable_inside(captured["canary"]))
     return checks

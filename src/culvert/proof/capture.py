@@ -34,7 +34,7 @@ def judge_capture(
         return [_tunnel_seen(captured, where), _nothing_beside(captured, where, corruption)]
     return [
         _tunnel_seen(captured, where),
-        _no_clear_text(captured, where),
+        no_clear_text(captured, where),
         _nothing_beside(captured, where, corruption),
         *_looks_random(captured, where, entropy_bits),
     ]
@@ -76,7 +76,8 @@ def _tunnel_seen(captured: Captured, where: str) -> Check:
     )
 
 
-def _no_clear_text(captured: Captured, where: str) -> Check:
+def no_clear_text(captured: Captured, where: str) -> Check:
+    """Whether the canary was readable in none of the packets."""
     hits = captured.canary_hits
     found = f"the canary was readable in {hits} packets"
     if captured.canary_example:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import Lab
+from collections.abc import Iterable
+
+from culvert.labs.node import Node
 from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 
-def judge_data_path(vpn: Vpn, lab: Lab) -> Check:
-    """A kernel VPN that silently became a user-space one, or the reverse, is not what was asked."""
-    found = {node.name: vpn.determine_data_path(node) for node in (lab.a, lab.b)}
+def judge_data_path(vpn: Vpn, ends: Iterable[Node]) -> Check:
+    """A kernel VPN that silently became a user-space one, or the reverse, is another VPN."""
+    found = {node.name: vpn.determine_data_path(node) for node in ends}
     passed = all(path == vpn.data_path for path in found.values())
     told = ", ".join(f"{path} on {name}" for name, path in found.items())
     return Check(

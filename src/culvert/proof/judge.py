@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from culvert.labs.base import Lab, Node
+from culvert.labs.node import Node
 from culvert.proof.capture import judge_capture
 from culvert.proof.reconcile import LinkCount, reconcile
+from culvert.proof.route import judge_relays
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
 from culvert.trial.traffic import Flow
 from culvert.trial.watch import Watched
-from culvert.vpns.base import Vpn
 
 ETHERNET_HEADER = 14
 _GOODPUT = ("goodput_bps", "goodput_up_bps", "goodput_down_bps")
 """Of both directions together (or the only one), and of each where both carry data."""
 
 
-def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[Check]:
+def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
     """Checks over all that was watched, and the measurement's own doubts."""
+    lab, link = session.lab, session.link
     checks = list(outcome.doubts)
     for watched in outcome.watched:
-        checks += _of_captures(vpn, watched, link)
+        checks += _of_captures(session, watched)
         if not link.offloads:
             checks.append(_only_wire_packets(watched))
         if outcome.traffic is not None:
-            checks += _of_bytes(vpn, lab, link, outcome, watched)
+            checks += _of_bytes(session, outcome, watched)
+        checks += judge_relays(session, watched)
     checks += [
         Check(
             "the link did what was asked of it",
@@ -39,20 +42,26 @@ def judge_outcome(vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome) -> list[
     return checks
 
 
-def _of_captures(vpn: Vpn, watched: Watched, link: LinkSpec) -> list[Check]:
+def _of_captures(session: Session, watched: Watched) -> list[Check]:
     """The receiver's capture must have seen traffic; the sender's must have seen nothing odd.
 
     Without a VPN the one that saw more must have seen clear text: data may flow one way only.
     """
+    vpn, impairment = session.vpn, session.link.impairment
     if vpn.outer_flow is None:
         name, most = max(watched.nodes.items(), key=lambda one: one[1].captured.canary_hits)
         return judge_capture(vpn, most.captured, f"towards {name}")
+    source, target = session.source.name, session.target.name
     checks = judge_capture(
-        vpn, watched.b.captured, "towards b", corruption=link.impairment.a_to_b.corrupt
+        vpn,
+        watched.nodes[target].captured,
+        f"towards {target}",
+        corruption=impairment.a_to_b.corrupt,
     )
-    if watched.a.captured.packets:
+    back = watched.nodes[source].captured
+    if back.packets:
         checks += judge_capture(
-            vpn, watched.a.captured, "towards a", corruption=link.impairment.b_to_a.corrupt
+            vpn, back, f"towards {source}", corruption=impairment.b_to_a.corrupt
         )
     return checks
 
@@ -67,14 +76,13 @@ def _only_wire_packets(watched: Watched) -> Check:
     )
 
 
-def _of_bytes(
-    vpn: Vpn, lab: Lab, link: LinkSpec, outcome: Outcome, watched: Watched
-) -> list[Check]:
-    traffic = outcome.traffic
+def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Check]:
+    vpn, link, traffic = session.vpn, session.link, outcome.traffic
     assert traffic is not None  # the caller looked
+    source, target = session.source, session.target
     directions: list[tuple[str, Node, Flow, Flow]] = [
-        ("a to b", lab.a, traffic.a_to_b_sent, traffic.a_to_b_received),
-        ("b to a", lab.b, traffic.b_to_a_sent, traffic.b_to_a_received),
+        (f"{source.name} to {target.name}", source, traffic.a_to_b_sent, traffic.a_to_b_received),
+        (f"{target.name} to {source.name}", target, traffic.b_to_a_sent, traffic.b_to_a_received),
     ]
     checks = []
     for direction, sender, sent, received in directions:

@@ -19,18 +19,24 @@ from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
 from culvert.measurements.base import Measurement
-from culvert.probe.client import Probe
 from culvert.proof.canary import send_canary
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
+from culvert.proof.route import judge_route
+from culvert.run.paths import open_session, require_room, together
 from culvert.run.traps import refuse_without_effect, traps
+from culvert.topology.drawing import as_json
+from culvert.topology.graph import Path
+from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check, Evidence
 from culvert.trial.cpu import cpu_metrics
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.third_nodes import third_node_metrics
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import log_tail
+from culvert.vpns.variant import Missing
 
 LabFactory = Callable[[LabSpec], Lab]
 
@@ -63,9 +69,7 @@ class Execution:
         known_max_size: dict[str, int],
     ) -> None:
         self._vpn = vpn
-        self._spec = spec
-        if measurement.of_the_link:
-            self._spec = replace(spec, firewall=None, nat={}, block_udp=False)
+        self._spec = spec.unobstructed() if measurement.of_the_link else spec
         self._measurement = measurement
         self._parameters = parameters
         self._make_lab = make_lab
@@ -74,16 +78,16 @@ class Execution:
     def execute(self) -> Finding:
         """Run it; errors of lab, VPN and probe become the finding's status."""
         finding = Finding(Status.FAILED)
-        missing = self._vpn.missing()
-        if missing:
-            return Finding(
-                Status.UNSUPPORTED,
-                reason=f"missing: {', '.join(each.what for each in missing)}",
-                remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),
-            )
         try:
-            finding.version = self._vpn.version()
-            self._on_lab(finding)
+            require_room(self._vpn, self._spec.topology)
+            topology = serving(self._spec.topology, self._vpn.needs)
+            lab = self._make_lab(replace(self._spec, topology=topology))
+            missing = [each for host in lab.hosts for each in self._vpn.missing(host)]
+            if missing:
+                return _unsupported(missing)
+            versions = (self._vpn.version(host) for host in lab.hosts)
+            finding.version = "; ".join(dict.fromkeys(versions))
+            self._on_lab(lab, finding)
         except NotPossible as error:
             finding.status = Status.UNSUPPORTED
             finding.reason, finding.remedy = str(error), error.remedy
@@ -92,22 +96,12 @@ class Execution:
             finding.reason, finding.remedy = str(error), error.remedy
         return finding
 
-    def _on_lab(self, finding: Finding) -> None:
+    def _on_lab(self, lab: Lab, finding: Finding) -> None:
         with ExitStack() as stack:
-            lab = self._make_lab(self._spec)
             stack.enter_context(lab)
             stack.callback(self._vpn.stop, lab)
-            probes = {node.name: stack.enter_context(Probe(node)) for node in (lab.a, lab.b)}
-            session = Session(
-                lab,
-                self._vpn,
-                probes["a"],
-                probes["b"],
-                self._spec.link,
-                known_max_size=self._known_max_size,
-            )
             try:
-                self._measure(session, finding)
+                self._measure(lab, finding)
             except CulvertError as error:
                 cause = self._cause(error)
                 raise type(cause)(cause.what, _beside(cause.why, lab), cause.remedy) from error
@@ -115,33 +109,50 @@ class Execution:
                 self._blame_the_dead(finding)
                 finding.reason = _beside(finding.reason, lab)
 
-    def _measure(self, session: Session, finding: Finding) -> None:
-        vpn, lab = self._vpn, session.lab
-        finding.evidence.underlay = {node.name: dict(node.facts()) for node in (lab.a, lab.b)}
+    def _measure(self, lab: Lab, finding: Finding) -> None:
+        vpn, paths = self._vpn, lab.spec.topology.paths
+        finding.evidence.underlay = {node.name: dict(node.facts()) for node in lab.members}
+        finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
-        begun = time.monotonic()
         vpn.prepare(lab)
-        vpn.listen(lab.b)
+        begun = time.monotonic()
+        vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
         if not self._measurement.drives_tunnel:
-            vpn.connect(lab.a)
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)
-            if not self._proved(finding, before(session)):
-                return
-        measuring = time.monotonic()
-        finding.outcome = self._measurement.run(session, self._parameters)
-        finding.measuring_s = time.monotonic() - measuring
-        if not self._proved(finding, survivors(vpn)):
-            return
-        if not self._proved(finding, judge_outcome(vpn, lab, self._spec.link, finding.outcome)):
-            return
-        if self._measurement.drives_tunnel:
-            finding.evidence.vpn |= traps(vpn, lab)
-            if not self._proved(finding, before(session)):
-                return
+        outcomes = []
+        for path in paths:
+            with ExitStack() as stack:
+                session = open_session(stack, lab, vpn, path, self._known_max_size)
+                outcome = self._on_path(session, finding)
+                if outcome is None:
+                    return
+                outcomes.append((path, outcome))
+        finding.outcome = together(outcomes)
         finding.status = Status.OK
-        finding.outcome.metrics += self._common_metrics(lab, finding)
+        if finding.up_s is not None:
+            finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
+
+    def _on_path(self, session: Session, finding: Finding) -> Outcome | None:
+        """The outcome with its common metrics; None where a proof failed."""
+        vpn = self._vpn
+        drives = self._measurement.drives_tunnel
+        if not drives and not self._proved(finding, session.path, before(session)):
+            return None
+        measuring = time.monotonic()
+        outcome = self._measurement.run(session, self._parameters)
+        finding.measuring_s += time.monotonic() - measuring
+        after = [*survivors(vpn), *judge_outcome(session, outcome)]
+        if not self._proved(finding, session.path, after):
+            return None
+        if drives:
+            finding.evidence.vpn |= traps(vpn, session.lab)
+        last = before(session) if drives else [judge_route(session, "at the end")]
+        if not self._proved(finding, session.path, last):
+            return None
+        outcome.metrics += self._common_metrics(session, outcome)
+        return outcome
 
     def _cause(self, error: CulvertError) -> CulvertError:
         """If a process of the VPN has died, that is why, whatever was noticed first."""
@@ -158,7 +169,9 @@ class Execution:
             finding.reason = f"{dead.detail}; noticed as: {finding.reason}"
             finding.remedy = dead.remedy
 
-    def _proved(self, finding: Finding, checks: list[Check]) -> bool:
+    def _proved(self, finding: Finding, path: Path, checks: list[Check]) -> bool:
+        if len(self._spec.topology.paths) > 1:
+            checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
         finding.evidence.checks += checks
         failure = finding.evidence.first_failure
         if failure is None:
@@ -168,18 +181,26 @@ class Execution:
         finding.remedy = failure.remedy
         return False
 
-    def _common_metrics(self, lab: Lab, finding: Finding) -> list[Metric]:
+    def _common_metrics(self, session: Session, outcome: Outcome) -> list[Metric]:
         metrics = []
-        for watched in finding.outcome.watched:
+        roles = {name: node.role for name, node in session.lab.nodes.items()}
+        for watched in outcome.watched:
             metrics += cpu_metrics(
                 watched.accounted,
-                goodput_bytes=finding.outcome.goodput_bytes,
-                shared_kernel=lab.shared_kernel,
+                goodput_bytes=outcome.goodput_bytes,
+                shared_kernel=session.lab.shared_kernel,
                 attributable=self._vpn.cpu_attributable,
             )
-        if finding.up_s is not None:
-            metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
+            metrics += third_node_metrics(watched.others, roles)
         return metrics
+
+
+def _unsupported(missing: list[Missing]) -> Finding:
+    return Finding(
+        Status.UNSUPPORTED,
+        reason=f"missing: {', '.join(dict.fromkeys(each.what for each in missing))}",
+        remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),
+    )
 
 
 def _beside(reason: str, lab: Lab) -> str:
@@ -191,8 +212,13 @@ def _beside(reason: str, lab: Lab) -> str:
 
 
 def before(session: Session) -> list[Check]:
-    """What is asked of a tunnel before its numbers are wanted."""
-    return [judge_data_path(session.vpn, session.lab), *send_canary(session)]
+    """What must hold of a path before its numbers count."""
+    ends = (session.source, session.target)
+    return [
+        judge_data_path(session.vpn, ends),
+        judge_route(session, "at the start"),
+        *send_canary(session),
+    ]
 
 
 def survivors(vpn: Vpn) -> list[Check]:

@@ -68,7 +68,8 @@ class Runner:
         self._progress = progress
 
         def link_of(condition: str) -> LinkSpec:
-            return study.lab_spec(condition, cores).link
+            spec = study.lab_spec(condition, cores)
+            return spec.path_link(spec.topology.paths[0])
 
         self._underlays = Underlays(link_of, journal)
         self._verifications = verifications(plan, link_of)
@@ -174,7 +175,7 @@ class Runner:
             seed = block_seed(self._study.seed, trial.block)
             execution = Execution(
                 registry.create(registry.parse(cell.vpn)),
-                replace(spec, link=replace(spec.link, seed=seed)),
+                spec.with_seed(seed),
                 self._measurements[cell.measurement](),
                 self._catalogue.parameters(cell.measurement, cell.parameters),
                 self._make_lab,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
 from culvert.vpns.aes import aes_use, refuse_other_than_asked
-from culvert.vpns.base import DataPath, Vpn
+from culvert.vpns.base import Vpn
+from culvert.vpns.variant import DataPath
 
 
 def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:

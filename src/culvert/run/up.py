@@ -12,20 +12,23 @@ from rich.markup import escape
 
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError, VpnError
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.places import namespace_name
+from culvert.labs.node import Node
 from culvert.machine import rootless
 from culvert.privilege import init_outside
-from culvert.probe.client import Probe
 from culvert.run.execution import before, survivors
+from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
+from culvert.topology.graph import Topology
+from culvert.topology.shapes import Shape, mesh, pair, routed, serving, star
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
-from culvert.trial.session import Session
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 
+DEFAULT_MEMBERS = 3
 WATCH_S = 1.0
 """How often the VPN's processes are looked at while the tunnel is kept."""
 
@@ -36,21 +39,20 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     Raises NotPossible if something is missing, VpnError if the VPN dies, and KeyboardInterrupt if
     it is interrupted before the tunnel is up. Whatever happens, nothing is left.
     """
-    if topology not in ("pair", "routed"):
-        raise UsageError(f"topology '{topology}'", "is unknown", "use pair or routed")
     rootless.enter()
     vpn = registry.create(registry.parse(name))
-    missing = vpn.missing()
+    shape = serving(_shape(topology), vpn.needs)
+    require_room(vpn, shape)
+    lab = NetnsLab(new_run_id(), LabSpec(topology=shape))
+    missing = [each for host in lab.hosts for each in vpn.missing(host)]
     if missing:
         raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)
-    spec = LabSpec(topology="pair" if topology == "pair" else "routed")
     with ExitStack() as stack:
-        lab = stack.enter_context(NetnsLab(new_run_id(), spec))
+        stack.enter_context(lab)
         stack.callback(vpn.stop, lab)
         begun = time.monotonic()
         vpn.prepare(lab)
-        vpn.listen(lab.b)
-        vpn.connect(lab.a)
+        vpn.bring_up()
         up_s = time.monotonic() - begun
         checks = _prove(lab, vpn)
         proved_s = time.monotonic() - begun
@@ -65,8 +67,28 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
 
 
 def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
-    with Probe(lab.a) as a, Probe(lab.b) as b:
-        return before(Session(lab, vpn, a, b, lab.spec.link))
+    with ExitStack() as stack:
+        return before(open_session(stack, lab, vpn, lab.path, {}))
+
+
+def _shape(word: str) -> Topology:
+    """pair, routed, star or mesh, with so many members: ``star:5``."""
+    name, _, count = word.partition(":")
+    try:
+        shape, number = Shape(name), int(count or DEFAULT_MEMBERS)
+    except ValueError:
+        raise UsageError(
+            f"topology '{word}'", "is unknown", "use pair, routed, star:5 or mesh:3"
+        ) from None
+    match shape:
+        case Shape.PAIR:
+            return pair()
+        case Shape.ROUTED:
+            return routed()
+        case Shape.STAR:
+            return star(number)
+        case Shape.MESH:
+            return mesh(number)
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,7 @@ class _Kept:
         """What a script needs to use the tunnel."""
         return {
             "vpn": self.vpn.id,
-            "version": self.vpn.version(),
+            "version": self.vpn.version(self.lab.a),
             "up_s": self.up_s,
             "proved": self.proved,
             "proved_s": self.proved_s,
@@ -103,7 +125,7 @@ class _Kept:
                     "inner": str(self.vpn.inner(node).ip),
                     "underlay": str(node.underlay.address.ip),
                 }
-                for node in (self.lab.a, self.lab.b)
+                for node in self.lab.members
             },
         }
 
@@ -111,14 +133,14 @@ class _Kept:
         """The same for people."""
         verdict = "[green]proved[/]" if self.proved else "[yellow]NOT PROVED[/]"
         out.print(
-            f"[bold]{self.vpn.id}[/] {escape(self.vpn.version())} is up after {self.up_s:.3f} s, "
-            f"{verdict} after {self.proved_s:.3f} s"
+            f"[bold]{self.vpn.id}[/] {escape(self.vpn.version(self.lab.a))} "
+            f"is up after {self.up_s:.3f} s, {verdict} after {self.proved_s:.3f} s"
         )
         for check in self.checks:
             mark = "[green]yes[/]" if check.passed else "[yellow]no [/]"
             out.print(f"  {mark}  {escape(check.name)}: {escape(check.detail)}")
         out.print()
-        for node in (self.lab.a, self.lab.b):
+        for node in self.lab.members:
             inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
         to = self.vpn.inner(self.lab.b).ip

@@ -36,6 +36,10 @@ COMMON_METRICS: Mapping[str, str] = {
     "context_switches_most": "switches",
     "memory_peak_bytes": "bytes",
     "tunnel_up_s": "s",
+    "node_cpu_s": "s",
+    "node_memory_peak_bytes": "bytes",
+    "node_received_packets": "packets",
+    "node_received_bytes": "bytes",
 }
 """What every trial may yield, with units: see measurements/cpu.py."""
 

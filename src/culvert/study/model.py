@@ -22,7 +22,7 @@ from culvert.study.claims.lacking import LackingTable
 from culvert.study.claims.published import PublishedTable
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
-from culvert.study.conditions.nat import refuse_without_router
+from culvert.study.conditions.topology import refuse_topology
 from culvert.study.exclude import ExcludeTable
 from culvert.study.names import Name
 from culvert.study.scale import ScaleTable
@@ -82,10 +82,10 @@ class StudyFile(Table):
 
     @model_validator(mode="after")
     def _links_can_do_it(self) -> StudyFile:
-        refuse_without_router(self.lab.topology, self.lab, ["lab"])
+        refuse_topology(self.lab, None, ["lab"])
         for index, condition in enumerate(self.condition):
-            condition.refuse_on(self.lab.link, index)
-            refuse_without_router(self.lab.topology, condition, ["condition", index])
+            condition.refuse_on(self.lab.link, ["condition", index])
+            refuse_topology(self.lab, condition, ["condition", index])
         return self
 
     @model_validator(mode="after")

@@ -19,7 +19,6 @@ from culvert.study.claims.test import (
     Where,
     parse_claim_test,
 )
-from culvert.study.conditions.lab import NodeCpus
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
@@ -249,14 +248,8 @@ def _congestion_problems(file: StudyFile, catalogue: Catalogue, lacking: Lacking
 
 def _cpu_problems(file: StudyFile) -> list[Problem]:
     found = []
-    places: list[tuple[Path, object]] = [(("lab", "cpus", "router"), file.lab.cpus)]
     for index, condition in enumerate(file.condition):
-        places.append((("condition", index, "cpus", "router"), condition.cpus))
         if condition.cores is not None and condition.cpus is not None:
             why = "cores and cpus both say which CPUs a node gets"
             found.append(Problem(("condition", index, "cores"), why, "leave one of them out"))
-    for path, cpus in places:
-        if isinstance(cpus, NodeCpus) and cpus.router is not None and file.lab.topology == "pair":
-            why = 'the topology "pair" has no router'
-            found.append(Problem(path, why, 'leave it out, or write "routed"'))
     return found

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from culvert.study.claims.published import PublishedValue
 from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
-from culvert.study.conditions.nat import by_node
 from culvert.study.conditions.processors import node_cpus, queues
+from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path as Position
 from culvert.study.lines import line_numbers
 from culvert.study.model import StudyFile
@@ -35,6 +35,10 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+
+_LATER_LAB_KEYS = ("clients", "members", "paths")
+_LATER_CONDITION_KEYS = ("links",)
+"""Keys that studies did not have once: absent, a study stays the same study."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,10 @@ class Study:
         for key in ("exclude", "published", "lacking"):
             if not content[key]:
                 del content[key]
+        for table, keys in ((content["lab"], _LATER_LAB_KEYS), *_conditions(content)):
+            for key in keys:
+                if table[key] is None:
+                    del table[key]
         if self.scale:
             content["scale"] = self.scale
         content["vpns"] = self.vpns
@@ -183,23 +191,28 @@ class Study:
         Raises NotPossible if the CPUs asked for are not there.
         """
         lab, wanted = self.file.lab, self.condition(condition)
+        topology = topology_of(lab, wanted)
         link = LinkSpec(
             kind=lab.link.kind,
-            rate_bps=lab.link.rate_bps if wanted.rate_bps is None else wanted.rate_bps,
-            mtu=lab.link.mtu if wanted.mtu is None else wanted.mtu,
-            offloads=lab.link.offloads if wanted.offloads is None else wanted.offloads,
-            impairment=wanted.impairment,
+            rate_bps=lab.link.rate_bps,
+            mtu=lab.link.mtu,
+            offloads=lab.link.offloads,
             seed=self.seed,
             queues=queues(wanted, cores),
         )
+        nodes = [node.name for node in topology.nodes]
         return LabSpec(
-            topology=lab.topology,
-            link=link,
-            cpus=node_cpus(lab, wanted, cores),
-            nat=by_node(lab.nat if wanted.nat is None else wanted.nat),
-            block_udp=lab.block_udp if wanted.block_udp is None else wanted.block_udp,
+            topology=topology,
+            link=wanted.changed(link),
+            cpus=node_cpus(lab, wanted, nodes, cores),
             processors=wanted.processors,
+            links={name: keys.changed(link) for name, keys in (wanted.links or {}).items()},
         )
+
+
+def _conditions(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    for table in content["condition"]:
+        yield table, _LATER_CONDITION_KEYS
 
 
 def _toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Position, int]]:

@@ -1,12 +1,35 @@
-"""Names and addresses of nodes and cables for each topology. Pure."""
+"""Devices, addresses and routes of a topology's nodes. Pure.
+
+A network has a subnet of 198.18.0.0/16 (RFC 2544's benchmarking range; the other half of it is for
+tunnels), or a private one where it is the inside of a mesh's NAT. Whoever is not between others has
+a route by default to its router.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
+from culvert.errors import UsageError
+from culvert.topology.graph import Network, Role, Topology
 from culvert.topology.nat import Side
-from culvert.topology.spec import Attachment, Topology
+from culvert.topology.shapes import CORE, Shape
+
+PUBLIC = IPv4Network("198.18.0.0/16")
+PRIVATE = IPv4Network("10.18.0.0/16")
+"""Behind a member's own NAT, and between the two of a CGNAT."""
+EVERYWHERE = IPv4Network("0.0.0.0/0")
+_WIDE, _NARROW = 24, 28
+"""Prefix lengths: of up to 256 networks, of up to 4,096."""
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Where a node is on the underlay: the device and the address on it."""
+
+    device: str
+    address: IPv4Interface
 
 
 @dataclass(frozen=True)
@@ -27,48 +50,70 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to build: nodes in order, cables between them, routes."""
+class Cable:
+    """A network with both its ends."""
 
-    nodes: tuple[str, ...]
-    cables: tuple[tuple[Plug, Plug], ...]
+    network: Network
+    left: Plug
+    right: Plug
+
+    def end(self, node: str) -> Plug:
+        """The end that a node holds."""
+        return self.left if self.left.node == node else self.right
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build: cables in the order of the topology's networks, and routes."""
+
+    topology: Topology
+    cables: tuple[Cable, ...]
     routes: tuple[Route, ...] = ()
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         """The node's ends of cables; the first one is its underlay."""
         return tuple(
-            plug.attachment for cable in self.cables for plug in cable if plug.node == node
+            cable.end(node).attachment for cable in self.cables if node in cable.network.ends
         )
 
+    def side(self, router: str) -> Side:
+        """What a router with a NAT translates, for whom, and to which address."""
+        within = self.topology.node(router).inside
+        cables = [cable for cable in self.cables if router in cable.network.ends]
+        (inside,) = (cable for cable in cables if within in cable.network.ends)
+        (outside,) = (cable for cable in cables if cable is not inside)
+        near, far = inside.end(router).attachment, outside.end(router).attachment
+        private = inside.end(within).attachment.address.ip
+        return Side(near.device, far.device, private, far.address.ip)
 
+
+@cache
 def plan(topology: Topology) -> Plan:
-    """The plan of a topology; drawn in ``culvert.labs.base``."""
-    match topology:
-        case "pair":
-            cable = (_plug("a", "u0", "198.18.0.1/24"), _plug("b", "u0", "198.18.0.2/24"))
-            return Plan(nodes=("a", "b"), cables=(cable,))
-        case "routed":
-            near, far = IPv4Interface("198.18.0.1/24"), IPv4Interface("198.18.1.2/24")
-            return Plan(
-                nodes=("a", "router", "b"),
-                cables=(
-                    (_plug("a", "u0", str(near)), _plug("router", "u0", "198.18.0.254/24")),
-                    (_plug("router", "u1", "198.18.1.254/24"), _plug("b", "u0", str(far))),
-                ),
-                routes=(
-                    Route("a", far.network, IPv4Address("198.18.0.254")),
-                    Route("b", near.network, IPv4Address("198.18.1.254")),
-                ),
+    """The plan of a topology; equal topologies have the same."""
+    devices: dict[str, int] = {}
+    prefix = _WIDE if len(topology.networks) <= 256 else _NARROW
+    public, private = PUBLIC.subnets(new_prefix=prefix), PRIVATE.subnets(new_prefix=prefix)
+    cables = []
+    for network in topology.networks:
+        subnet = next(private if _hidden(topology, network) else public, None)
+        if subnet is None:
+            raise UsageError(
+                f"topology {topology.name}", "has more networks than addresses", "use fewer nodes"
             )
-
-
-def side(routed: Plan, node: str) -> Side:
-    """What a NAT for ``node`` translates on the router: the cable's ends there tell."""
-    inside, outside = routed.attachments("router")
-    (own,) = routed.attachments(node)
-    if own.address.network != inside.address.network:
-        inside, outside = outside, inside
-    return Side(inside.device, outside.device, own.address.ip, outside.address.ip)
+        near, far = subnet[1], subnet[2]
+        if _is_router(topology, network.right):
+            far = subnet[-2]
+        if _is_router(topology, network.left):
+            near, far = subnet[-2], subnet[2]
+        plugs = []
+        for node, address in zip(network.ends, (near, far), strict=True):
+            number = devices.get(node, 0)
+            devices[node] = number + 1
+            interface = IPv4Interface(f"{address}/{subnet.prefixlen}")
+            plugs.append(Plug(node, Attachment(f"u{number}", interface)))
+        cables.append(Cable(network, *plugs))
+    made = Plan(topology, tuple(cables))
+    return Plan(topology, made.cables, tuple(_routes(made)))
 
 
 def mac_of(address: IPv4Interface) -> str:
@@ -76,5 +121,54 @@ def mac_of(address: IPv4Interface) -> str:
     return ":".join(f"{octet:02x}" for octet in (0x02, 0x00, *address.ip.packed))
 
 
-def _plug(node: str, device: str, address: str) -> Plug:
-    return Plug(node, Attachment(device, IPv4Interface(address)))
+def _is_router(topology: Topology, name: str) -> bool:
+    return topology.node(name).role is Role.ROUTER
+
+
+def _hidden(topology: Topology, network: Network) -> bool:
+    """Inside a NAT of a mesh."""
+    translator = topology.node(network.right)
+    return topology.name == Shape.MESH and translator.nat is not None
+
+
+def _routes(made: Plan) -> list[Route]:
+    if made.topology.name == Shape.ROUTED:
+        near, far = made.cables
+        return [
+            Route(near.left.node, far.left.attachment.address.network, _ip(near.right)),
+            Route(far.right.node, near.left.attachment.address.network, _ip(far.left)),
+        ]
+    routes = []
+    for node in made.topology.nodes:
+        upstream = _upstream(made, node.name)
+        if upstream is None:
+            continue
+        routes.append(Route(node.name, EVERYWHERE, _ip(upstream.end(upstream.network.right))))
+        if node.role is Role.ROUTER and node.nat is None:
+            routes += _into(made, node.name, upstream)
+    return routes
+
+
+def _upstream(made: Plan, node: str) -> Cable | None:
+    """The cable from a node towards the core router, which is always its right end."""
+    if node == CORE or made.topology.name == Shape.PAIR:
+        return None
+    cables = [cable for cable in made.cables if node in cable.network.ends]
+    return cables[-1]
+
+
+def _into(made: Plan, router: str, upstream: Cable) -> list[Route]:
+    """What is behind a router that does not translate, up to the next one that does."""
+    inside = next(cable for cable in made.cables if cable.network.right == router)
+    routes, via = [], upstream
+    while True:
+        beyond = via.network.right
+        routes.append(Route(beyond, inside.left.attachment.address.network, _ip(via.left)))
+        further = _upstream(made, beyond)
+        if further is None or made.topology.node(beyond).nat is not None:
+            return routes
+        via = further
+
+
+def _ip(plug: Plug) -> IPv4Address:
+    return plug.attachment.address.ip

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from ipaddress import IPv4Interface
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
+from culvert.errors import UsageError
+from culvert.topology.graph import Path, Topology
+from culvert.topology.link.compose import along
+from culvert.topology.link.impairment import CLEAN
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
-from culvert.topology.nat import Nat
 from culvert.topology.processors import AS_THEY_ARE, Processors
+from culvert.topology.shapes import pair
 
-Topology = Literal["pair", "routed"]
+PAIR = pair()
 
 
 @dataclass(frozen=True)
@@ -27,23 +29,62 @@ class Allowed:
 class LabSpec:
     """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use.
 
-    ``firewall`` is what the router of a routed lab lets pass besides answers; None is everything
-    between a and b. ``nat`` names the node that is behind the router's NAT, and its kind;
-    ``block_udp`` drops UDP on the router. All three are for routed labs.
+    ``link`` is that of each network; its impairments act on those of ``topology.impaired`` only.
+    ``links`` replaces it for single networks, by name. ``firewall`` is what the router of a routed
+    lab lets pass besides answers; None is everything.
     """
 
-    topology: Topology = "pair"
+    topology: Topology = PAIR
     link: LinkSpec = ANY_LINK
     cpus: Mapping[str, tuple[int, ...]] | None = None
     firewall: tuple[Allowed, ...] | None = None
-    nat: Mapping[str, Nat] = field(default_factory=dict)
-    block_udp: bool = False
     processors: Processors = AS_THEY_ARE
+    links: Mapping[str, LinkSpec] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        known = [network.name for network in self.topology.networks]
+        for name in self.links:
+            if name not in known:
+                raise UsageError(
+                    f"link '{name}'",
+                    f"topology {self.topology.name} has no such network",
+                    f"use {', '.join(known)}",
+                )
 
-@dataclass(frozen=True)
-class Attachment:
-    """Where a node is on the underlay: the device and the address on it."""
+    @property
+    def mtu(self) -> int:
+        """Bytes of the longest IP packet that every link carries whole."""
+        return min(self.link_of(network.name).mtu for network in self.topology.networks)
 
-    device: str
-    address: IPv4Interface
+    def link_of(self, network: str) -> LinkSpec:
+        """What one network is to be."""
+        if network in self.links:
+            return self.links[network]
+        if network in self.topology.impaired:
+            return self.link
+        return replace(self.link, impairment=CLEAN)
+
+    def path_link(self, path: Path) -> LinkSpec:
+        """All links on the way of a path as one, from its source to its target.
+
+        Raises UsageError for impairments of several links that cannot be stated as one.
+        """
+        return along(
+            [
+                (self.link_of(network.name), forward)
+                for network, forward in self.topology.between(path.source, path.target)
+            ],
+            str(path),
+        )
+
+    def with_seed(self, seed: int) -> LabSpec:
+        """The same with another seed of the links' randomness, another one for each network."""
+        links = {
+            name: replace(link, seed=seed + 1 + number)
+            for number, (name, link) in enumerate(self.links.items())
+        }
+        return replace(self, link=replace(self.link, seed=seed), links=links)
+
+    def unobstructed(self) -> LabSpec:
+        """The same without firewall, NAT and blocks: for what measures the links themselves."""
+        return replace(self, firewall=None, topology=self.topology.unobstructed())

@@ -28,6 +28,8 @@ class Evidence:
     checks: list[Check] = field(default_factory=list)
     underlay: dict[str, Any] = field(default_factory=dict)
     vpn: dict[str, str] = field(default_factory=dict)
+    topology: dict[str, Any] = field(default_factory=dict)
+    """The nodes, networks and paths that were measured."""
 
     @property
     def proved(self) -> bool:
@@ -46,4 +48,5 @@ class Evidence:
             "checks": [asdict(check) for check in self.checks],
             "underlay": self.underlay,
             "vpn": self.vpn,
+            **({"topology": self.topology} if self.topology else {}),
         }

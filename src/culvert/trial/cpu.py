@@ -30,7 +30,7 @@ def cpu_metrics(
     shared_kernel: bool,
     attributable: bool = True,
 ) -> list[Metric]:
-    """Metrics of both nodes, a and b.
+    """Metrics of both ends of a path, by node, the source first.
 
     ``shared_kernel``: both read the same /proc/stat, so it counts once.
 
@@ -39,7 +39,8 @@ def cpu_metrics(
     The VPN's is left out where it is not ``attributable`` (see ``Vpn``): none would be less than
     it is.
     """
-    nodes = [accounted["a"]] if shared_kernel else [accounted["a"], accounted["b"]]
+    first, *_ = accounted
+    nodes = [accounted[first]] if shared_kernel else list(accounted.values())
     cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
     busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
     vpn_s = sum(_processes_s(node) for node in accounted.values())
@@ -57,11 +58,11 @@ def cpu_metrics(
             sum(node.context_switches_total for node in nodes),
         ),
     ]
-    metrics += _most_switches("machine" if shared_kernel else "a", accounted["a"])
+    metrics += _most_switches("machine" if shared_kernel else first, accounted[first])
     for name, node in accounted.items():
         metrics += _per_process(name, node)
     if shared_kernel:
-        metrics += _kernel_threads("machine", accounted["a"])
+        metrics += _kernel_threads("machine", accounted[first])
     else:
         for name, node in accounted.items():
             metrics += _kernel_threads(name, node)
@@ -132,9 +133,7 @@ def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
 
 def _per_core(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> list[Metric]:
     metrics = []
-    for name, node in accounted.items():
-        if shared_kernel and name != "a":
-            continue
+    for name, node in list(accounted.items())[: 1 if shared_kernel else None]:
         label = "machine" if shared_kernel else name
         for cpu in node.cpus:
             labels = {"node": label, "cpu": str(cpu.cpu)}

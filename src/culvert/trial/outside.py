@@ -18,11 +18,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
 from culvert.labs.link.witness import View, Witness
+from culvert.labs.node import Node
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.vpns.base import OuterFlow
+from culvert.vpns.outer import OuterFlow
 
 SNAPLEN = 512
 """Bytes of a packet that are searched; canaries repeat, so the first are enough."""
@@ -46,16 +47,6 @@ def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, objec
 def _as_request(flow: OuterFlow) -> dict[str, object]:
     also = {"also": [_as_request(other) for other in flow.also]} if flow.also else {}
     return {"protocol": flow.protocol, "ports": sorted(flow.ports), **also}
-
-
-def _carried_towards(flow: OuterFlow | None, name: str) -> tuple[str, str]:
-    """Where to capture what the link carries towards a node: at which node, in which direction.
-
-    Where it arrives; but where it is sent if the kernel shows decrypted packets beside it.
-    """
-    if flow is not None and flow.decrypts_there:
-        return {"a": "b", "b": "a"}[name], "out"
-    return name, "in"
 
 
 class Sighting(ABC):
@@ -91,7 +82,7 @@ class _ByWire(Sighting):
     read: Callable[[Path], dict[str, Any]]
 
     def ready(self) -> None:
-        """The wire records since it was told to."""
+        """The wire records since the request."""
 
     def end(self) -> Captured:
         self.witness.save(self.name, self.file)
@@ -103,7 +94,7 @@ class _ByWire(Sighting):
 
 
 class Outside:
-    """Looks at the link from the ends of the nodes a and b."""
+    """Looks at the links from both ends of a path; ``probes`` are theirs, the source's first."""
 
     def __init__(
         self, lab: Lab, flow: OuterFlow | None, probes: Mapping[str, Probe], canary: bytes
@@ -153,12 +144,13 @@ class Outside:
     def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
         """Begin to look at all packets that either node sends, by the places where they are seen.
 
-        A capture at node a does that, except where the kernel shows decrypted packets.
+        A capture at the source does that, except where the kernel shows decrypted packets.
         """
-        begun = {"canary": self.begin("a", View.SENT, **kept)}
+        source, target = self._probes
+        begun = {"canary": self.begin(source, View.SENT, **kept)}
         flow = self._flow
-        if flow is not None and flow.decrypts_there and self.witness("a") is None:
-            begun["canary, sent by b"] = self._capture("a", View.TOWARDS, 1, kept)
+        if flow is not None and flow.decrypts_there and self.witness(source) is None:
+            begun[f"canary, sent by {target}"] = self._capture(source, View.TOWARDS, 1, kept)
         return begun
 
     def _capture(
@@ -166,7 +158,7 @@ class Outside:
     ) -> Sighting:
         place, direction = name, "both"
         if view is View.TOWARDS:
-            place, direction = _carried_towards(self._flow, name)
+            place, direction = self._carried_towards(name)
         task = self._probes[place].begin(
             "capture",
             device=self._node(place).underlay.device,
@@ -177,9 +169,18 @@ class Outside:
         )
         return _ByCapture(task, place)
 
+    def _carried_towards(self, name: str) -> tuple[str, str]:
+        """Where to capture what the link carries towards a node: at which node, in which direction.
+
+        Where it arrives; but where it is sent if the kernel shows decrypted packets beside it.
+        """
+        if self._flow is not None and self._flow.decrypts_there:
+            return next(other for other in self._probes if other != name), "out"
+        return name, "in"
+
     def _looks_for(self) -> dict[str, object]:
         # Between the nodes nothing is decrypted.
         return {**capture_parameters(self._flow, self._canary), "decrypted_inward": False}
 
     def _node(self, name: str) -> Node:
-        return {"a": self._lab.a, "b": self._lab.b}[name]
+        return self._lab.nodes[name]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
+from culvert.labs.link.witness import View
+from culvert.labs.node import Node
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
+from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.outside import Outside
+from culvert.trial.outside import SNAPLEN, Outside, Sighting
 from culvert.trial.sampling import one_in
 from culvert.trial.watch import Watched, Watcher, new_canary
 from culvert.vpns.base import Vpn
@@ -20,7 +23,9 @@ from culvert.vpns.base import Vpn
 
 @dataclass
 class Session:
-    """A tunnel between two nodes, a probe on each, and the marks that our packets carry.
+    """A path between two nodes, a probe on each, and the marks that our packets carry.
+
+    ``a`` is the probe at the path's source, ``b`` at its target.
 
     ``token`` lets sinks tell our packets from a stranger's; ``canary`` is the pattern that must
     not be readable on the underlay.
@@ -28,23 +33,47 @@ class Session:
 
     lab: Lab
     vpn: Vpn
+    path: Path
     a: Probe
     b: Probe
-    link: LinkSpec
+    others: Mapping[str, Probe] = field(default_factory=dict)
+    """On nodes that are no ends of the path, by name: servers, relays, routers."""
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     canary: bytes = field(default_factory=new_canary)
     known_max_size: dict[str, int] = field(default_factory=dict)
     """Largest unfragmented inner packet in bytes by VPN and link, found once in a run."""
+
+    @cached_property
+    def link(self) -> LinkSpec:
+        """The links of the path, as one."""
+        return self.lab.spec.path_link(self.path)
+
+    @property
+    def source(self) -> Node:
+        """The initiator: data flows from it, if one way only."""
+        return self.lab.nodes[self.path.source]
+
+    @property
+    def target(self) -> Node:
+        """The other end of the path."""
+        return self.lab.nodes[self.path.target]
+
+    @property
+    def ends(self) -> Mapping[str, Probe]:
+        """The probes at both ends, by the node's name, the source first."""
+        return {self.source.name: self.a, self.target.name: self.b}
 
     def inner(self, node: Node) -> str:
         """The node's address inside the tunnel."""
         return str(self.vpn.inner(node).ip)
 
     def patience_ms(self, at_least_ms: int) -> int:
-        """How long an answer may take: the link's asked round trip with its jitter, on top."""
+        """How long an answer may take: the link's requested round trip with its jitter, on top."""
         both = (self.link.impairment.a_to_b, self.link.impairment.b_to_a)
-        asked_ns = sum(way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both)
-        return at_least_ms + 2 * round(asked_ns / 1e6)
+        requested_ns = sum(
+            way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both
+        )
+        return at_least_ms + 2 * round(requested_ns / 1e6)
 
     @property
     def marks(self) -> dict[str, str]:
@@ -54,7 +83,13 @@ class Session:
     @cached_property
     def outside(self) -> Outside:
         """What looks at the link."""
-        return Outside(self.lab, self.vpn.outer_flow, {"a": self.a, "b": self.b}, self.canary)
+        return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary)
+
+    def look_at_relays(self) -> dict[str, Sighting]:
+        """Begin to look at the packets on each relay's link."""
+        relays = [node.name for node in self.lab.of_role(Role.RELAY) if node.name in self.others]
+        outside = Outside(self.lab, self.vpn.outer_flow, self.others, self.canary)
+        return {name: outside.begin(name, View.NODE, snaplen=SNAPLEN, record=0) for name in relays}
 
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
@@ -71,9 +106,4 @@ class Session:
             yield accounted
 
     def _watcher(self) -> Watcher:
-        return Watcher(
-            self.vpn,
-            {"a": self.lab.a, "b": self.lab.b},
-            {"a": self.a, "b": self.b},
-            self.outside,
-        )
+        return Watcher(self.vpn, self.lab, self.ends, self.others, self.outside)

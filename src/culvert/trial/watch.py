@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from culvert.labs.base import Node
+from culvert.labs.base import Lab
 from culvert.labs.link.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
+from culvert.topology.graph import Role
 from culvert.trial.everybody import Everybody
 from culvert.trial.outside import SNAPLEN, Outside
 from culvert.vpns.base import Vpn
@@ -44,36 +45,34 @@ class NodeWatch:
 
 @dataclass
 class Watched:
-    """Both nodes, and how long it lasted."""
+    """Both ends of the path by name, the source first, and how long it lasted; of other nodes
+    (servers, relays, routers, other members) the accounting."""
 
     nodes: dict[str, NodeWatch]
     seconds: float
+    others: dict[str, Accounted] = field(default_factory=dict)
 
     @property
     def accounted(self) -> dict[str, Accounted]:
-        """The accounting, by node."""
+        """The accounting of both ends, by node."""
         return {name: node.accounted for name, node in self.nodes.items()}
-
-    @property
-    def a(self) -> NodeWatch:
-        """Node a."""
-        return self.nodes["a"]
-
-    @property
-    def b(self) -> NodeWatch:
-        """Node b."""
-        return self.nodes["b"]
 
 
 class Watcher:
-    """Starts and ends looking and accounting on both nodes."""
+    """Starts and ends looking at both ends of a path, and accounting on all nodes with a probe."""
 
     def __init__(
-        self, vpn: Vpn, nodes: dict[str, Node], probes: dict[str, Probe], outside: Outside
+        self,
+        vpn: Vpn,
+        lab: Lab,
+        ends: Mapping[str, Probe],
+        others: Mapping[str, Probe],
+        outside: Outside,
     ) -> None:
         self._vpn = vpn
-        self._nodes = nodes
-        self._probes = probes
+        self._lab = lab
+        self._ends = ends
+        self._others = others
         self._outside = outside
 
     @contextmanager
@@ -87,50 +86,59 @@ class Watcher:
             name: self._outside.begin(
                 name, View.TOWARDS, sample_one_in=sample_one_in, snaplen=SNAPLEN, record=0
             )
-            for name in self._nodes
+            for name in self._ends
         }
         for sighting in sightings.values():
             sighting.ready()
-        handed = {name: self._handed(name) for name in self._nodes}
-        everybody = Everybody(self._probes["a"])  # of one node, for they may share a kernel
-        accounts = {name: self._begin_accounting(name) for name in self._nodes}
-        for task in accounts.values():
-            task.ready()
+        handed = {name: self._handed(name) for name in self._ends}
+        first = next(iter(self._ends))
+        everybody = Everybody(self._ends[first])  # of one node, for they may share a kernel
+        accounts = self._begin_accounting()
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
         accounted = {name: parse(Accounted, task.stop()) for name, task in accounts.items()}
-        accounted["a"] = everybody.beside(accounted["a"])
+        accounted[first] = everybody.beside(accounted[first])
         for name, before in handed.items():
             now = self._handed(name)
             passed = now.since(before) if now is not None and before is not None else None
             watched.nodes[name] = NodeWatch(accounted[name], sightings[name].end(), passed)
+        watched.others |= {name: accounted[name] for name in self._others}
 
     @contextmanager
     def account(self) -> Iterator[dict[str, Accounted]]:
-        """Only the accounting; filled by node when the body has ended."""
+        """Only the accounting of both ends; filled by node when the body has ended."""
         found: dict[str, Accounted] = {}
-        accounts = {name: self._begin_accounting(name) for name in self._nodes}
-        for task in accounts.values():
-            task.ready()
+        accounts = self._begin_accounting()
         yield found
         for name, task in accounts.items():
-            found[name] = parse(Accounted, task.stop())
+            used = parse(Accounted, task.stop())
+            if name in self._ends:
+                found[name] = used
 
     def _handed(self, name: str) -> Handed | None:
         witness = self._outside.witness(name)
         return None if witness is None else witness.handed()
 
-    def _begin_accounting(self, name: str) -> Task:
-        node = self._nodes[name]
-        devices = dict.fromkeys((node.underlay.device, self._vpn.interface(node)))
+    def _begin_accounting(self) -> dict[str, Task]:
+        probes = {**self._others, **self._ends}  # the ends last: their time is the trial's
+        tasks = {name: self._account_on(name, probe) for name, probe in probes.items()}
+        for task in tasks.values():
+            task.ready()
+        return tasks
+
+    def _account_on(self, name: str, probe: Probe) -> Task:
+        node = self._lab.nodes[name]
+        devices = [attachment.device for attachment in self._lab.attachments(name)]
+        if node.role is not Role.ROUTER:
+            devices = [node.underlay.device, self._vpn.interface(node)]
         # A tunnel that is not up yet has no interface.
-        devices = {device: None for device in devices if node.link(device) is not None}
-        return self._probes[name].begin(
+        devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
+        return probe.begin(
             "accounting",
             pids=[
                 {"pid": process.pid, "label": process.name} for process in self._vpn.processes[name]
             ],
             kernel_threads=["ksoftirqd/.*", *self._vpn.kernel_threads],
-            devices=list(devices),
+            devices=devices,
         )

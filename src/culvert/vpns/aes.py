@@ -13,7 +13,8 @@ from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.labs.cpu import aes
-from culvert.vpns.base import DataPath, Vpn
+from culvert.vpns.base import Vpn
+from culvert.vpns.variant import DataPath
 
 GUEST_REMEDY = "measure it in a guest whose kernel has none: culvert run --lab vm"
 _OPENSSL = "OpenSSL"

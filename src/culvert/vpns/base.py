@@ -1,112 +1,48 @@
 """The contract between Culvert and a VPN. A driver is a small class in a file of its own.
 
-The life of a tunnel, each step of which a driver gives::
+The life of a VPN on a lab, each step of which a driver gives::
 
-    prepare()   keys and configuration on both nodes            (not timed)
-    listen()    the responder (node b) is ready to be called     (not timed)
-    connect()   the initiator (node a) is started; returns when the tunnel is up: a fact
-    stop()      every process is ended, every interface gone
+    prepare()   keys and configuration of every node             (not timed)
+    serve()     each server that it needs is ready                (not timed)
+    join()      each member runs, and can be called               (not timed)
+    reach()     a path carries packets: a fact
+    stop()      every process is ended, every interface removed
 
-Between connect() and stop() the lab asks the driver what it needs for the proof: the interface,
-which packets on the underlay are the tunnel's, which of them are its handshake, how long an outer
-packet is for an inner one, and which processes carry the data.
+While it is up the lab takes from the driver what it needs for the proof: the interface, which
+packets on the underlay are the VPN's, which of them are its handshake, how long an outer packet is
+for an inner one, which way a path's packets travel, and which processes carry the data.
+
+VPNs of two ends derive from ``culvert.vpns.tunnel.TunnelVpn``, the commonest of them from
+``culvert.vpns.program.TunProgram``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Interface
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import ClassVar
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Lab, Node, Process
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path, Role
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
 
-INNER = {"a": IPv4Interface("198.19.0.1/24"), "b": IPv4Interface("198.19.0.2/24")}
-"""Addresses inside the tunnel (RFC 2544's benchmarking range, as the underlay's are)."""
-
-LEAVE_OUT = "leave this event out for this VPN"
-
-
-class DataPath(StrEnum):
-    """Where packets are encrypted: determined from the kernel, never assumed."""
-
-    NONE = "none"
-    USER = "user space"
-    KERNEL = "kernel"
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One way to run a VPN. ``facts`` are what a reader should know (cipher, key exchange ...)."""
-
-    name: str
-    summary: str
-    facts: Mapping[str, str] = field(default_factory=dict)
-    encrypts: bool = True
-    integrity_only: bool = False
-    """It is meant to protect against changes and not against readers (AH, ESP without cipher): its
-    packets are proved, and their clear text is expected."""
-
-
-@dataclass(frozen=True)
-class OuterFlow:
-    """Which packets on the underlay belong to the tunnel: an IP protocol and, if it has ports,
-    one of these ports at either end; ``also`` other protocols, such as IKE beside ESP.
-
-    ``decrypts_there``: the kernel shows what it has decrypted as packets that the underlay's
-    device receives, as IPsec does that has no device of its own. What a link carries is then seen
-    where it is sent only.
-    """
-
-    protocol: int
-    ports: frozenset[int] = frozenset()
-    also: tuple[OuterFlow, ...] = ()
-    decrypts_there: bool = False
-
-    def has(self, packet: OuterPacket) -> bool:
-        """Whether the packet is one of the tunnel's."""
-        ends = {packet.source_port, packet.destination_port}
-        own = packet.protocol == self.protocol and (not self.ports or bool(self.ports & ends))
-        return own or any(flow.has(packet) for flow in self.also)
-
-
-@dataclass(frozen=True)
-class OuterPacket:
-    """A packet of the underlay as the capture saw it.
-
-    ``length`` is that of the IP packet in bytes; ``payload`` the first bytes behind the UDP or TCP
-    header (or behind the IP header for other protocols); ``outgoing`` as seen from node a.
-    """
-
-    timestamp_ns: int
-    outgoing: bool
-    protocol: int
-    source_port: int
-    destination_port: int
-    length: int
-    payload: bytes
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Something that a driver needs and this machine lacks."""
-
-    what: str
-    remedy: str
-
-    @property
-    def installable(self) -> bool:
-        """Whether installing the VPN brings it; a feature of the kernel, for one, it does not."""
-        return self.remedy.startswith("culvert install")
+INNER = IPv4Network("198.19.0.0/16")
+"""Addresses inside tunnels (RFC 2544's benchmarking range, as the underlay's are)."""
+_SMALL = 24
+_MOST_IN_SMALL = 250
 
 
 class Vpn(ABC):
     """One VPN implementation, in one variant, with options, on one lab.
 
-    An instance serves one tunnel. Subclasses keep what they start in ``self.processes``.
+    An instance serves one lab. Subclasses keep what they start in ``self.processes``.
     """
 
     name: ClassVar[str]
@@ -118,6 +54,8 @@ class Vpn(ABC):
     """Options that make another VPN of a variant: ``culvert vpns`` lists it with each as well."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
+    needs: ClassVar[tuple[Role, ...]] = ()
+    """Servers that it needs beside its members: control server, relay."""
     up_deadline_s: ClassVar[float] = 10.0
     no_initiation: ClassVar[str] = ""
     """Why there is no initiation that could be measured; empty where there is one."""
@@ -127,7 +65,9 @@ class Vpn(ABC):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         self.variant = variant
         self.chosen = options
-        self.processes: dict[str, list[Process]] = {"a": [], "b": []}
+        self.processes: dict[str, list[Process]] = defaultdict(list)
+        """By the node's name, in the order in which they were started."""
+        self._lab: Lab | None = None
 
     @property
     def id(self) -> str:
@@ -135,87 +75,125 @@ class Vpn(ABC):
         base = self.name if self.variant.name == self.name else f"{self.name}/{self.variant.name}"
         return "+".join((base, *sorted(self.chosen)))
 
+    @property
+    def lab(self) -> Lab:
+        """The lab, from prepare() on."""
+        if self._lab is None:
+            raise NotPossible(self.id, "is on no lab yet", "call prepare(lab) first")
+        return self._lab
+
     # -- what it takes ---------------------------------------------------------------------------
 
     @abstractmethod
-    def missing(self) -> list[Missing]:
-        """What this machine lacks for this variant and these options; empty if it can run."""
+    def missing(self, host: Host) -> list[Missing]:
+        """What a machine does not have that this variant and these options need."""
 
     @abstractmethod
-    def version(self) -> str:
-        """The version of the program that will run, as precise as it can be told."""
+    def version(self, host: Host) -> str:
+        """The version of the program that will run there, as precise as it is known."""
 
-    # -- the life of a tunnel --------------------------------------------------------------------
+    def most_members(self) -> int | None:
+        """How many nodes can be on one VPN of this variant; None: no bound of its own."""
+        return None
 
-    @abstractmethod
+    # -- its life --------------------------------------------------------------------------------
+
     def prepare(self, lab: Lab) -> None:
-        """Write keys (secret=True) and configuration to the nodes."""
+        """Remember the lab, then ``configure()``."""
+        self._lab = lab
+        self.configure()
 
     @abstractmethod
-    def listen(self, b: Node) -> None:
-        """Start the responder and wait for the fact that it can be called."""
+    def configure(self) -> None:
+        """Write keys (secret=True) and configuration to the nodes of ``self.lab``."""
+
+    def serve(self, server: Node) -> None:
+        """Start a server that the VPN ``needs`` and wait for the fact that it can be joined."""
+        raise NotPossible(
+            self.id, f"has no use for a {server.role}", "report this: its needs are wrong"
+        )
 
     @abstractmethod
-    def connect(self, a: Node) -> None:
-        """Start the initiator and wait for the fact that the tunnel is up.
+    def join(self, member: Node) -> None:
+        """Start a member and wait for the fact that it is ready to be called."""
 
-        Raises VpnError with the last lines of the log if it dies or does not come up in time.
+    @abstractmethod
+    def reach(self, path: Path) -> None:
+        """Have a path carry packets; returns when it does: a fact.
+
+        Raises VpnError with the last lines of the log if it does not in time.
         """
-
-    def disconnect(self, a: Node) -> None:
-        """End the initiator so that connect() is a cold start again; the responder may stay."""
-        self._stop_processes(a)
 
     def stop(self, lab: Lab) -> None:
-        """End both sides and leave no process, interface, rule or route."""
-        for node in (lab.a, lab.b):
+        """End all nodes and leave no process, interface, rule or route. At any time, and twice."""
+        for node in lab.nodes.values():
             self._stop_processes(node)
 
-    # -- what can happen to a tunnel that is up; a driver gives what it can ------------------------
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The paths that are brought up: those that are measured, unless the VPN knows better."""
+        return self.lab.spec.topology.paths
 
-    def end_responder(self, b: Node) -> None:
-        """End the responder's processes; the initiator is told nothing. listen() starts it anew."""
-        self._end(b)
+    @property
+    def joining(self) -> Sequence[Node]:
+        """The members in the order in which they join."""
+        return self.lab.members
 
-    def end_initiator(self, a: Node) -> None:
-        """End the initiator's processes; the responder is told nothing, and forgets nothing.
+    # -- what can happen to it while it is up; a driver gives what it can --------------------------
 
-        connect() starts it anew. Returns when the responder's guard against replays, where it has
-        one, would let the next handshake pass.
+    def crash(self, node: Node) -> None:
+        """End a node's processes without a word to anybody (SIGKILL). join() and reach() start
+        them anew. Raises NotPossible where there is none."""
+        if not self.processes[node.name]:
+            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
+        self._stop_processes(node, grace_s=0.0)
+
+    def leave(self, node: Node) -> None:
+        """End a node as a user would, so that what follows is a cold start for all."""
+        self._stop_processes(node)
+
+    def drop(self, path: Path) -> None:
+        """End a path's tunnel, not the processes: both ends forget their keys.
+
+        Raises NotPossible where that cannot be requested.
         """
-        self._end(a)
-
-    def drop(self, a: Node) -> None:
-        """End the tunnel, not the processes: both ends forget their keys.
-
-        Raises NotPossible where nobody can ask for it.
-        """
-        del a
+        del path
         raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
 
-    def initiate(self, a: Node) -> None:
-        """Bring the tunnel up again after drop(): returns when it is up, as connect() does."""
-        del a
+    def resume(self, path: Path) -> None:
+        """Bring the tunnel up again after drop(): returns when it is up, as reach() does."""
+        del path
         raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
 
-    def rekey(self, a: Node) -> None:
-        """Negotiate new keys for the tunnel that is up; returns when they are agreed.
+    def rekey(self, path: Path) -> None:
+        """Negotiate new keys for a path that is up; returns when they are agreed.
 
-        Now, where the VPN can be asked to; else when it does so by itself, within
+        At once, where the VPN takes such a request; else when it does so by itself, within
         ``rekey_deadline_s``. Raises NotPossible where it does not.
         """
-        del a
+        del path
         raise NotPossible(self.id, "renews no keys", LEAVE_OUT)
 
-    # -- what the proof asks ---------------------------------------------------------------------
+    # -- what the proof needs --------------------------------------------------------------------
 
     def inner(self, node: Node) -> IPv4Interface:
-        """The node's address inside the tunnel."""
-        return INNER[node.name]
+        """The node's address inside the VPN: by its place among the members."""
+        names = [member.name for member in self.lab.members]
+        prefix = _SMALL if len(names) <= _MOST_IN_SMALL else INNER.prefixlen
+        return IPv4Interface(f"{INNER[names.index(node.name) + 1]}/{prefix}")
 
     @abstractmethod
     def interface(self, node: Node) -> str:
         """The device that inner packets go through."""
+
+    def route(self, path: Path) -> Route:
+        """Which way this variant means a path's packets to travel."""
+        del path
+        return DIRECT
+
+    def determine_route(self, path: Path) -> Route:
+        """Which way they travel, as the program reports. Without a relay there is one way only."""
+        return self.route(path)
 
     @property
     @abstractmethod
@@ -224,12 +202,12 @@ class Vpn(ABC):
 
     @abstractmethod
     def determine_data_path(self, node: Node) -> DataPath:
-        """What it is, told by the kernel (the interface's kind, security associations ...)."""
+        """What it is, by the kernel (the interface's kind, security associations ...)."""
 
     @property
     @abstractmethod
     def outer_flow(self) -> OuterFlow | None:
-        """The tunnel's packets on the underlay; None for the baseline."""
+        """The VPN's packets on the underlay; None for the baseline."""
 
     @abstractmethod
     def outer_length(self, inner_length: int) -> int | None:
@@ -243,21 +221,27 @@ class Vpn(ABC):
         return False
 
     cpu_attributable: bool = True
-    """Whether processes and kernel threads tell what it uses of the processors: not where the
+    """Whether processes and kernel threads show what it uses of the processors: not where the
     kernel encrypts in softirq and in the sender's own time."""
     kernel_threads: tuple[str, ...] = ()
     """Regular expressions for names of kernel threads that carry the data."""
 
     # -- shared ----------------------------------------------------------------------------------
 
-    def _end(self, node: Node) -> None:
-        if not self.processes[node.name]:
-            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
-        self._stop_processes(node)
+    def bring_up(self, *, but: Path | None = None) -> None:
+        """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
+        itself."""
+        for server in self.lab.of_role(*self.needs) if self.needs else ():
+            self.serve(server)
+        for member in self.joining:
+            self.join(member)
+        for path in self.paths:
+            if path != but:
+                self.reach(path)
 
-    def _stop_processes(self, node: Node) -> None:
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         for process in reversed(self.processes[node.name]):
-            process.stop()
+            process.stop(grace_s=grace_s)
         self.processes[node.name].clear()
 
 

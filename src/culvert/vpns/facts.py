@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded, VpnError
-from culvert.labs.base import Node, Process
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.labs.vm.inside import guest
-from culvert.machine import features
-from culvert.vpns.base import DataPath, Missing
+from culvert.vpns.variant import DataPath, Missing
 from culvert.waiting import wait_until
 
 T = TypeVar("T")
+TUN = "/dev/net/tun"
 POLL_S = 0.0002
 _LOG_LINES = 5
 
@@ -86,9 +88,18 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
     )
 
 
-def kernel_lacks(feature: str, what: str) -> list[Missing]:
-    """Empty if this kernel has the feature, by doctor's word for it; else that, with the remedy."""
-    return [] if features.has(feature) else [lacks_in_kernel(what)]
+def kernel_lacks(host: Host, feature: str, what: str) -> list[Missing]:
+    """Empty if a machine's kernel has the feature, by doctor's name for it; else the remedy."""
+    return [] if host.has(feature) else [lacks_in_kernel(what)]
+
+
+def tun_lacks(host: Host) -> list[Missing]:
+    """Empty if programs there can make tun devices."""
+    if not host.exists(TUN):
+        return [Missing(TUN, "modprobe tun")]
+    if not host.has("tun"):
+        return [Missing(f"the right to make tun devices by {TUN}", "see culvert doctor")]
+    return []
 
 
 def lacks_in_kernel(what: str) -> Missing:

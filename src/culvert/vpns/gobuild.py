@@ -6,9 +6,9 @@ strings, Go 1.18 and newer).
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
-from pathlib import Path
+
+from culvert.labs.host import Host
 
 _MAGIC = b"\xff Go buildinf:"
 _ALIGN = 16
@@ -29,16 +29,15 @@ class GoBuild:
     version: str | None
 
 
-def read_go_build(program: Path) -> GoBuild | None:
+def read_go_build(host: Host, program: str) -> GoBuild | None:
     """The build information in a program; None if it is no Go program of 1.18 or newer."""
     try:
-        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-            return _parse(data)
-    except (OSError, ValueError):  # unreadable, or empty and so not mappable
+        return _parse(host.read(program))
+    except (OSError, ValueError):  # unreadable, or cut off
         return None
 
 
-def _parse(data: mmap.mmap) -> GoBuild | None:
+def _parse(data: bytes) -> GoBuild | None:
     start = data.find(_MAGIC)
     while start != -1:
         if start % _ALIGN == 0 and len(data) >= start + _HEADER:
@@ -55,7 +54,7 @@ def _parse(data: mmap.mmap) -> GoBuild | None:
     return GoBuild(go.decode(errors="replace"), None, None)
 
 
-def _string(data: mmap.mmap, at: int) -> tuple[bytes, int]:
+def _string(data: bytes, at: int) -> tuple[bytes, int]:
     """A string with its length before it (an unsigned varint), and where it ends."""
     length = shift = 0
     while True:

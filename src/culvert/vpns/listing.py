@@ -11,6 +11,7 @@ from rich.text import Text
 
 from culvert.defect import as_error
 from culvert.errors import CulvertError
+from culvert.labs.host import Host
 from culvert.vpns import registry
 
 
@@ -36,10 +37,10 @@ class Row:
         return {**asdict(self), "ready": self.ready}
 
 
-def list_vpns() -> list[Row]:
+def list_vpns(host: Host) -> list[Row]:
     """Every variant of every driver, also with options that make another VPN of it; a driver that
     is broken has one row that says why."""
-    rows = [_row_whatever_happens(vpn_id) for vpn_id in listed()]
+    rows = [_row_whatever_happens(vpn_id, host) for vpn_id in listed()]
     for name, error in registry.installed().broken.items():
         rows.append(_broken(name, error))
     return rows
@@ -55,10 +56,10 @@ def _with_options(vpn_id: registry.VpnId) -> Iterator[registry.VpnId]:
     return (replace(vpn_id, options=frozenset({each})) for each in driver.listed_with)
 
 
-def _row_whatever_happens(vpn_id: registry.VpnId) -> Row:
+def _row_whatever_happens(vpn_id: registry.VpnId, host: Host) -> Row:
     """A driver that raises something of its own spoils its own rows only."""
     try:
-        return _row(vpn_id)
+        return _row(vpn_id, host)
     except CulvertError as error:
         return _broken(str(vpn_id), error)
     except Exception as error:
@@ -70,13 +71,13 @@ def _broken(name: str, error: CulvertError) -> Row:
     return Row(name, "a driver that cannot be used", "", {}, {}, None, [why])
 
 
-def _row(vpn_id: registry.VpnId) -> Row:
+def _row(vpn_id: registry.VpnId, host: Host) -> Row:
     vpn = registry.create(vpn_id)
-    missing = [{"what": each.what, "remedy": each.remedy} for each in vpn.missing()]
+    missing = [{"what": each.what, "remedy": each.remedy} for each in vpn.missing(host)]
     version = None
     if not missing:
         try:
-            version = vpn.version()
+            version = vpn.version(host)
         except CulvertError as error:
             missing = [{"what": str(error), "remedy": error.remedy}]
     return Row(

@@ -5,8 +5,12 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path
+from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.variant import DataPath, Missing, Variant
 
 
 class NoVpn(Vpn):
@@ -18,27 +22,29 @@ class NoVpn(Vpn):
         Variant("none", "the bare underlay", {"encryption": "none"}, encrypts=False),
     )
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """Nothing is needed."""
+        del host
         return []
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """There is no program."""
+        del host
         return "none"
 
-    def prepare(self, lab: Lab) -> None:
+    def configure(self) -> None:
         """Nothing to prepare."""
 
-    def listen(self, b: Node) -> None:
+    def join(self, member: Node) -> None:
         """The underlay is always ready."""
 
-    def connect(self, a: Node) -> None:
+    def reach(self, path: Path) -> None:
         """The underlay is always up."""
 
-    def drop(self, a: Node) -> None:
+    def drop(self, path: Path) -> None:
         """There is nothing to end: a warm start of the baseline is one round trip."""
 
-    def initiate(self, a: Node) -> None:
+    def resume(self, path: Path) -> None:
         """The underlay is always up."""
 
     def inner(self, node: Node) -> IPv4Interface:

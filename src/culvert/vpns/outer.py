@@ -1,9 +1,49 @@
-"""Packets of the underlay, from what the probe recorded."""
+"""A tunnel's packets on the underlay: which they are, and one as a capture saw it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from culvert.probe.results import RecordedPacket
-from culvert.vpns.base import OuterPacket
+
+
+@dataclass(frozen=True)
+class OuterFlow:
+    """Which packets on the underlay belong to the tunnel: an IP protocol and, if it has ports,
+    one of these ports at either end; ``also`` other protocols, such as IKE beside ESP.
+
+    ``decrypts_there``: the kernel shows what it has decrypted as packets that the underlay's
+    device receives, as IPsec does that has no device of its own. What a link carries is then seen
+    where it is sent only.
+    """
+
+    protocol: int
+    ports: frozenset[int] = frozenset()
+    also: tuple[OuterFlow, ...] = ()
+    decrypts_there: bool = False
+
+    def has(self, packet: OuterPacket) -> bool:
+        """Whether the packet is one of the tunnel's."""
+        ends = {packet.source_port, packet.destination_port}
+        own = packet.protocol == self.protocol and (not self.ports or bool(self.ports & ends))
+        return own or any(flow.has(packet) for flow in self.also)
+
+
+@dataclass(frozen=True)
+class OuterPacket:
+    """A packet of the underlay as the capture saw it.
+
+    ``length`` is that of the IP packet in bytes; ``payload`` the first bytes behind the UDP or TCP
+    header (or behind the IP header for other protocols); ``outgoing`` as seen from node a.
+    """
+
+    timestamp_ns: int
+    outgoing: bool
+    protocol: int
+    source_port: int
+    destination_port: int
+    length: int
+    payload: bytes
 
 
 def outer_packet(packet: RecordedPacket) -> OuterPacket:

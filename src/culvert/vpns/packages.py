@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
+from culvert.labs.host import Host
 
 
-def package_version(package: str) -> str | None:
+def package_version(host: Host, package: str) -> str | None:
     """The version of an installed Debian package; None where there is no such one, or no dpkg."""
-    try:
-        told = subprocess.run(
-            ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", package],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:
+    query = host.find("dpkg-query")
+    if query is None:
         return None
-    status, _, version = told.stdout.partition(" ")
-    return version.strip() if told.returncode == 0 and status == "installed" else None
+    words = ["--show", "--showformat=${db:Status-Status} ${Version}", package]
+    shown = host.run([query, *words], check=False)
+    status, _, version = shown.stdout.partition(" ")
+    return version.strip() if shown.returncode == 0 and status == "installed" else None

@@ -11,7 +11,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from culvert.errors import UsageError, VpnError
-from culvert.vpns.base import Variant, Vpn
+from culvert.vpns.base import Vpn
+from culvert.vpns.variant import Variant
 
 GROUP = "culvert.vpns"
 _WORD = re.compile(r"[a-z0-9][a-z0-9-]*")

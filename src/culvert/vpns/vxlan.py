@@ -7,14 +7,17 @@
 
 from __future__ import annotations
 
-import platform
 from ipaddress import IPv4Interface
-from pathlib import Path
 from typing import ClassVar
 
 from culvert.errors import LabError, VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn, underlay_address
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.vpns.base import underlay_address
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DataPath, Missing, Variant
 
 DEVICE = "vxlan0"
 PORT = 4789
@@ -22,7 +25,7 @@ _VNI = 4789
 _OVERHEAD = 20 + 8 + 8 + 14
 
 
-class Vxlan(Vpn):
+class Vxlan(TunnelVpn):
     """Point to point, unicast, with fixed hardware addresses."""
 
     name = "vxlan"
@@ -36,45 +39,40 @@ class Vxlan(Vpn):
         ),
     )
 
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._peer: dict[str, Node] = {}
-        self._mtu = 1500 - _OVERHEAD
-
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """The kernel's VXLAN."""
-        return (
-            []
-            if _kernel_has_vxlan()
-            else [
-                Missing("kernel feature VXLAN", "modprobe vxlan, or use a kernel with CONFIG_VXLAN")
-            ]
-        )
+        if _kernel_has_vxlan(host):
+            return []
+        return [
+            Missing("kernel feature VXLAN", "modprobe vxlan, or use a kernel with CONFIG_VXLAN")
+        ]
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """The kernel's."""
-        return f"Linux {platform.release()}"
+        return f"Linux {host.kernel_release}"
 
-    def prepare(self, lab: Lab) -> None:
-        """Nothing secret; remember who the peer is and what fits."""
-        self._peer = {"a": lab.b, "b": lab.a}
-        self._mtu = lab.spec.link.mtu - _OVERHEAD
+    def most_members(self) -> int | None:
+        """One unicast peer."""
+        return 2
 
-    def listen(self, b: Node) -> None:
-        """Create b's end; the kernel takes packets at once."""
-        self._make_end(b)
+    def configure(self) -> None:
+        """Nothing is secret, nothing is in files."""
 
-    def connect(self, a: Node) -> None:
-        """Create a's end; there is no handshake, so it is up when it exists."""
-        self._make_end(a)
+    def listen(self, target: Node) -> None:
+        """Create its end; the kernel takes packets at once."""
+        self._make_end(target)
 
-    def disconnect(self, a: Node) -> None:
-        """Remove a's end."""
-        a.del_link(DEVICE)
+    def connect(self, source: Node) -> None:
+        """Create its end; there is no handshake, so it is up when it exists."""
+        self._make_end(source)
+
+    def leave(self, node: Node) -> None:
+        """Remove its end."""
+        node.del_link(DEVICE)
 
     def stop(self, lab: Lab) -> None:
         """Remove both ends."""
-        for node in (lab.a, lab.b):
+        for node in lab.members:
             node.del_link(DEVICE)
 
     def interface(self, node: Node) -> str:
@@ -108,7 +106,7 @@ class Vxlan(Vpn):
         return inner_length + _OVERHEAD
 
     def _make_end(self, node: Node) -> None:
-        peer = self._peer[node.name]
+        (peer,) = self.peers(node)
         try:
             node.add_link(
                 DEVICE,
@@ -123,7 +121,7 @@ class Vxlan(Vpn):
         except LabError as error:
             raise VpnError(self.id, error.why, error.remedy) from error
         node.add_address(DEVICE, self.inner(node))
-        node.set_link(DEVICE, up=True, mtu=self._mtu)
+        node.set_link(DEVICE, up=True, mtu=self.lab.spec.mtu - _OVERHEAD)
 
 
 def _hardware_address(inner: IPv4Interface) -> str:
@@ -131,12 +129,11 @@ def _hardware_address(inner: IPv4Interface) -> str:
     return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + inner.ip.packed)
 
 
-def _kernel_has_vxlan() -> bool:
-    release = platform.release()
-    if Path("/sys/module/vxlan").exists():
+def _kernel_has_vxlan(host: Host) -> bool:
+    if host.exists("/sys/module/vxlan"):
         return True
     for listing in ("modules.builtin", "modules.dep"):
-        path = Path("/lib/modules") / release / listing
-        if path.exists() and "/vxlan.ko" in path.read_text():
+        path = f"/lib/modules/{host.kernel_release}/{listing}"
+        if host.exists(path) and "/vxlan.ko" in host.text(path):
             return True
     return False

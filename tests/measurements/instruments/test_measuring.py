@@ -21,6 +21,7 @@ from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
+from tests.here import HERE
 
 UDP = {"packet_size": 200, "rate": "2000/s", "duration": "1s"}
 TCP = {"duration": "1s"}
@@ -56,7 +57,7 @@ def measure(vpn: str, measurement: type, given: dict[str, object], instrument: s
 def test_measured_and_proved(
     vpn: str, measurement: type, given: dict[str, object], instrument: str
 ) -> None:
-    if registry.create(registry.parse(vpn)).missing():
+    if registry.create(registry.parse(vpn)).missing(HERE):
         pytest.skip(f"{vpn} is not here")
     finding = measure(vpn, measurement, given, instrument)
     if finding.status is Status.UNSUPPORTED:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.vpns.base import DataPath
 from culvert.vpns.listing import listed
+from culvert.vpns.variant import DataPath
 
 from ..rounds import faults_of_rounds
 from ..tunnels import driver

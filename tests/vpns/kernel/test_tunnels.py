@@ -12,11 +12,13 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
-from culvert.vpns.base import DataPath, OuterPacket, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import PINGS, Agent, Capture
 from culvert.vpns.ipsec.transforms import TRANSFORMS
 from culvert.vpns.openvpn.driver import OpenVpn
+from culvert.vpns.outer import OuterPacket
+from culvert.vpns.variant import DataPath
 from tests.run.cells import execute, value
 
 from ...conftest import LabFactory
@@ -199,7 +201,7 @@ def test_on_a_wire_that_is_the_witness(word: str) -> None:
 @pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "xfrm/esp-aes256gcm"])
 def test_through_a_router(word: str) -> None:
     require(word)
-    spec = LabSpec(topology="routed", link=LinkSpec())
+    spec = LabSpec(topology=routed(), link=LinkSpec())
     finding = execute(driver(word), "rtt_slow", spec)
     assert (finding.status, finding.reason) == (Status.OK, "")
 
@@ -211,7 +213,7 @@ def test_nothing_leaves_in_the_clear_while_it_is_down(lab: LabFactory, word: str
     require(word)
     vpn, pair = driver(word), lab()
     bring_up(vpn, pair)
-    vpn.disconnect(pair.a)
+    vpn.leave(pair.a)
     with Capture(pair.a) as capture, Agent(pair.a) as a:
         assert a.pings_answered(vpn.inner(pair.b).ip) == 0
         assert [packet for packet in capture.packets() if packet.outgoing] == []

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.labs.vm.inside import guest
 from culvert.privilege import is_root
 from culvert.topology.processors import Steering

@@ -27,7 +27,8 @@ class End:
 
 
 def connect(left: End, right: End, spec: LinkSpec) -> None:
-    """Make the cable; afterwards both ends pass packets, and know each other's address."""
+    """Make the cable; both ends know each other's address, and pass packets when ``wait_ready``
+    returns."""
     queues = {"num_tx_queues": spec.queues, "num_rx_queues": spec.queues} if spec.queues > 1 else {}
     what = f"veth {left.device} - {right.device}"
     descriptor = os.open(right.namespace.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -57,7 +58,6 @@ def connect(left: End, right: End, spec: LinkSpec) -> None:
         bucket = shaping.token_bucket(spec.rate_bps, spec.mtu)
         for end in (left, right):
             shaping.limit(end.namespace, end.device, bucket)
-    wait_ready(left, right)
 
 
 def configure(left: End, right: End, spec: LinkSpec) -> None:

@@ -25,7 +25,8 @@ from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
 
 KILL_DEADLINE_S = 5.0
-_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9]+")
+REMOVE_DEADLINE_S = 5.0
+_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 
 
 class LeftoverKind(StrEnum):
@@ -111,9 +112,12 @@ def _remove(leftover: Leftover) -> None:
         case LeftoverKind.CGROUP:
             cgroup.remove(path)
         case LeftoverKind.NAMESPACE:
-            while path.exists():
-                _unmount(path)  # a run that was killed in between has not mounted it yet
-                path.unlink(missing_ok=True)
+            wait_until(
+                lambda: _released(path),
+                what=f"the removal of namespace {path.name}",
+                deadline_s=REMOVE_DEADLINE_S,
+                remedy="see who uses it, then run `culvert clean` again",
+            )
         case LeftoverKind.MOUNT:
             _unmount(path)
         case LeftoverKind.DIRECTORY:
@@ -121,6 +125,17 @@ def _remove(leftover: Leftover) -> None:
                 shutil.rmtree(path)
         case LeftoverKind.OWNER:
             owner.release(leftover.run_id)
+
+
+def _released(namespace: Path) -> bool:
+    """Whether it is gone now; busy means mounted, here or where mounts propagate from."""
+    _unmount(namespace)  # a run that was killed in between has not mounted it yet
+    try:
+        namespace.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+    return not namespace.exists()
 
 
 def _unmount(path: Path) -> None:

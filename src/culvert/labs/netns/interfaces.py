@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.base import LinkState
 from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.node import LinkState
 
 T = TypeVar("T")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
@@ -11,22 +12,28 @@ from typing import Any, TypeVar
 
 from culvert import tools
 from culvert.errors import LabError, UsageError
-from culvert.labs.base import Completed, LinkState, Node, Process
 from culvert.labs.cpu import steering
+from culvert.labs.host import Completed
 from culvert.labs.link import offloads
 from culvert.labs.netns import facts, sysctls
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.launch import Launcher
 from culvert.labs.netns.places import RUN_VARIABLE, namespace_name, namespace_path, run_directory
 from culvert.labs.netns.process import LocalProcess
+from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.netns.unix_socket import connect
 from culvert.labs.netns.view import NodeView
+from culvert.labs.node import LinkState, Node
+from culvert.labs.process import Process
 from culvert.machine import cgroup
+from culvert.topology.graph import Role
+from culvert.topology.plan import Attachment
 from culvert.topology.processors import Steering
-from culvert.topology.spec import Attachment
 
 T = TypeVar("T")
 
+_OF_THE_NAMESPACE = ("/proc/sys/net/", "/proc/net/", "/sys/class/net/")
 KEEP_ENVIRONMENT = ("TZ", "TERM")
 """What a program on a node inherits; the rest of our environment is none of its business."""
 
@@ -38,7 +45,8 @@ class NetnsNode(Node):
         self,
         run_id: str,
         name: str,
-        underlay: Attachment,
+        role: Role,
+        attachments: Sequence[Attachment],
         *,
         cpus: tuple[int, ...] | None,
         quota: float | None = None,
@@ -47,8 +55,11 @@ class NetnsNode(Node):
         """``quota`` is the share of each of its CPUs that its programs get; ``variables`` go into
         the environment of each."""
         self.name = name
+        self.role = role
         self.directory = run_directory(run_id) / name
-        self.underlay = underlay
+        self.attachments = tuple(attachments)
+        """Its ends of cables; the first is its underlay."""
+        self.underlay = self.attachments[0]
         self.cpus = cpus
         self.netns_path = namespace_path(run_id, name)
         self.namespace = NamespaceThread(self.netns_path)
@@ -62,6 +73,7 @@ class NetnsNode(Node):
         self._launcher: Launcher | None = None
         self._processes: list[LocalProcess] = []
         self._steered: list[str] = []
+        self._machine = ThisMachine()
 
     # -- its life ----------------------------------------------------------------------------------
 
@@ -147,13 +159,8 @@ class NetnsNode(Node):
             out.decode(errors="replace"),
             err.decode(errors="replace"),
         )
-        if check and done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()[-3:]
-            raise LabError(
-                f"{argv[0]} on node {self.name}",
-                " / ".join(said) or "said nothing",
-                f"it ended with exit code {done.returncode}",
-            )
+        if check:
+            done.require_success(f"node {self.name}")
         return done
 
     # -- files -------------------------------------------------------------------------------------
@@ -171,6 +178,32 @@ class NetnsNode(Node):
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode() if isinstance(text, str) else text)
         return target
+
+    def find(self, program: str) -> str | None:
+        """Programs of a node are this machine's."""
+        return self._machine.find(program)
+
+    def read(self, path: str) -> bytes:
+        """As its programs see it: /run and /etc/resolv.conf are the node's own."""
+        if path.startswith(_OF_THE_NAMESPACE):
+            return self.inside(Path(path).read_bytes)
+        return self.file(path).read_bytes()
+
+    def exists(self, path: str) -> bool:
+        """As its programs see it."""
+        return self.file(path).exists()
+
+    def remove(self, path: str) -> None:
+        """In its own view; no error if there is none."""
+        self.file(path).unlink(missing_ok=True)
+
+    def has(self, feature: str) -> bool:
+        """Of this machine's kernel."""
+        return self._machine.has(feature)
+
+    def dial(self, path: str) -> socket.socket:
+        """Connect to a unix socket in its own view; raises OSError where nobody listens."""
+        return connect(self.file(path))
 
     def file(self, path: str) -> Path:
         """Where an absolute path of the node's own view (such as /run/x.sock) is seen from here."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.base import Process, Usage
 from culvert.labs.netns.launch import Started
 from culvert.labs.netns.usage import usage_of
+from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 
 GONE_DEADLINE_S = 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from culvert.labs.base import Usage
+from culvert.labs.process import Usage
 
 
 def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from culvert import tools
 from culvert.errors import LabError, NotPossible
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.topology import nat
 from culvert.topology.spec import Allowed
 

@@ -5,15 +5,17 @@ Drivers and labs ask ``features.has("esp")``; a trial is made once a process.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from culvert.errors import UsageError
-from culvert.machine.check import Check, Feature, Finding, Status
+from culvert.machine.check import Check, Feature, Finding, Group, Status
 from culvert.machine.features.impairment import IMPAIRMENT
 from culvert.machine.features.lab import LAB, PRIVILEGES
 from culvert.machine.features.measurement import MEASUREMENT
 from culvert.machine.features.steadiness import STEADINESS
 from culvert.machine.features.vpn import VPN
+from culvert.machine.trials import ipsec, links
 from culvert.machine.trials.programs import PROGRAMS
 from culvert.machine.verdict import AS_ROOT, find
 
@@ -26,6 +28,12 @@ FEATURES: tuple[Feature, ...] = (
     *PROGRAMS,
     *STEADINESS,
 )
+
+FAMILIES: Mapping[str, Callable[[str], Callable[[], Finding]]] = {
+    "kind": links.link,
+    "esp": ipsec.suite,
+}
+"""Features with a parameter: ``kind:ovpn``, an interface's kind; ``esp:AES-128-GCM``, a suite."""
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -60,6 +68,9 @@ def finding(name: str) -> Finding:
 
 
 def _feature(name: str) -> Feature:
+    family, colon, which = name.partition(":")
+    if colon and family in FAMILIES:
+        return Feature(name, Group.VPN, (), "use another kernel", FAMILIES[family](which), True)
     try:
         return _BY_NAME[name]
     except KeyError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from functools import cache
+from collections.abc import Callable
 
-from culvert.machine.check import Finding, Status, degraded, missing, present
+from culvert.machine.check import Finding, degraded, missing, present
 from culvert.machine.trials.xfrm_state import (
     XFRMA_ALG_AEAD,
     XFRMA_ALG_AUTH_TRUNC,
@@ -14,7 +14,6 @@ from culvert.machine.trials.xfrm_state import (
     add,
     ask_whether_there,
 )
-from culvert.machine.verdict import find
 
 # key lengths include the 4 bytes of salt (RFC 4106, section 8.1; RFC 7634, section 2)
 GCM_128 = Algorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 16 + 4, 128)
@@ -56,15 +55,14 @@ def esp() -> Finding:
     return degraded(f"without {', '.join(refusals)}")
 
 
-@cache
-def carries(suite: str) -> bool:
-    """Whether the kernel's ESP takes this one suite; tried once a process."""
+def suite(name: str) -> Callable[[], Finding]:
+    """The trial whether the kernel's ESP takes one of the ESP_SUITES."""
 
     def trial() -> Finding:
-        add(socket.IPPROTO_ESP, ESP_SUITES[suite])
+        add(socket.IPPROTO_ESP, ESP_SUITES[name])
         return present("a security association was added")
 
-    return find(trial, scratch=True).status is Status.PRESENT
+    return trial
 
 
 def ah() -> Finding:

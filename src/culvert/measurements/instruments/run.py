@@ -17,7 +17,8 @@ from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric
-from culvert.labs.base import Node, Process
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
 from culvert.measurements.instruments.base import Instrument, InstrumentError, Load, Told, program
 from culvert.measurements.udp.packet import UDP_HEADERS
@@ -55,7 +56,7 @@ def measure_throughput(
     session: Session, instrument: Instrument, load: Load, *, up: bool = True
 ) -> tuple[Told, Outcome]:
     """What it told, and the outcome without metrics of the measurement's own."""
-    nodes = session.lab.a, session.lab.b
+    nodes = session.source, session.target
     way = _Way(up, *(nodes if up else nodes[::-1]))
     _refuse_other_congestion(instrument, load, way.sender)
     with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
@@ -79,7 +80,7 @@ def measure_ping(
     session: Session, *, probes: int, rate_pps: float, packet_size: int, timeout_ms: int
 ) -> tuple[Told, Outcome]:
     """Echo requests from node a to node b, by ping."""
-    a, to = session.lab.a, session.inner(session.lab.b)
+    a, to = session.source, session.inner(session.target)
     words = ping.command(
         to,
         probes=probes,
@@ -200,7 +201,7 @@ def _kept(node: Node, name: str, text: str) -> Path:
 
 
 def _send_marked(session: Session) -> None:
-    to = session.inner(session.lab.b)
+    to = session.inner(session.target)
     echo = session.b.begin("echo", bind=to, token=session.token, idle_s=GRACE_S)
     session.a.call(
         "rtt",

@@ -29,11 +29,11 @@ def find_max_size(session: Session) -> int:
 
 
 def _search(session: Session) -> int:
-    state = session.lab.a.link(session.vpn.interface(session.lab.a))
+    state = session.source.link(session.vpn.interface(session.source))
     if state is None:
         raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
     echo = session.b.begin(
-        "echo", bind=session.inner(session.lab.b), token=session.token, idle_s=30
+        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
     )
     port = echo.port()
     try:
@@ -60,12 +60,12 @@ def _search(session: Session) -> int:
 def _crosses(session: Session, port: int, size: int) -> bool:
     attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
     timeout_ms = session.patience_ms(TIMEOUT_MS)
-    sighting = session.outside.begin("a", View.SENT, record=0)
+    sighting = session.outside.begin(session.source.name, View.SENT, record=0)
     sighting.ready()
     answer = session.a.call(
         "echo_once",
         attempts * timeout_ms / 1000 + 5,
-        to=session.inner(session.lab.b),
+        to=session.inner(session.target),
         port=port,
         payload_size=size - UDP_HEADERS,
         df=True,

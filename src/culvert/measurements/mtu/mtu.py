@@ -15,7 +15,7 @@ from pydantic import Field
 
 from culvert.errors import VpnError
 from culvert.journal.record import Metric
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mtu.path import End, Fate, OneWay, largest
 from culvert.measurements.tcp.mss import Announced, announce
@@ -96,7 +96,7 @@ class Mtu(Measurement[MtuParameters]):
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search each way, then open a connection."""
-        a, b = End(session.lab.a, session.a), End(session.lab.b, session.b)
+        a, b = End(session.source, session.a), End(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
                 "a_to_b": _direction(session, a, b, parameters.oversize),

@@ -85,7 +85,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         streams = TcpStreams(
             lasting_s, parameters.load, parameters.streams, parameters.congestion_control
         )
-        echo = Echo(session, session.inner(session.lab.b), parameters.idle_s + lasting_s + 30)
+        echo = Echo(session, session.inner(session.target), parameters.idle_s + lasting_s + 30)
         floor = noise_floor(
             session,
             size=parameters.packet_size,

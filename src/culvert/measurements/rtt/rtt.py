@@ -164,7 +164,7 @@ def _by_ping(session: Session, parameters: RttParameters) -> Outcome:
 def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerTraffic]:
     """All probes, and what they were to the tunnel."""
     seconds = parameters.probes / parameters.rate_pps
-    inner = session.inner(session.lab.b)
+    inner = session.inner(session.target)
     reflector = None
     to: dict[str, Any] = {"to": inner}
     if parameters.protocol is not Protocol.ICMP:

@@ -82,9 +82,9 @@ class TcpLoad:
         """``to`` is the far node's address inside the tunnel, unless given."""
         self._upward = upward
         self._duration_s = streams.duration_s
-        source, sink, far = session.a, session.b, session.lab.b
+        source, sink, far = session.a, session.b, session.target
         if not upward:
-            source, sink, far = session.b, session.a, session.lab.a
+            source, sink, far = session.b, session.a, session.source
         address = to or session.inner(far)
         self._sink = sink.begin(
             "tcp_sink",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.measurements.tcp.load import TcpLoad, TcpStreams
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
@@ -44,8 +44,8 @@ class Announced:
 def announce(session: Session) -> dict[str, Announced]:
     """Open a connection from a to b and read what is announced: ``a_to_b`` is what b announced,
     for segments that a sends."""
-    at_a = _capture(session, session.a, session.lab.a)
-    at_b = _capture(session, session.b, session.lab.b)
+    at_a = _capture(session, session.a, session.source)
+    at_b = _capture(session, session.b, session.target)
     for capture in (at_a, at_b):
         capture.ready()
     connection = TcpLoad(session, TcpStreams(TCP_S), upward=True).finish()

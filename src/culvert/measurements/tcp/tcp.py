@@ -149,7 +149,7 @@ class Tcp(Measurement[TcpParameters]):
 
 def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     up = parameters.direction is Direction.UP
-    to = session.inner(session.lab.b if up else session.lab.a)
+    to = session.inner(session.target if up else session.source)
     load = replace(parameters.load, to=to)
     told, outcome = measure_throughput(session, parameters.instrument, load, up=up)
     outcome.metrics.append(Metric("goodput_bps", "bit/s", told.goodput_bps))

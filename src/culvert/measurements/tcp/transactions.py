@@ -64,11 +64,11 @@ class _Transactions(Measurement[TransactionParameters]):
 
     def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
         """Ask for the time given."""
-        inner = session.inner(session.lab.b)
+        inner = session.inner(session.target)
         with session.watch(sample_one_in=1) as watched:
             marked = _send_marked(session, inner)
             found, responded = self._ask(session, parameters, inner, parameters.duration_s)
-        underlay = str(session.lab.b.underlay.address.ip)
+        underlay = str(session.target.underlay.address.ip)
         ceiling = (
             self._ask(session, parameters, underlay, CEILING_S)[0]
             if bare_link_tells(session)

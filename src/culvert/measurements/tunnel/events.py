@@ -9,9 +9,10 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Node
+from culvert.labs.node import Node
+from culvert.topology.shapes import Shape
 from culvert.trial.session import Session
-from culvert.vpns.base import LEAVE_OUT
+from culvert.vpns.variant import LEAVE_OUT
 
 
 class Event(StrEnum):
@@ -39,21 +40,22 @@ class Happening(ABC):
 
 
 class RestartPeer(Happening):
-    """Node b's side ends and starts anew; node a is told nothing."""
+    """The responder is killed and starts anew; the initiator is not notified."""
 
     def happen(self, session: Session) -> None:
-        """Restart b."""
-        session.vpn.end_responder(session.lab.b)
-        session.vpn.listen(session.lab.b)
+        """Restart it."""
+        session.vpn.crash(session.target)
+        session.vpn.join(session.target)
 
 
 class RestartSelf(Happening):
-    """Node a's side ends and starts anew."""
+    """The initiator is killed and starts anew."""
 
     def happen(self, session: Session) -> None:
-        """Restart a."""
-        session.vpn.end_initiator(session.lab.a)
-        session.vpn.connect(session.lab.a)
+        """Restart it."""
+        session.vpn.crash(session.source)
+        session.vpn.join(session.source)
+        session.vpn.reach(session.path)
 
 
 class Silence(Happening):
@@ -78,9 +80,9 @@ class Roam(Happening):
         """In one go: the old address goes, the new one comes, and the kernels know where all is."""
         if session.vpn.outer_flow is None:
             raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
-        if session.lab.router is not None:
+        if session.lab.spec.topology.name != Shape.PAIR:
             raise NotPossible("roaming", "is for two nodes on one link", 'use topology = "pair"')
-        a, b = session.lab.a, session.lab.b
+        a, b = session.source, session.target
         old, new = a.underlay.address, roamed(a.underlay.address)
         _ip(b, _neighbour(b, new, _hardware_address(a)))
         _ip(
@@ -99,8 +101,8 @@ class Rekey(Happening):
     tail_s: ClassVar[float] = 1.0
 
     def happen(self, session: Session) -> None:
-        """Ask the driver for it, or wait for the VPN to do it."""
-        session.vpn.rekey(session.lab.a)
+        """Request it of the driver, or wait for the VPN to do it."""
+        session.vpn.rekey(session.path)
 
 
 def happening(event: Event, *, silence_s: float) -> Happening:

@@ -24,8 +24,8 @@ from pydantic import Field
 
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric, Series
-from culvert.labs.base import Process
 from culvert.labs.link.witness import View
+from culvert.labs.process import Process
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.phases import phases_of
 from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
@@ -83,10 +83,11 @@ class Initiation(Measurement[InitiationParameters]):
             for number in range(parameters.cycles):
                 up = not cold or number > 0
                 cycles.append(_Cycle(session, start, up=up, pause_s=parameters.pause_s))
-        if start.restarts is not None:
+        restarted = start.restarted(session)
+        if restarted is not None:
             used = _together([use for cycle in cycles for use in cycle.processes])
-            node = accounted[start.restarts]
-            accounted[start.restarts] = node.model_copy(update={"processes": used})
+            node = accounted[restarted.name]
+            accounted[restarted.name] = node.model_copy(update={"processes": used})
         return Outcome(
             metrics=[
                 *_metrics(cycles),
@@ -115,7 +116,7 @@ class _Cycle:
         # First: if node b's side ends, so does the address that it answers at.
         echo = session.b.begin(
             "echo",
-            bind=session.inner(session.lab.b),
+            bind=session.inner(session.target),
             token=session.token,
             idle_s=pause_s + deadline_s + 2 * SLACK_S,
         )
@@ -124,12 +125,12 @@ class _Cycle:
             start.end(session)
         time.sleep(pause_s)  # the study asked for it
         sighting = session.outside.begin(
-            "a", View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
+            session.source.name, View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
         )
         sighting.ready()
         answer = session.a.begin(
             "first_answer",
-            to=session.inner(session.lab.b),
+            to=session.inner(session.target),
             port=port,
             interval_us=start.asks_every_us,
             deadline_s=deadline_s,

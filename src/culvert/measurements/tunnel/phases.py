@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from culvert.measurements.udp.packet import SMALLEST
 from culvert.probe.results import RecordedPacket
-from culvert.vpns.base import OuterPacket, Vpn
-from culvert.vpns.outer import outer_packet
+from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterPacket, outer_packet
 
 
 @dataclass(frozen=True)

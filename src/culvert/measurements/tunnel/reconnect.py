@@ -76,10 +76,11 @@ class Reconnect(Measurement[ReconnectParameters]):
     def run(self, session: Session, parameters: ReconnectParameters) -> Outcome:
         """Stream, event, first answer, a little more of the stream."""
         event = happening(parameters.event, silence_s=parameters.silence_s)
-        to = session.inner(session.lab.b)
+        to = session.inner(session.target)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
-        sightings = {name: _look(session, name) for name in ("a", "b")}
+        ends = (session.source, session.target)
+        sightings = [_look(session, node.name) for node in ends]
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         stream = _Stream(session, parameters, to, lasting_s)
         if event.stream_goes_on:
@@ -94,7 +95,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.end()
         echo.stop()
-        captured = {name: sighting.end() for name, sighting in sightings.items()}
+        captured = [sighting.end() for sighting in sightings]
         return Outcome(
             metrics=_metrics(
                 trial,
@@ -106,8 +107,11 @@ class Reconnect(Measurement[ReconnectParameters]):
             watched=[],
             series=[_series(trial.sunk)],
             doubts=[
-                *judge_capture(session.vpn, captured["a"], "towards a"),
-                *judge_capture(session.vpn, captured["b"], "towards b"),
+                *(
+                    check
+                    for node, seen in zip(ends, captured, strict=True)
+                    for check in judge_capture(session.vpn, seen, f"towards {node.name}")
+                ),
                 _came_back(parameters, answer),
                 intact(trial.sunk.corrupt),
             ],

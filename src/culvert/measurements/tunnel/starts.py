@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar
 
-from culvert.labs.base import Process
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.trial.session import Session
 
 
@@ -23,18 +24,21 @@ class Start(StrEnum):
 class Starting(ABC):
     """One kind of start, done again and again: ``end`` and ``begin`` in turn.
 
-    ``restarts`` is the node whose processes it executes, if any; ``asks_every_us`` the interval
-    of the requests that find out when packets go through again.
+    ``asks_every_us`` is the interval of the requests that find out when packets go through again.
     """
 
-    restarts: ClassVar[str | None] = None
     asks_every_us: ClassVar[int] = 250
     expected_s: ClassVar[float] = 0.4
     answer_max_s: ClassVar[float] = 15.0
 
     def prepare(self, session: Session) -> None:
         """The state that comes before the first ``end``: a tunnel that is up."""
-        session.vpn.connect(session.lab.a)
+        session.vpn.reach(session.path)
+
+    def restarted(self, session: Session) -> Node | None:
+        """The node whose processes it executes; None if it executes none."""
+        del session
+        return None
 
     @abstractmethod
     def end(self, session: Session) -> None:
@@ -46,66 +50,76 @@ class Starting(ABC):
 
     def started(self, session: Session) -> Sequence[Process]:
         """The processes that the last ``begin`` has executed."""
-        return session.vpn.processes[self.restarts] if self.restarts else ()
+        node = self.restarted(session)
+        return session.vpn.processes[node.name] if node is not None else ()
 
 
 class Cold(Starting):
-    """Node a's side is executed, and knows nothing; node b is up, has forgotten it, and waits."""
+    """The initiator is executed, and knows nothing; the responder waits, and has forgotten it."""
 
-    restarts: ClassVar[str | None] = "a"
+    def restarted(self, session: Session) -> Node | None:
+        """The initiator."""
+        return session.source
 
     def end(self, session: Session) -> None:
-        """End a's processes, and let b forget."""
-        session.vpn.disconnect(session.lab.a)
+        """End the initiator as a user would, so that the responder forgets it."""
+        session.vpn.leave(session.source)
 
     def begin(self, session: Session) -> None:
-        """Start a."""
-        session.vpn.connect(session.lab.a)
+        """Start it."""
+        session.vpn.join(session.source)
+        session.vpn.reach(session.path)
 
 
 class Warm(Starting):
-    """Both sides run without a tunnel, and node a is told to initiate."""
+    """Both sides run without a tunnel, and the initiator is requested to initiate."""
 
     expected_s: ClassVar[float] = 0.15
 
     def end(self, session: Session) -> None:
         """Have both forget their keys."""
-        session.vpn.drop(session.lab.a)
+        session.vpn.drop(session.path)
 
     def begin(self, session: Session) -> None:
         """Initiate."""
-        session.vpn.initiate(session.lab.a)
+        session.vpn.resume(session.path)
 
 
 class RestartSelf(Starting):
-    """Node a's side is executed anew; node b still believes in the tunnel that was."""
+    """The initiator is killed and executed anew; the responder still has the tunnel that was."""
 
-    restarts: ClassVar[str | None] = "a"
+    def restarted(self, session: Session) -> Node | None:
+        """The initiator."""
+        return session.source
 
     def end(self, session: Session) -> None:
-        """End a's processes only."""
-        session.vpn.end_initiator(session.lab.a)
+        """Kill the initiator's processes."""
+        session.vpn.crash(session.source)
 
     def begin(self, session: Session) -> None:
-        """Start a."""
-        session.vpn.connect(session.lab.a)
+        """Start it."""
+        session.vpn.join(session.source)
+        session.vpn.reach(session.path)
 
 
 class RestartPeer(Starting):
-    """Node b's side is executed anew; node a still believes in the tunnel, until it notices."""
+    """The responder is killed and executed anew; the initiator has the tunnel until it notices."""
 
-    restarts: ClassVar[str | None] = "b"
     asks_every_us: ClassVar[int] = 1000  # it may take seconds, and each request is recorded
     expected_s: ClassVar[float] = 15.0
     answer_max_s: ClassVar[float] = 60.0
 
+    def restarted(self, session: Session) -> Node | None:
+        """The responder."""
+        return session.target
+
     def end(self, session: Session) -> None:
-        """End b's processes only."""
-        session.vpn.end_responder(session.lab.b)
+        """Kill the responder's processes."""
+        session.vpn.crash(session.target)
 
     def begin(self, session: Session) -> None:
-        """Start b."""
-        session.vpn.listen(session.lab.b)
+        """Start it."""
+        session.vpn.join(session.target)
 
 
 def starting(start: Start) -> Starting:

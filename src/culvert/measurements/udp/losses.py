@@ -68,16 +68,17 @@ def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) 
     still missing.
     """
     missing = max(sent - sunk.unique, 0)
-    a, b = watched.a.accounted, watched.b.accounted
+    a = watched.nodes[session.source.name].accounted
+    b = watched.nodes[session.target.name].accounted
     outer_a, outer_b = (
         _device(accounted, node.underlay.device)
-        for accounted, node in ((a, session.lab.a), (b, session.lab.b))
+        for accounted, node in ((a, session.source), (b, session.target))
     )
     inner_a, inner_b = (
         _device(accounted, session.vpn.interface(node))
-        for accounted, node in ((a, session.lab.a), (b, session.lab.b))
+        for accounted, node in ((a, session.source), (b, session.target))
     )
-    tunnelled = session.vpn.interface(session.lab.a) != session.lab.a.underlay.device
+    tunnelled = session.vpn.interface(session.source) != session.source.underlay.device
     found: dict[str, int] = {}
 
     def take(place: str, count: int) -> None:

@@ -158,7 +158,7 @@ class _Streams:
     def __init__(self, session: Session, size: int) -> None:
         self._session = session
         self._size = size
-        self._to = session.inner(session.lab.b)
+        self._to = session.inner(session.target)
         self._quiet_ms = quiet_ms(session, self._to)
         self.unpaced = UdpStream(self._to, (size,), UNPACED_S)
         self.all_trials: list[UdpTrial] = []

@@ -163,7 +163,7 @@ def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
     asked = parse_sizes(parameters.packet_size)
     sizes = asked.resolved(find_max_size(session) if asked.asks_max else None)
     return UdpStream(
-        to=session.inner(session.lab.b),
+        to=session.inner(session.target),
         sizes=sizes,
         duration_s=parameters.duration_s,
         rate_pps=parameters.rate.packets_per_s(sizes) if parameters.rate else None,
@@ -183,7 +183,7 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
     payload = size - UDP_HEADERS
     rate_pps = stream.rate_pps
     load = Load(
-        to=session.inner(session.lab.b),
+        to=session.inner(session.target),
         udp=True,
         duration_s=round(parameters.duration_s),
         size=payload,

@@ -71,12 +71,12 @@ class Underlay(Measurement[UnderlayParameters]):
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
         """Both directions, one after the other."""
-        lab, impairment = session.lab, session.link.impairment
+        impairment = session.link.impairment
         deaf = impairment.drops_udp
         with session.watch(sample_one_in=1 if deaf else SAMPLE_ONE_IN) as watched:
             ways = [
-                Way("a to b", session, session.a, session.b, lab.b, impairment.a_to_b),
-                Way("b to a", session, session.b, session.a, lab.a, impairment.b_to_a),
+                Way("a to b", session, session.a, session.b, session.target, impairment.a_to_b),
+                Way("b to a", session, session.b, session.a, session.source, impairment.b_to_a),
             ]
             for way in ways:
                 way.measure(parameters.duration_s)
@@ -109,7 +109,7 @@ def _ping(session: Session) -> Flow:
             "rtt",
             PINGS / PINGS_PPS + session.patience_ms(1000) / 1000 + 10,
             protocol="icmp",
-            to=session.inner(session.lab.b),
+            to=session.inner(session.target),
             rate_pps=PINGS_PPS,
             count=PINGS,
             payload_size=PING_PAYLOAD_BYTES,

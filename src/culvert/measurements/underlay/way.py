@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from culvert.journal.record import Metric
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import UdpSource, UdpSunk, parse

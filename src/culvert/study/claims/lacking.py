@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
+from culvert.study.conditions.topology import ShapeWord
 from culvert.study.table import Table
-from culvert.topology.spec import Topology
 
 REMEDY = "see the [[lacking]] entries of the study; a newer Culvert may have it"
 
@@ -73,7 +73,7 @@ def without_lacking_lab(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         return dict(data), ""
     known: Mapping[str, Callable[[object], bool]] = {
         "kind": lambda word: word == "netns",
-        "topology": lambda word: word in get_args(Topology),
+        "topology": lambda word: word in get_args(ShapeWord),
     }
     reasons: dict[str, str] = {}
     for key, is_known in known.items():

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from culvert.errors import UsageError
 from culvert.study.conditions.direction import DirectionTable
 from culvert.study.conditions.lab import LinkTable
-from culvert.study.conditions.nat import ROUTER_KEYS, NatValue
+from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatValue
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
 from culvert.study.names import Mtu, Name
 from culvert.study.table import known_keys, near, problem
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment
 from culvert.topology.link.presets import PRESETS
+from culvert.topology.link.spec import LinkSpec
+
+_PLAIN = frozenset(
+    ("name", "rate", "mtu", "offloads", "congestion", "links", *ROUTER_KEYS, *PROCESSOR_KEYS)
+)
+"""What every kind of link can do, or is of nodes."""
 
 
 def _preset(value: str) -> str:
@@ -25,34 +32,28 @@ def _preset(value: str) -> str:
     return value
 
 
-class ConditionTable(DirectionTable, ProcessorKeys):
-    """``[[condition]]``: what differs from ``[lab]``.
+class LinkKeys(DirectionTable):
+    """What a link is to be, for all links or for one.
 
     The keys of a direction act in each; what ``up`` (a to b) and ``down`` (b to a) say goes before
-    them, and they before the preset. ``rate`` is the whole lab's.
+    them, and they before the preset. ``rate`` is the link's in both directions.
     """
 
-    name: Name
     mtu: Mtu | None = None
     offloads: bool | None = None
-    congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
     preset: Annotated[str, AfterValidator(_preset)] | None = None
     up: DirectionTable | None = None
     down: DirectionTable | None = None
-    nat: NatValue | None = None
-    block_udp: bool | None = None
 
     @property
     def impairments(self) -> list[str]:
         """The keys that a plain cable cannot fulfil, as they stand in the file."""
-        of_nodes = (*ROUTER_KEYS, *PROCESSOR_KEYS)
-        plain = ("name", "rate", "mtu", "offloads", "congestion", *of_nodes)
         given = {
             field.alias or name
             for name, field in type(self).model_fields.items()
             if getattr(self, name, None) is not None
         }
-        return [key for key in known_keys(type(self)) if key in given and key not in plain]
+        return [key for key in known_keys(type(self)) if key in given and key not in _PLAIN]
 
     @property
     def impairment(self) -> Impairment:
@@ -65,8 +66,18 @@ class ConditionTable(DirectionTable, ProcessorKeys):
             self.up.applied(up) if self.up else up, self.down.applied(down) if self.down else down
         )
 
+    def changed(self, link: LinkSpec) -> LinkSpec:
+        """The link with what is written here."""
+        return replace(
+            link,
+            rate_bps=link.rate_bps if self.rate_bps is None else self.rate_bps,
+            mtu=link.mtu if self.mtu is None else self.mtu,
+            offloads=link.offloads if self.offloads is None else self.offloads,
+            impairment=self.impairment,
+        )
+
     @model_validator(mode="after")
-    def _can_be(self) -> ConditionTable:
+    def _can_be(self) -> Self:
         try:
             self.impairment.check()
         except UsageError as error:
@@ -75,21 +86,14 @@ class ConditionTable(DirectionTable, ProcessorKeys):
             ) from None
         return self
 
-    def refuse_on(self, link: LinkTable, index: int) -> None:
-        """Raise what the lab's link cannot do of this condition, which is the ``index``-th."""
-        here: list[str | int] = ["condition", index]
+    def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:
+        """Raise what the lab's kind of link cannot do of what is written at ``here``."""
         if link.kind == "veth" and self.impairments:
             key = self.impairments[0]
             raise problem(
                 f'"{key}" is more than a veth link can do',
                 'write kind = "wire" in [lab] link',
                 [*here, key],
-            )
-        if self.xps and link.kind == "wire":
-            raise problem(
-                "a wire's devices have a single queue: there is nothing to steer",
-                'leave xps out, or write kind = "veth" in [lab] link',
-                [*here, "xps"],
             )
         rate_bps = link.rate_bps if self.rate_bps is None else self.rate_bps
         for one_way in (self.impairment.a_to_b, self.impairment.b_to_a):
@@ -112,3 +116,25 @@ class ConditionTable(DirectionTable, ProcessorKeys):
         word = {"reordering": "reorder", "CoDel": "queue", "this": "jitter"}.get(word, word)
         if word in self.impairments:
             yield word
+
+
+class ConditionTable(LinkKeys, ProcessorKeys):
+    """``[[condition]]``: what differs from ``[lab]``; ``links`` are single links by name."""
+
+    name: Name
+    congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
+    nat: NatValue | None = None
+    block_udp: BlockValue | None = None
+    links: dict[str, LinkKeys] | None = None
+
+    def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:
+        """Raise what the lab's links cannot do of this condition, which stands at ``here``."""
+        super().refuse_on(link, here)
+        if self.xps and link.kind == "wire":
+            raise problem(
+                "a wire's devices have a single queue: there is nothing to steer",
+                'leave xps out, or write kind = "veth" in [lab] link',
+                [*here, "xps"],
+            )
+        for name, keys in (self.links or {}).items():
+            keys.refuse_on(link, [*here, "links", name])

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.topology.spec import Topology
 
 _CPU = Path("/sys/devices/system/cpu")
 
@@ -24,11 +23,6 @@ def cores() -> list[tuple[int, ...]]:
             core = str(cpu)
         groups.setdefault(core, []).append(cpu)
     return [tuple(group) for group in groups.values()]
-
-
-def nodes_of(topology: Topology) -> tuple[str, ...]:
-    """The nodes that can be given CPUs."""
-    return ("a", "b") if topology == "pair" else ("a", "b", "router")
 
 
 def split(cores: Sequence[tuple[int, ...]], nodes: Sequence[str]) -> Mapping[str, tuple[int, ...]]:

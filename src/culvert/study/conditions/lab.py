@@ -12,11 +12,11 @@ from pydantic import (
 )
 
 from culvert.errors import NotPossible
-from culvert.study.conditions.nat import NatValue
+from culvert.study.conditions.nat import BlockValue, NatValue
+from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord
 from culvert.study.names import Mtu, shape
 from culvert.study.table import Table
 from culvert.topology.link.spec import LinkKind
-from culvert.topology.spec import Topology
 from culvert.units import RateBps
 
 CpuList = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)]
@@ -31,27 +31,24 @@ class LinkTable(Table):
     offloads: bool = False
 
 
-class NodeCpus(Table):
-    """``[lab] cpus`` as a table: the CPUs that the processes of each node may use."""
+NodeCpus = dict[str, CpuList]
+"""``[lab] cpus`` as a table: the CPUs that the processes of each node may use."""
 
-    a: CpuList | None = None
-    b: CpuList | None = None
-    router: CpuList | None = None
 
-    def checked(self, cores: Sequence[tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
-        """CPUs by node. Raises NotPossible for a CPU that is not among ``cores``."""
-        usable = {cpu for core in cores for cpu in core}
-        chosen = {"a": self.a, "b": self.b, "router": self.router}
-        given = {node: tuple(cpus) for node, cpus in chosen.items() if cpus is not None}
-        for node, cpus in given.items():
-            for cpu in cpus:
-                if cpu not in usable:
-                    raise NotPossible(
-                        f"CPU {cpu} for node {node}",
-                        "this machine does not have it or does not let us use it",
-                        f"choose among {', '.join(map(str, sorted(usable)))} in [lab] cpus",
-                    )
-        return given
+def checked(
+    wanted: Mapping[str, tuple[int, ...]], cores: Sequence[tuple[int, ...]]
+) -> Mapping[str, tuple[int, ...]]:
+    """CPUs by node. Raises NotPossible for a CPU that is not among ``cores``."""
+    usable = {cpu for core in cores for cpu in core}
+    for node, cpus in wanted.items():
+        for cpu in cpus:
+            if cpu not in usable:
+                raise NotPossible(
+                    f"CPU {cpu} for node {node}",
+                    "this machine does not have it or does not let us use it",
+                    f"choose among {', '.join(map(str, sorted(usable)))} in [lab] cpus",
+                )
+    return {node: tuple(cpus) for node, cpus in wanted.items()}
 
 
 CpusValue = Annotated[
@@ -63,8 +60,11 @@ CpusValue = Annotated[
 class LabTable(Table):
     """``[lab]``: nodes and links."""
 
-    topology: Topology = "pair"
+    topology: ShapeWord = "pair"
+    clients: NodeCount | None = None
+    members: NodeCount | None = None
+    paths: PathsValue | None = None
     link: LinkTable = LinkTable.model_construct()
     cpus: CpusValue = "shared"
     nat: NatValue | None = None
-    block_udp: bool = False
+    block_udp: BlockValue = False

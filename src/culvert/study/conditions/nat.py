@@ -1,16 +1,14 @@
-"""The keys about the router of a routed lab: ``nat`` and ``block_udp``."""
+"""The keys about what stands between nodes and others: ``nat`` and ``block_udp``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Discriminator, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from culvert.study.names import shape
-from culvert.study.table import Table, near, problem
+from culvert.study.table import near, problem
 from culvert.topology.nat import Nat
-from culvert.topology.spec import Topology
 
 ROUTER_KEYS = ("nat", "block_udp")
 
@@ -21,39 +19,34 @@ def _kind(value: str) -> str:
     return value
 
 
+def _shape(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "table"
+    return "list" if isinstance(value, list | tuple) else "word"
+
+
 Kind = Annotated[str, AfterValidator(_kind)]
-
-
-class NatTable(Table):
-    """``nat = { a = "symmetric" }``: a node and its kind."""
-
-    a: Kind | None = None
-    b: Kind | None = None
-
-    @model_validator(mode="after")
-    def _one_side(self) -> NatTable:
-        if (self.a is None) == (self.b is None):
-            raise problem("the router translates for one node", "name a or b")
-        return self
-
-
-NatValue = Annotated[
-    Annotated[Kind, Tag("word")] | Annotated[NatTable, Tag("table")], Discriminator(shape)
+Kinds = Annotated[tuple[Kind, ...], Field(strict=False, min_length=1, max_length=3)]
+"""A node's own NAT first, then those of its provider (CGNAT)."""
+Behind = Annotated[
+    Annotated[Kind, Tag("word")] | Annotated[Kinds, Tag("list")], Discriminator(_shape)
 ]
+NatValue = Annotated[
+    Annotated[Kind, Tag("word")] | Annotated[dict[str, Behind], Tag("table")],
+    Discriminator(_shape),
+]
+"""``nat = "symmetric"``, or ``nat = { a = "symmetric", b = ["full-cone", "symmetric"] }``."""
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+BlockValue = bool | Names
+"""Of a routed lab true or false; of a mesh the names of members whose UDP is blocked."""
 
 
-def by_node(value: str | NatTable | None) -> Mapping[str, Nat]:
-    """The kind of NAT by the node that is behind it; a word means node a."""
-    table = value if isinstance(value, NatTable) else NatTable(a=value) if value else None
-    return {node: Nat(kind) for node, kind in table if kind is not None} if table else {}
-
-
-def refuse_without_router(topology: Topology, table: BaseModel, here: Sequence[str | int]) -> None:
-    """Raise for the first key of the table that needs a router where there is none."""
-    if topology == "routed":
-        return
-    for key in ROUTER_KEYS:
-        if getattr(table, key):
-            raise problem(
-                f'"{key}" needs a router', 'write topology = "routed" in [lab]', [*here, key]
-            )
+def by_node(
+    value: str | Mapping[str, str | tuple[str, ...]] | None,
+) -> Mapping[str, tuple[Nat, ...]]:
+    """The kinds of NAT by the node that is behind them; a word means node a."""
+    table = {"a": value} if isinstance(value, str) else value or {}
+    return {
+        node: tuple(Nat(kind) for kind in ((kinds,) if isinstance(kinds, str) else kinds))
+        for node, kinds in table.items()
+    }

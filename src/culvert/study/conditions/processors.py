@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from culvert.errors import NotPossible
-from culvert.study.conditions.cpus import nodes_of, split
-from culvert.study.conditions.lab import CpuList, CpusValue, LabTable, NodeCpus
+from culvert.study.conditions.cpus import split
+from culvert.study.conditions.lab import CpuList, CpusValue, LabTable, checked
 from culvert.study.table import Table
 from culvert.topology.processors import Processors, Steering
 from culvert.units import Fraction
@@ -26,7 +26,7 @@ class RouterTable(Table):
 
     quota: Annotated[Fraction, Field(gt=0, le=1)]
     cores: CoreCount | None = None
-    node: Literal["a", "b"] = "b"
+    node: str = "b"
 
 
 class ProcessorKeys(Table):
@@ -59,22 +59,24 @@ def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
 
 
 def node_cpus(
-    lab: LabTable, keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]
+    lab: LabTable,
+    keys: ProcessorKeys,
+    nodes: Sequence[str],
+    cores: Sequence[tuple[int, ...]],
 ) -> Mapping[str, tuple[int, ...]] | None:
     """CPUs by node; None where all nodes share all.
 
     ``cores`` are the machine's CPUs grouped by physical core. Raises NotPossible where there are
     too few.
     """
-    nodes = nodes_of(lab.topology)
     asked = lab.cpus if keys.cpus is None else keys.cpus
     found: Mapping[str, tuple[int, ...]] | None = None
     if keys.cores is not None:
         found = own_cores(cores, nodes, keys.cores)
     elif asked == "split":
         found = split(cores, nodes)
-    elif isinstance(asked, NodeCpus):
-        found = asked.checked(cores)
+    elif isinstance(asked, dict):
+        found = checked(asked, cores)
     if keys.router is not None and keys.router.cores is not None:
         found = _few(found, keys.router.node, keys.router.cores)
     return found

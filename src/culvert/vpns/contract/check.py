@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.errors import CulvertError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import DataPath, Missing, OuterPacket, Vpn
+from culvert.errors import CulvertError, NotPossible
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.vpns.base import Vpn
 from culvert.vpns.contract.leaks import Witness, witnessed
 from culvert.vpns.contract.observe import PINGS, Agent, NodeState
 from culvert.vpns.contract.outside import Outside, outside
+from culvert.vpns.outer import OuterPacket
 from culvert.vpns.registry import contract_faults
+from culvert.vpns.variant import DataPath, Missing
 
 SIZES = (64, 512, 1024)
 """Inner packets in bytes; the largest that fits is added."""
@@ -29,9 +33,9 @@ class Rule(StrEnum):
 
     CLASS = "its class and its instances declare themselves"
     MISSING = "missing() says clearly what this machine lacks"
-    VERSION = "version() is told"
-    LIFE = "prepare, listen, connect, disconnect and stop do not fail"
-    UP = "inner pings are answered when connect() returns"
+    VERSION = "version() is not empty"
+    LIFE = "prepare, serve, join, reach, leave and stop do not fail"
+    UP = "inner pings are answered when reach() returns"
     INTERFACE = "the interface exists on both nodes and is up"
     DATA_PATH = "the data path is what the driver says"
     OVERHEAD = "outer_length() is plausible"
@@ -39,7 +43,10 @@ class Rule(StrEnum):
     HANDSHAKE = "is_handshake() knows the handshake's packets from the others"
     SECRET_FILES = "secrets are written with secret=True and have mode 0600"  # noqa: S105
     LEAKS = "no secret is on a command line, in a log, or in a file that others can read"
-    COLD = "disconnect() ends the tunnel and connect() is a cold start again"
+    COLD = "leave() ends the tunnel and reach() is a cold start again"
+    CRASH = "crash() ends a node without a packet to anybody, and it comes back"
+    DROP = "drop() ends the tunnel, and resume() brings it back"
+    ROUTE = "the path's route is what the driver claims"
     CLEAN = "stop() leaves nothing, and can be called at any time"
 
 
@@ -58,11 +65,12 @@ def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Viol
     offloads off. A variant that encrypts must have a handshake, unless its facts say
     ``"key exchange": "none"`` (a static key).
     """
-    found = _declared(make_vpn)
+    found = _declared(make_vpn, make_lab().hosts)
     if any(violation.rule in (Rule.CLASS, Rule.MISSING) for violation in found):
         return found
-    with make_lab() as lab, Agent(lab.a) as on_a, Agent(lab.b) as on_b:
-        agents = {"a": on_a, "b": on_b}
+    with ExitStack() as stack:
+        lab = stack.enter_context(make_lab())
+        agents = {node.name: stack.enter_context(Agent(node)) for node in lab.nodes.values()}
         before = {name: agent.state() for name, agent in agents.items()}
         run = _Run(make_vpn(), lab, agents)
         with witnessed(lab) as witness, outside(lab) as capture:
@@ -76,7 +84,7 @@ def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Viol
         return found + run.found + unused.found
 
 
-def _declared(make_vpn: Callable[[], Vpn]) -> list[Violation]:
+def _declared(make_vpn: Callable[[], Vpn], hosts: Iterable[Host]) -> list[Violation]:
     """What can be told without a lab."""
     vpn, another = make_vpn(), make_vpn()
     found = [Violation(Rule.CLASS, fault) for fault in contract_faults(type(vpn), vpn.name)]
@@ -89,12 +97,13 @@ def _declared(make_vpn: Callable[[], Vpn]) -> list[Violation]:
             re.compile(pattern)
         except re.error as error:
             found.append(Violation(Rule.CLASS, f"kernel_threads: {pattern!r}: {error}"))
-    for lack in vpn.missing():
-        clear = isinstance(lack, Missing) and lack.what.strip() and lack.remedy.strip()
-        said = f"{lack.what}: {lack.remedy}" if clear else f"unclear: {lack!r}"
-        found.append(Violation(Rule.MISSING, said))
-    if not found and not vpn.version().strip():
-        found.append(Violation(Rule.VERSION, "it is empty"))
+    for host in hosts:
+        for lack in vpn.missing(host):
+            clear = isinstance(lack, Missing) and lack.what.strip() and lack.remedy.strip()
+            detail = f"{lack.what}: {lack.remedy}" if clear else f"unclear: {lack!r}"
+            found.append(Violation(Rule.MISSING, detail))
+        if not found and not vpn.version(host).strip():
+            found.append(Violation(Rule.VERSION, "it is empty"))
     return found
 
 
@@ -129,9 +138,9 @@ class _Run:
         """From prepare() to the last cycle; ends early where nothing more can be seen."""
         with self.guarded(Rule.LIFE):
             self.vpn.prepare(self.lab)
-            self.vpn.listen(self.lab.b)
+            self.vpn.bring_up(but=self.lab.path)
             capture.packets()
-            self.vpn.connect(self.lab.a)
+            self.vpn.reach(self.lab.path)
             returned_ns = time.time_ns()
             if self.answered(self.lab.a, self.lab.b) and self.answered(self.lab.b, self.lab.a):
                 self.look_at_handshake(capture.packets(), returned_ns, Rule.HANDSHAKE)
@@ -143,6 +152,7 @@ class _Run:
                 if any(violation.rule in (Rule.UP, Rule.COLD) for violation in self.found):
                     return
                 self.cycle(capture)
+            self.look_at_events(capture)
 
     def answered(self, source: Node, target: Node) -> bool:
         """An inner ping from one node to the other."""
@@ -155,7 +165,7 @@ class _Run:
     def look_at_handshake(
         self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
     ) -> None:
-        """``returned_ns`` (CLOCK_REALTIME) is when connect() returned: not before a packet of the
+        """``returned_ns`` (CLOCK_REALTIME) is when reach() returned: not before a packet of the
         handshake went each way. Acknowledgements may follow."""
         handshake = [packet for packet in self.flow(packets) if self.vpn.is_handshake(packet)]
         early = {packet.outgoing for packet in handshake if packet.timestamp_ns <= returned_ns}
@@ -163,7 +173,7 @@ class _Run:
             self.breaks(
                 rule,
                 f"{len(handshake)} of {len(self.flow(packets))} packets of the outer flow are "
-                "recognised, and not one each way before connect() returned",
+                "recognised, and not one each way before reach() returned",
             )
         if not self.expects_handshake and handshake:
             self.breaks(rule, f"{len(handshake)} packets are recognised where there is none")
@@ -211,7 +221,9 @@ class _Run:
         target = self.vpn.inner(self.lab.b).ip
         for inner in (*SIZES, self.largest_inner()):
             capture.packets()
-            answered = self.agents["a"].pings_answered(target, length=inner, count=PINGS)
+            answered = self.agents[self.lab.a.name].pings_answered(
+                target, length=inner, count=PINGS
+            )
             if answered < PINGS:
                 self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
                 continue
@@ -238,16 +250,46 @@ class _Run:
             self.breaks(Rule.LEAKS, leak)
 
     def cycle(self, capture: Outside) -> None:
-        """Disconnect, see that it is down, connect, see that it is up by a new handshake."""
+        """Leave, see that it is down, reach, see that it is up by a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
-        self.vpn.disconnect(self.lab.a)
-        if self.tunnel and self.agents["a"].pings_answered(target):
-            self.breaks(Rule.COLD, f"{target} still answers after disconnect()")
+        self.vpn.leave(self.lab.a)
+        if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
+            self.breaks(Rule.COLD, f"{target} still answers after leave()")
         capture.packets()
-        self.vpn.connect(self.lab.a)
+        self.vpn.reach(self.lab.path)
         returned_ns = time.time_ns()
         if self.answered(self.lab.a, self.lab.b):
             self.look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
+
+    def look_at_events(self, capture: Outside) -> None:
+        """What a driver leaves out (NotPossible) is nothing to look at."""
+        path = self.lab.path
+        with self.guarded(Rule.ROUTE):
+            found = self.vpn.determine_route(path)
+            if found != self.vpn.route(path):
+                self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
+        with self.guarded(Rule.DROP), suppress(NotPossible):
+            self.vpn.drop(path)
+            self.vpn.resume(path)
+            self.answered(self.lab.a, self.lab.b)
+        for node in (self.lab.a, self.lab.b):
+            with self.guarded(Rule.CRASH), suppress(NotPossible):
+                self.crash(node, capture)
+
+    def crash(self, node: Node, capture: Outside) -> None:
+        """Nothing may leave the node once it is killed; then all starts anew."""
+        capture.packets()
+        self.vpn.crash(node)
+        outgoing = node.name == self.lab.a.name
+        said = [each for each in self.flow(capture.packets()) if each.outgoing is outgoing]
+        if said:
+            self.breaks(
+                Rule.CRASH, f"node {node.name} sent {len(said)} packets while it was killed"
+            )
+        self.vpn.leave(self.lab.a)
+        self.vpn.join(node)
+        self.vpn.reach(self.lab.path)
+        self.answered(self.lab.a, self.lab.b)
 
     def stop_twice(self) -> None:
         for _ in range(2):

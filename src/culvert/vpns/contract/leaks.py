@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from culvert.labs.base import Completed, Lab, Node, Process
+from culvert.labs.base import Lab
+from culvert.labs.host import Completed
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.vpns.contract.observe import command_line
 
 _KEY_MATERIAL = re.compile(rb"PRIVATE KEY-----|OpenVPN Static key|^\s*PrivateKey\s*=", re.MULTILINE)
@@ -65,10 +68,10 @@ class Witness:
 
 @contextmanager
 def witnessed(lab: Lab) -> Iterator[Witness]:
-    """Note every file written and every command run on nodes a and b."""
+    """Note every file written and every command run on all nodes."""
     witness = Witness()
     with ExitStack() as stack:
-        for node in (lab.a, lab.b):
+        for node in lab.nodes.values():
             for name, wrapped in _wrappers(node, witness).items():
                 stack.enter_context(patch.object(node, name, wrapped))
         yield witness

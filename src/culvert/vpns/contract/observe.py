@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from culvert.labs.base import Node
-from culvert.vpns.base import OuterPacket
+from culvert.labs.node import Node
+from culvert.vpns.outer import OuterPacket
 
 _AGENT = (sys.executable, "-P", str(Path(__file__).with_name("agent.py")))
 PINGS = 3

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from culvert.labs.base import Lab, Node
+from culvert.labs.base import Lab
 from culvert.labs.link.witness import View, Witness
+from culvert.labs.node import Node
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, parse
-from culvert.vpns.base import OuterPacket
 from culvert.vpns.contract.observe import Capture
-from culvert.vpns.outer import outer_packet
+from culvert.vpns.outer import OuterPacket, outer_packet
 
 _NAME = "contract"
 _FILE = "contract.pcapng"

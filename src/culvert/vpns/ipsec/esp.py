@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.vpns.base import OuterPacket
+from culvert.vpns.outer import OuterPacket
 
 ESP = 50
 AH = 51

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from culvert.labs.base import Node, Process
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.ipsec.esp import NAT_PORT
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Interface
 
-from culvert import tools
 from culvert.errors import LabError, NotPossible, VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import INNER
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.topology.shapes import Shape
 from culvert.vpns.ipsec.transforms import Carriage
 
 DEVICE = "xfrm0"
@@ -22,12 +22,11 @@ INTERFACE_ID = 42
 """What ties policies and associations to the xfrm interface."""
 _LAST = 2**31
 """Priority of the policy that drops: behind all others."""
-_NETWORK = INNER["a"].network
 
 
 def require_pair(vpn: str, lab: Lab) -> None:
     """Transport mode has no addresses of its own that a router would know."""
-    if lab.spec.topology != "pair":
+    if lab.spec.topology.name != Shape.PAIR:
         raise NotPossible(
             vpn, "transport mode crosses no router here", 'use topology = "pair", or tunnel mode'
         )
@@ -44,7 +43,17 @@ def hold(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None
         _make_device(vpn, carriage, node, inner)
         return
     # Wider than any policy for the tunnel, so that neither replaces the other.
-    _ip(node, "xfrm", "policy", "update", *_selector(), "action", "block", "priority", str(_LAST))
+    _ip(
+        node,
+        "xfrm",
+        "policy",
+        "update",
+        *_selector(inner),
+        "action",
+        "block",
+        "priority",
+        str(_LAST),
+    )
     device, address = _holder(carriage, node, inner)
     state = node.link(device)
     if state is None or address not in state.addresses:
@@ -56,7 +65,7 @@ def release(carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
     if carriage.route:
         node.del_link(DEVICE)
         return
-    _ip(node, "xfrm", "policy", "delete", *_selector(), check=False)
+    _ip(node, "xfrm", "policy", "delete", *_selector(inner), check=False)
     device, address = _holder(carriage, node, inner)
     _ip(node, "address", "delete", str(address), "dev", device, check=False)
 
@@ -87,9 +96,10 @@ def _make_device(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface)
     node.set_link(DEVICE, up=True, mtu=carriage.largest_inner(underlay.mtu if underlay else 1500))
 
 
-def _selector() -> tuple[str, ...]:
-    return ("src", str(_NETWORK), "dst", str(_NETWORK), "dir", "out")
+def _selector(inner: IPv4Interface) -> tuple[str, ...]:
+    network = str(inner.network)
+    return ("src", network, "dst", network, "dir", "out")
 
 
 def _ip(node: Node, *words: str, check: bool = True) -> None:
-    node.run([str(tools.require("ip", "apt-get install iproute2")), *words], check=check)
+    node.run([node.require("ip", "apt-get install iproute2"), *words], check=check)

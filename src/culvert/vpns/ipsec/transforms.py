@@ -5,20 +5,18 @@ The same for who negotiates keys by IKE and for who sets them by hand.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from culvert.machine import features
-from culvert.machine.trials import ipsec
-from culvert.vpns.base import Missing, OuterFlow, Variant
+from culvert.labs.host import Host
 from culvert.vpns.facts import kernel_lacks, lacks_in_kernel
 from culvert.vpns.ipsec import esp
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.variant import Missing, Variant
 
 IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
 
-_CRYPTO = Path("/proc/crypto")
+_CRYPTO = "/proc/crypto"
 
 
 @dataclass(frozen=True)
@@ -137,22 +135,22 @@ class Carriage:
         if self.in_udp and self.transform.shape is None:
             yield Missing("AH inside of UDP, which does not exist", "leave +encap out")
 
-    def kernel_lacks(self) -> Iterator[Missing]:
-        """What this kernel lacks for it, by doctor's trials."""
+    def kernel_lacks(self, host: Host) -> Iterator[Missing]:
+        """What a machine's kernel does not have for it, by doctor's trials."""
         if self.transform.shape is None:
-            yield from kernel_lacks("ah", "AH in the kernel")
-        elif not features.has("esp"):
-            yield from kernel_lacks("esp", "ESP in the kernel")
-        elif not ipsec.carries(self.transform.cipher):
+            yield from kernel_lacks(host, "ah", "AH in the kernel")
+        elif not host.has("esp"):
+            yield from kernel_lacks(host, "esp", "ESP in the kernel")
+        elif not host.has(f"esp:{self.transform.cipher}"):
             yield lacks_in_kernel(f"{self.transform.cipher} in the kernel's ESP")
         if self.route:
-            yield from kernel_lacks("xfrm-interface", "xfrm interfaces in the kernel")
+            yield from kernel_lacks(host, "xfrm-interface", "xfrm interfaces in the kernel")
 
-    def kernel_version(self) -> str:
+    def kernel_version(self, host: Host) -> str:
         """The kernel's, and which of its drivers does the ciphers: with AES instructions or not."""
-        drivers = _drivers(_CRYPTO.read_text("utf-8"))
+        drivers = _drivers(host.text(_CRYPTO))
         used = (drivers.get(algorithm.name) for algorithm in self.transform.algorithms)
-        return ", ".join([f"Linux {platform.release()}", *filter(None, used)])
+        return ", ".join([f"Linux {host.kernel_release}", *filter(None, used)])
 
 
 def _drivers(text: str) -> dict[str, str]:

@@ -11,20 +11,25 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from culvert import tools
 from culvert.errors import LabError, VpnError
-from culvert.labs.base import Lab, Node, Process
-from culvert.vpns.base import DataPath, Missing, OuterFlow, Variant, Vpn, underlay_address
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.base import underlay_address
 from culvert.vpns.ipsec import esp, espinudp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Algorithm, Carriage
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DataPath, Missing, Variant
 
 _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
-_SPI = {"a": 0x1001, "b": 0x1002}
-"""Of what the node sends."""
+_SOURCES_SPI, _TARGETS_SPI = 0x1001, 0x1002
+"""Of what they send."""
 _REQUEST = 1
 _FIRST, _PRIORITY = 1, 1000
 _UP, _DOWN = "xfrm/up", "xfrm/down"
@@ -36,7 +41,7 @@ _FACTS = {
 }
 
 
-class Xfrm(Vpn):
+class Xfrm(TunnelVpn):
     """Two associations on each node, one for each direction; with +encap a UDP socket as well."""
 
     name = "xfrm"
@@ -64,25 +69,34 @@ class Xfrm(Vpn):
 
     # -- what it takes ---------------------------------------------------------------------------
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """The kernel's IPsec with this transform, and ip."""
-        missing = [*self.carriage.contradictions(), *self.carriage.kernel_lacks()]
-        if tools.find("ip") is None:
+        missing = [*self.carriage.contradictions(), *self.carriage.kernel_lacks(host)]
+        if host.find("ip") is None:
             missing.append(Missing("ip", "sudo apt-get install iproute2"))
         return missing
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """The kernel's."""
-        return self.carriage.kernel_version()
+        return self.carriage.kernel_version(host)
+
+    def most_members(self) -> int | None:
+        """Keys are set for one pair."""
+        return 2
 
     # -- the life of a tunnel --------------------------------------------------------------------
 
-    def prepare(self, lab: Lab) -> None:
+    def configure(self) -> None:
         """Random keys, and for each node the commands that set and remove them, in files."""
         if self.carriage.transport:
-            ipsec_inner.require_pair(self.id, lab)
-        keys = {name: [_key(each) for each in self.carriage.transform.algorithms] for name in "ab"}
-        for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
+            ipsec_inner.require_pair(self.id, self.lab)
+        (source,) = self.sources
+        ends = ((source, self.target), (self.target, source))
+        keys = {
+            node.name: [_key(each) for each in self.carriage.transform.algorithms]
+            for node, _ in ends
+        }
+        for node, peer in ends:
             up = [
                 *self._associations(node, peer, keys),
                 *self._policies(node, peer),
@@ -91,22 +105,25 @@ class Xfrm(Vpn):
             node.write(_UP, _batch(up), secret=True)
             node.write(_DOWN, _batch(self._removals(node, peer)))
 
-    def listen(self, b: Node) -> None:
-        """Set b's keys."""
-        self._set(b)
+    def listen(self, target: Node) -> None:
+        """Set its keys."""
+        self._set(target)
 
-    def connect(self, a: Node) -> None:
-        """Set a's keys: the tunnel is up, for nobody is asked."""
-        self._set(a)
+    def connect(self, source: Node) -> None:
+        """Set its keys: the tunnel is up, for there is no exchange."""
+        self._set(source)
 
-    def disconnect(self, a: Node) -> None:
-        """Remove a's keys."""
-        self._unset(a)
+    def leave(self, node: Node) -> None:
+        """Remove its keys."""
+        self._unset(node)
 
     def stop(self, lab: Lab) -> None:
         """Remove all."""
-        for node in (lab.a, lab.b):
-            if (node.directory / _DOWN).exists():
+        del lab
+        if self._lab is None:
+            return
+        for node in (*self.sources, self.target):
+            if node.exists(str(node.directory / _DOWN)):
                 self._unset(node)
             ipsec_inner.release(self.carriage, node, self.inner(node))
 
@@ -127,11 +144,7 @@ class Xfrm(Vpn):
             socket.stop()
 
     def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
-        node.run([self._ip(), *words, "-batch", str(node.directory / path)], check=check)
-
-    @staticmethod
-    def _ip() -> str:
-        return str(tools.require("ip", "apt-get install iproute2"))
+        node.run([_ip(node), *words, "-batch", str(node.directory / path)], check=check)
 
     # -- ip-xfrm's words ---------------------------------------------------------------------------
 
@@ -142,8 +155,11 @@ class Xfrm(Vpn):
         """Of an association."""
         return (
             f"src {self._outer(sender)} dst {self._outer(receiver)} "
-            f"proto {'esp' if self.carriage.transform.shape else 'ah'} spi {_SPI[sender.name]:#x}"
+            f"proto {'esp' if self.carriage.transform.shape else 'ah'} spi {self._spi(sender):#x}"
         )
+
+    def _spi(self, sender: Node) -> int:
+        return _TARGETS_SPI if sender.name == self.target.name else _SOURCES_SPI
 
     def _selector(self, sender: Node, receiver: Node, direction: str) -> str:
         """Of a policy."""
@@ -199,7 +215,7 @@ class Xfrm(Vpn):
         """In tunnel mode packets must be on their way out for a policy to pick them."""
         if self.carriage.transport or self.carriage.route:
             return
-        told = node.run([self._ip(), "route", "get", str(underlay_address(peer))]).stdout
+        told = node.run([_ip(node), "route", "get", str(underlay_address(peer))]).stdout
         via = re.search(r" via \S+", told)
         yield (
             f"route {what} {self.inner(peer).ip}/32{via[0] if via else ''} "
@@ -228,7 +244,7 @@ class Xfrm(Vpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations."""
-        counted = node.run([self._ip(), "xfrm", "state", "count"], check=False)
+        counted = node.run([_ip(node), "xfrm", "state", "count"], check=False)
         held = re.search(r"SAD count (\d+)", counted.stdout)
         if held and int(held[1]):
             return DataPath.KERNEL
@@ -246,6 +262,10 @@ class Xfrm(Vpn):
     def outer_length(self, inner_length: int) -> int | None:
         """By the transform."""
         return self.carriage.outer_length(inner_length)
+
+
+def _ip(node: Node) -> str:
+    return node.require("ip", "apt-get install iproute2")
 
 
 def _key(algorithm: Algorithm) -> str:

@@ -70,7 +70,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Ends:
-    """Addresses of the underlay, and inside the tunnel. The client is node a, the server b."""
+    """Addresses of the underlay, and inside the tunnel. The client initiates."""
 
     server: IPv4Address
     client_inner: IPv4Interface
@@ -102,9 +102,7 @@ class CertificateFiles:
     identity: Path
 
 
-def server_config(
-    tunnel: Tunnel, files: CertificateFiles, clients: Path, client_name: str, management: Path
-) -> str:
+def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, management: Path) -> str:
     """``clients`` is a folder with a file per client (see ``client_entry``): no others get in."""
     inner = tunnel.ends.server_inner
     return _lines(
@@ -119,7 +117,6 @@ def server_config(
         f"client-config-dir {_quoted(clients)}",
         "ccd-exclusive",
         "remote-cert-tls client",
-        f"verify-x509-name {client_name} name",
         "dh none",
         *_tls(tunnel, files),
     )

@@ -1,4 +1,4 @@
-"""OpenVPN: node b is the server, node a the client.
+"""OpenVPN: the responder is the server, initiators are its clients.
 
 With certificates (TLS 1.3, the default) or a static key, over UDP or TCP. Where the kernel could
 take over the data channel it is told not to, unless the variant is one of dco-...: that is another
@@ -7,26 +7,18 @@ VPN to measure.
 
 from __future__ import annotations
 
-import platform
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Lab, Node, Process
-from culvert.vpns.base import (
-    LEAVE_OUT,
-    DataPath,
-    Missing,
-    OuterFlow,
-    OuterPacket,
-    Variant,
-    Vpn,
-    underlay_address,
-)
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path
+from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn import packet as wire
@@ -36,7 +28,10 @@ from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
 from culvert.vpns.openvpn.lacks import INSTALL, lacks
 from culvert.vpns.openvpn.management import Management
 from culvert.vpns.openvpn.up import NEWS_S, Arrival, socket_of
+from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import LEAVE_OUT, DataPath, Missing, Variant
 from culvert.waiting import wait_until
 
 _LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection")
@@ -46,8 +41,8 @@ _REPLAY_GUARD_S = 1.2
 """Packet numbers of a static key begin with the second of the start (openvpn's packet_id.h)."""
 
 
-class OpenVpn(Vpn):
-    """One server with one client; each is one process with one thread, or the kernel."""
+class OpenVpn(TunnelVpn):
+    """One server and its clients; each is one process with one thread, or the kernel."""
 
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
@@ -61,193 +56,213 @@ class OpenVpn(Vpn):
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
         self.cpu_attributable = not self.choice.offloaded
         self._framing = self.choice.framing
-        self._nodes: dict[str, Node] = {}
 
     # -- what it takes ---------------------------------------------------------------------------
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """The program, /dev/net/tun or the kernel's module, and whatever the options need."""
-        return list(lacks(self.choice))
+        return list(lacks(host, self.choice))
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """OpenVPN's, the package's, the TLS library's, and the kernel's if that encrypts."""
-        told = openvpn_program.version(self._program())
-        return f"{told}, Linux {platform.release()}" if self.choice.offloaded else told
+        program = openvpn_program.version(host, self._program(host))
+        return f"{program}, Linux {host.kernel_release}" if self.choice.offloaded else program
 
-    def _program(self) -> Path:
-        program = openvpn_program.find(offloaded=self.choice.offloaded)
+    def most_members(self) -> int | None:
+        """A static key is for two."""
+        return 2 if self.choice.static_key else None
+
+    def _program(self, host: Host) -> str:
+        program = openvpn_program.find(host, offloaded=self.choice.offloaded)
         if program is None:
             raise NotPossible(self.id, "openvpn is missing", INSTALL)
         return program
 
     # -- the life of a tunnel --------------------------------------------------------------------
 
-    def prepare(self, lab: Lab) -> None:
+    def configure(self) -> None:
         """Keys and a configuration file for each node."""
-        for lack in self.missing():
-            raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
-        self._nodes = {"a": lab.a, "b": lab.b}
-        tunnel = config.Tunnel(
+        for lack in self.missing(self.target):
+            raise NotPossible(self.id, f"{lack.what} is missing", lack.remedy)
+        if self.choice.static_key:
+            self._prepare_static_key()
+        else:
+            self._prepare_certificates()
+
+    def _tunnel(self, source: Node) -> config.Tunnel:
+        return config.Tunnel(
             self.choice.cipher,
             self.choice.transport,
-            openvpn_program.dialect(self._program()),
-            config.Ends(underlay_address(lab.b), self.inner(lab.a), self.inner(lab.b)),
+            openvpn_program.dialect(self.target, self._program(self.target)),
+            config.Ends(underlay_address(self.target), self.inner(source), self.inner(self.target)),
             keepalive=self.choice.keepalive,
             renegotiates=self.choice.renegotiates,
             offloaded=self.choice.offloaded,
             settings=self.choice.settings,
         )
-        if self.choice.static_key:
-            self._prepare_static_key(lab, tunnel)
-        else:
-            self._prepare_certificates(lab, tunnel)
 
-    def _prepare_certificates(self, lab: Lab, tunnel: config.Tunnel) -> None:
+    def _prepare_certificates(self) -> None:
         authority = Authority(KeyKind.SECP384R1)
-        entry = lab.b.write(f"openvpn/clients/{lab.a.name}", config.client_entry(tunnel))
-        server = _write_credential(lab.b, authority, Usage.SERVER)
-        client = _write_credential(lab.a, authority, Usage.CLIENT)
-        lab.b.write(
+        server = self.target
+        own = _write_credential(server, authority, Usage.SERVER)
+        for client in self.sources:
+            tunnel = self._tunnel(client)
+            entry = server.write(f"openvpn/clients/{client.name}", config.client_entry(tunnel))
+            files = _write_credential(client, authority, Usage.CLIENT)
+            client.write(
+                "openvpn/config",
+                config.client_config(tunnel, files, server.name, socket_of(client)),
+            )
+        server.write(
             "openvpn/config",
-            config.server_config(tunnel, server, entry.parent, lab.a.name, socket_of(lab.b)),
-        )
-        lab.a.write(
-            "openvpn/config", config.client_config(tunnel, client, lab.b.name, socket_of(lab.a))
+            config.server_config(tunnel, own, entry.parent, socket_of(server)),
         )
 
-    def _prepare_static_key(self, lab: Lab, tunnel: config.Tunnel) -> None:
+    def _prepare_static_key(self) -> None:
         key = config.new_static_key()
+        (client,) = self.sources
+        tunnel = self._tunnel(client)
         for node, make in (
-            (lab.a, config.static_client_config),
-            (lab.b, config.static_server_config),
+            (client, config.static_client_config),
+            (self.target, config.static_server_config),
         ):
             path = node.write("openvpn/static.key", key, secret=True)
             node.write("openvpn/config", make(tunnel, path, socket_of(node)))
 
-    def listen(self, b: Node) -> None:
+    def listen(self, target: Node) -> None:
         """Start the server; ready when it says so."""
-        process = self._start(b)
+        process = self._start(target)
         if self.choice.static_key:
             # It is "connected" only after the client's first packet.
             wait_for_fact(
                 lambda: _LISTENS.search(process.log_text()) is not None,
                 vpn=self.id,
                 process=process,
-                what=f"openvpn on node b listened on {self.choice.transport.upper()} port {PORT}",
+                what=f"openvpn on node {target.name} listened on port {PORT}",
                 deadline_s=self.up_deadline_s,
             )
         else:
-            self._arrival.connected(b, process, "openvpn on node b was ready for clients")
+            what = f"openvpn on node {target.name} was ready for clients"
+            self._arrival.connected(target, process, what)
 
-    def connect(self, a: Node) -> None:
-        """Start the client; up when it says that it is connected, and in the kernel when both ends
-        have their keys.
+    def connect(self, source: Node) -> None:
+        """Start the client; up when it reports that it is connected, and in the kernel when both
+        ends have their keys.
 
-        With a static key there is no handshake, and it says so up to two seconds late: it is up
+        With a static key there is no handshake, and it reports up to two seconds late: it is up
         when a ping through the tunnel is answered.
         """
         before = self._arrival.data_channels()
-        process = self._start(a)
+        process = self._start(source)
         if self.choice.static_key:
-            self._arrival.answered(a, process, self.inner(self._nodes["b"]).ip)
+            self._arrival.answered(source, process, self.inner(self.target).ip)
         else:
-            self._arrival.connected(a, process, "node a was connected to node b")
+            self._arrival.connected(source, process, self._connected(source))
             self._framing = _negotiated(self._framing, process.log_text())
         if self.choice.offloaded:
             self._arrival.keyed(process, before)
 
-    def disconnect(self, a: Node) -> None:
-        """End the client, and let the server forget it, which would go on sending to it.
+    def _connected(self, source: Node) -> str:
+        return f"node {source.name} was connected to node {self.target.name}"
+
+    def leave(self, node: Node) -> None:
+        """End it, and let the server forget a client, which it would go on sending to.
 
         With a static key the server starts anew: it knows its client by packet numbers that grow
         from the second in which the client was started, and would refuse as a replay what a
         client sends that is started within the same second.
         """
-        super().disconnect(a)
-        b = self._nodes["b"]
-        if self.choice.static_key and self.processes["b"]:
-            self._stop_processes(b)
-            self.listen(b)
-        for server in self.processes["b"]:
-            self._forget_client(b, server)
+        super().leave(node)
+        server = self.target
+        if node.name == server.name:
+            return
+        if self.choice.static_key and self.processes[server.name]:
+            self._stop_processes(server)
+            self.listen(server)
+        for process in self.processes[server.name]:
+            self._forget(node, process)
 
-    def _forget_client(self, b: Node, server: Process) -> None:
+    def _forget(self, client: Node, server: Process) -> None:
         """By its name, which the server may not know (any more)."""
 
         def answer() -> str | None:
             management.watch(NEWS_S)
-            return next((said for said in management.answers if "common name" in said), None)
+            return next((line for line in management.answers if "common name" in line), None)
 
         if self.choice.static_key or not server.alive():
             return
-        with Management(socket_of(b)) as management:
-            management.say(f"kill {self._nodes['a'].name}")
+        with Management(self.target, socket_of(self.target)) as management:
+            management.say(f"kill {client.name}")
             wait_for_fact(
                 answer,
                 vpn=self.id,
                 process=server,
-                what="the server on node b forgot its client",
+                what=f"the server on node {self.target.name} forgot its client",
                 deadline_s=self.up_deadline_s,
             )
 
-    def end_initiator(self, a: Node) -> None:
-        """End the client; with a static key not within a second of its start, see disconnect()."""
-        if self.choice.static_key:
+    def crash(self, node: Node) -> None:
+        """With a static key not within a second of a client's start, see leave()."""
+        if self.choice.static_key and node.name != self.target.name:
+            clients = self.processes[node.name]
             wait_until(
-                lambda: all(_age_s(client) > _REPLAY_GUARD_S for client in self.processes["a"]),
+                lambda: all(_age_s(client) > _REPLAY_GUARD_S for client in clients),
                 what="the second in which the client was started was over",
                 deadline_s=2 * _REPLAY_GUARD_S,
             )
-        super().end_initiator(a)
+        super().crash(node)
 
-    def drop(self, a: Node) -> None:
+    def drop(self, path: Path) -> None:
         """Have the client close its connection, and hold before it opens the next."""
         if self.choice.static_key:
             raise NotPossible(self.id, "has no handshake that could be done again", LEAVE_OUT)
-        (process,) = self.processes[a.name]
+        source = self.source_of(path)
+        (process,) = self.processes[source.name]
 
         def holds() -> bool:
             management.watch(NEWS_S)
             return management.holds
 
-        with Management(socket_of(a)) as management:
+        with Management(source, socket_of(source)) as management:
             management.say("hold on")  # or it waits a second before it connects again
             management.say("signal SIGUSR1")
             wait_for_fact(
                 holds,
                 vpn=self.id,
                 process=process,
-                what="openvpn on node a closed its connection",
+                what=f"openvpn on node {source.name} closed its connection",
                 deadline_s=self.up_deadline_s,
             )
 
-    def initiate(self, a: Node) -> None:
-        """Release the client's hold; up when it says that it is connected."""
-        (process,) = self.processes[a.name]
+    def resume(self, path: Path) -> None:
+        """Release the client's hold; up when it reports that it is connected."""
+        source = self.source_of(path)
+        (process,) = self.processes[source.name]
         before = self._arrival.data_channels(process)
-        self._arrival.connected(a, process, "node a was connected to node b", release=True)
+        self._arrival.connected(source, process, self._connected(source), release=True)
         if self.choice.offloaded:
             self._arrival.keyed(process, before)
 
-    def rekey(self, a: Node) -> None:
+    def rekey(self, path: Path) -> None:
         """Wait until the client has renewed its keys: with the option reneg, in a few seconds."""
         if not self.choice.renegotiates:
             raise NotPossible(
                 self.id, "renews no keys as it is configured", f"add the option +{RENEG}"
             )
-        (process,) = self.processes[a.name]
+        source = self.source_of(path)
+        (process,) = self.processes[source.name]
         before = _agreed_keys(process)
         wait_for_fact(
             lambda: _agreed_keys(process) > before,
             vpn=self.id,
             process=process,
-            what="node a renewed its keys",
+            what=f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
         )
 
     def _start(self, node: Node) -> Process:
         process = node.spawn(
-            [str(self._program()), "--config", str(node.directory / "openvpn/config")],
+            [self._program(node), "--config", str(node.directory / "openvpn/config")],
             name="openvpn",
         )
         self.processes[node.name].append(process)
@@ -255,7 +270,7 @@ class OpenVpn(Vpn):
 
     @property
     def _arrival(self) -> Arrival:
-        return Arrival(self.id, self.up_deadline_s, self.processes["b"])
+        return Arrival(self.id, self.up_deadline_s, self.processes[self.target.name])
 
     # -- what the proof asks ---------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from culvert.debian import Archive, version_numbers
 from culvert.errors import CulvertError, NotPossible
+from culvert.labs.netns.this_machine import ThisMachine
 from culvert.vpns.openvpn.kernel import IN_TREE
 from culvert.vpns.openvpn.program import BESIDE, drives
 
@@ -47,7 +48,7 @@ def fetch(tools: Path) -> Path:
         shutil.rmtree(target, ignore_errors=True)
         (work / "tree").rename(target)
     program = target / "run"
-    if not drives(program, IN_TREE):
+    if not drives(ThisMachine(), str(program), IN_TREE):
         shutil.rmtree(target)
         raise CulvertError(
             f"OpenVPN {version}",

@@ -5,42 +5,18 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from pyroute2 import IPRoute
-from pyroute2.netlink.exceptions import NetlinkError
-
-from culvert.machine.scratch import in_scratch
+from culvert.labs.host import Host
 
 IN_TREE = "ovpn"
 OUT_OF_TREE = "ovpn-dco-v2"
-_DEVICE = "cvovpn0"
 
 
-@cache
-def kernel_kind() -> str | None:
-    """The kind of interface that this kernel makes, in tree before out of tree; None if neither.
-
-    Needs root; without it None.
-    """
-    try:
-        return in_scratch(_first_made)
-    except OSError:
-        return None
+def kernel_kind(host: Host) -> str | None:
+    """The kind of interface that a machine's kernel makes, in tree before out of tree; None if
+    neither, or where it cannot be tried."""
+    return next((kind for kind in (IN_TREE, OUT_OF_TREE) if host.has(f"kind:{kind}")), None)
 
 
 def speaks(version: tuple[int, int], kind: str) -> bool:
     """Whether an OpenVPN of that version drives that kind."""
     return version >= (2, 7) if kind == IN_TREE else version == (2, 6)
-
-
-def _first_made() -> str | None:
-    with IPRoute() as netlink:
-        for kind in (IN_TREE, OUT_OF_TREE):
-            try:
-                netlink.link("add", ifname=_DEVICE, kind=kind)
-            except NetlinkError:
-                continue
-            if netlink.link_lookup(ifname=_DEVICE):
-                return kind
-    return None

@@ -1,41 +1,40 @@
-"""What a machine lacks for a choice of OpenVPN's variants and options."""
+"""What a machine does not have for a choice of OpenVPN's variants and options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from culvert import tools
-from culvert.vpns.base import Missing
+from culvert.labs.host import Host
+from culvert.vpns.facts import tun_lacks
 from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn import settings
 from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
 from culvert.vpns.openvpn.config import Transport
-from culvert.vpns.tun_device import missing_tun
+from culvert.vpns.variant import Missing
 
 INSTALL = "culvert install openvpn"
 
 
-def lacks(choice: Choice) -> Iterator[Missing]:
+def lacks(host: Host, choice: Choice) -> Iterator[Missing]:
     """The program, /dev/net/tun or the kernel's module, and whatever the options need."""
-    program = openvpn_program.find(offloaded=choice.offloaded)
-    yield from _kernel(program) if choice.offloaded else _user_space(program)
+    program = openvpn_program.find(host, offloaded=choice.offloaded)
+    yield from _kernel(host, program) if choice.offloaded else _user_space(host, program)
     udp = choice.transport is Transport.UDP
     for what, option in settings.refused(choice.options, udp=udp, offloaded=choice.offloaded):
         yield Missing(what, f"drop the option {option}, or correct it")
     if choice.static_key:
-        yield from _static_key(choice, program)
+        yield from _static_key(host, choice, program)
 
 
-def _user_space(program: Path | None) -> Iterator[Missing]:
+def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
     if program is None:
         yield Missing("openvpn", INSTALL)
-    yield from missing_tun()
+    yield from tun_lacks(host)
 
 
-def _kernel(program: Path | None) -> Iterator[Missing]:
-    kind = ovpn_kernel.kernel_kind()
+def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
+    kind = ovpn_kernel.kernel_kind(host)
     if kind is None:
         remedy = (
             "modprobe ovpn (Linux 6.16 or later, CONFIG_OVPN), or openvpn-dco-dkms for "
@@ -48,7 +47,7 @@ def _kernel(program: Path | None) -> Iterator[Missing]:
         yield Missing(f"an OpenVPN of 2.7 or later, which drives {ovpn_kernel.IN_TREE}", INSTALL)
 
 
-def _static_key(choice: Choice, program: Path | None) -> Iterator[Missing]:
+def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Missing]:
     if choice.offloaded:
         yield Missing("static keys in the kernel", f"drop the option {PSK}")
         return
@@ -60,10 +59,10 @@ def _static_key(choice: Choice, program: Path | None) -> Iterator[Missing]:
     if choice.renegotiates:
         what = "renegotiation with a static key, which OpenVPN has not"
         yield Missing(what, f"drop the option {RENEG}, or {PSK}")
-    if program is not None and openvpn_program.dialect(program).lacks_static_keys:
+    if program is not None and openvpn_program.dialect(host, program).lacks_static_keys:
         yield Missing(
             "an OpenVPN with static keys, which 2.8 dropped",
             f"drop the option {PSK}, or install OpenVPN 2.6 or 2.7",
         )
-    if tools.find("ping") is None:
+    if host.find("ping") is None:
         yield Missing("ping", INSTALL)

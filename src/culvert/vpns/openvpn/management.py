@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from culvert.labs.node import Node
+
 SOCKET_PATH_MAX = 107
 """Bytes of a unix socket's path (sun_path of 108 with its zero byte)."""
 
@@ -29,7 +31,8 @@ class State:
 class Management:
     """A client that connects when the program has made the socket. A context manager."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, node: Node, path: Path) -> None:
+        self._node = node
         self._path = path
         self._connection: socket.socket | None = None
         self._unread = b""
@@ -68,9 +71,8 @@ class Management:
         connection.sendall(f"{command}\n".encode())
 
     def _connect(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = self._node.dial(str(self._path))
         try:
-            connection.connect(str(self._path))
             # Real time first, then what was before: nothing falls between.
             connection.sendall(b"state on\nstate\n")
         except OSError:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
-from culvert.vpns.base import OuterPacket
+from culvert.vpns.outer import OuterPacket
 
 UDP = 17
 TCP = 6

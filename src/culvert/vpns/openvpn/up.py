@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from culvert import tools
 from culvert.errors import VpnError
-from culvert.labs.base import Node, Process
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.openvpn.config import DEVICE
 from culvert.vpns.openvpn.lacks import INSTALL
@@ -25,7 +25,7 @@ _DATA_KEYS = re.compile(r"Data Channel: cipher")
 
 @dataclass(frozen=True)
 class Arrival:
-    """``servers`` are the processes of node b, whose logs tell why a client does not get in."""
+    """``servers`` are the server's processes, whose logs show why a client does not get in."""
 
     vpn: str
     deadline_s: float
@@ -33,7 +33,7 @@ class Arrival:
 
     def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
         """Wait until it says that it is connected; ``release`` it from its hold first."""
-        with Management(socket_of(node)) as management:
+        with Management(node, socket_of(node)) as management:
             if release:
                 management.say("hold off")
                 management.say("hold release")
@@ -75,28 +75,28 @@ class Arrival:
             evidence=self._server_said,
         )
 
-    def answered(self, a: Node, process: Process, peer: IPv4Address) -> None:
+    def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
         def has_address() -> bool:
-            link = a.link(DEVICE)
+            link = source.link(DEVICE)
             return link is not None and link.up and bool(link.addresses)
 
         wait_for_fact(
             has_address,
             vpn=self.vpn,
             process=process,
-            what=f"node a gave {DEVICE} its address",
+            what=f"node {source.name} gave {DEVICE} its address",
             deadline_s=self.deadline_s,
             evidence=self._server_said,
         )
-        ping = a.spawn(self._ping(peer), name="openvpn-ping")
+        ping = source.spawn(self._ping(source, peer), name="openvpn-ping")
         try:
             wait_for_fact(
                 lambda: ping.returncode() == 0,
                 vpn=self.vpn,
                 process=process,
-                what="node b answered a ping through the tunnel",
+                what="the server answered a ping through the tunnel",
                 deadline_s=self.deadline_s,
                 evidence=lambda: f"{ping.log_text().strip()}; {self._server_said()}".lstrip("; "),
             )
@@ -116,13 +116,13 @@ class Arrival:
 
     def _server_said(self) -> str:
         ended = "".join(_end(process) for process in self.servers)
-        return f"node b's log ends: {ended}" if ended else "node b said nothing"
+        return f"the server's log ends: {ended}" if ended else "the server's log is empty"
 
-    def _ping(self, peer: IPv4Address) -> list[str]:
+    def _ping(self, source: Node, peer: IPv4Address) -> list[str]:
         """Twenty pings a second until one is answered."""
         deadline = str(math.ceil(self.deadline_s) + 1)
-        ping = tools.require("ping", INSTALL)
-        return [str(ping), "-n", "-q", "-i", "0.05", "-c", "1", "-w", deadline, str(peer)]
+        ping = source.require("ping", INSTALL)
+        return [ping, "-n", "-q", "-i", "0.05", "-c", "1", "-w", deadline, str(peer)]
 
 
 def socket_of(node: Node) -> Path:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from culvert import tools
 from culvert.errors import DeadlineExceeded, VpnError
-from culvert.labs.base import Completed, Node, Process
-from culvert.vpns.base import Missing
-from culvert.vpns.facts import wait_for_fact
+from culvert.labs.host import Completed, Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.facts import tun_lacks, wait_for_fact
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
-from culvert.vpns.tun_device import missing_tun
+from culvert.vpns.variant import Missing
 
 INSTALL = "culvert install strongswan"
 _DAEMON = "charon-systemd"
@@ -33,34 +30,32 @@ _ROUTING_RULE = 220
 """The table, and the priority of its rule, that charon puts its routes into."""
 
 
-def lacks() -> Iterator[Missing]:
+def lacks(host: Host) -> Iterator[Missing]:
     """The programs that are not there."""
     for program in (_DAEMON, _CONTROL, "ip"):
-        if tools.find(program) is None:
+        if host.find(program) is None:
             yield Missing(program, INSTALL)
 
 
-def lacks_in_user_space() -> Iterator[Missing]:
+def lacks_in_user_space(host: Host) -> Iterator[Missing]:
     """What ESP in charon takes besides."""
-    if not any((Path(place) / _PLUGIN).exists() for place in _PLUGIN_DIRECTORIES):
+    if not any(host.exists(f"{place}/{_PLUGIN}") for place in _PLUGIN_DIRECTORIES):
         yield Missing("strongSwan's plugin kernel-libipsec", INSTALL)
-    yield from missing_tun()
+    yield from tun_lacks(host)
 
 
-def version() -> list[str]:
+def version(host: Host) -> list[str]:
     """strongSwan's, and the package's if it is one."""
-    # From swanctl: charon-systemd does not tell, but starts whatever it is called with.
-    asked = subprocess.run(
-        [program(_CONTROL), "--help"], capture_output=True, text=True, check=False
-    )
-    found = re.search(r"strongSwan (\S+) swanctl", asked.stdout + asked.stderr)
-    package = package_version(_DAEMON)
+    # From swanctl: charon-systemd does not print it, but starts whatever it is called with.
+    shown = host.run([program(host, _CONTROL), "--help"], check=False)
+    found = re.search(r"strongSwan (\S+) swanctl", shown.stdout + shown.stderr)
+    package = package_version(host, _DAEMON)
     return [found[1] if found else "unknown", *([f"package {package}"] if package else [])]
 
 
-def program(name: str) -> str:
+def program(host: Host, name: str) -> str:
     """Its path; raises NotPossible where it is missing."""
-    return str(tools.require(name, INSTALL))
+    return host.require(name, INSTALL)
 
 
 @dataclass(frozen=True)
@@ -76,12 +71,11 @@ class Charon:
     def start(cls, vpn: str, node: Node, deadline_s: float, running: list[Process]) -> Charon:
         """Start it with the node's configuration; ready when it listens. At once it is one of the
         ``running``, which whoever started it ends."""
-        control = node.file(VICI)
-        control.unlink(missing_ok=True)  # of one that was killed
-        process = node.spawn([program(_DAEMON)], name="charon", env=_environment(node))
+        node.remove(VICI)  # of one that was killed
+        process = node.spawn([program(node, _DAEMON)], name="charon", env=_environment(node))
         running.append(process)
         started = cls(vpn, node, process, deadline_s)
-        started.wait(lambda: _listens(control), f"listened at {VICI}")
+        started.wait(lambda: _listens(node), f"listened at {VICI}")
         return started
 
     def wait(self, fact: Callable[[], bool], what: str) -> None:
@@ -99,7 +93,7 @@ class Charon:
         where = f"charon on node {self.node.name}"
         try:
             done = self.node.run(
-                [program(_CONTROL), *words, "--uri", f"unix://{VICI}"],
+                [program(self.node, _CONTROL), *words, "--uri", f"unix://{VICI}"],
                 env=_environment(self.node),
                 timeout_s=self.deadline_s + 1,
                 check=False,
@@ -130,7 +124,7 @@ def sweep(node: Node) -> None:
         ("-6", "rule", "del", "pref", str(_ROUTING_RULE)),
         ("route", "flush", "table", str(_ROUTING_RULE)),
     ):
-        node.run([program("ip"), *words], check=False)
+        node.run([program(node, "ip"), *words], check=False)
     ipsec_inner.forget(node)
 
 
@@ -139,9 +133,8 @@ def _environment(node: Node) -> dict[str, str]:
     return {"STRONGSWAN_CONF": str(directory / "strongswan.conf"), "SWANCTL_DIR": str(directory)}
 
 
-def _listens(control: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(control))
+def _listens(node: Node) -> bool:
+    node.dial(VICI).close()
     return True
 
 

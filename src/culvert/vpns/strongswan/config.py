@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -9,7 +10,7 @@ from culvert.vpns.ipsec.inner import INTERFACE_ID
 from culvert.vpns.ipsec.transforms import Carriage
 
 CONNECTION = "culvert"
-"""The name of the connection and of its one child."""
+"""The name of an initiator's connection and of its one child."""
 
 VICI = "/run/charon.vici"
 """The daemon's control socket, in the node's own view."""
@@ -110,31 +111,43 @@ swanctl {{
 """
 
 
-def connection_config(
-    carriage: Carriage,
-    local: End,
-    remote: End,
-    *,
-    initiates: bool,
-    upkeep: Upkeep,
-    shared_key: str | None,
-    certificate: str = "",
-) -> str:
-    """swanctl.conf: with ``shared_key``, else with ``certificate`` (a file below x509/).
+@dataclass(frozen=True)
+class Connection:
+    """One connection of a node, to one peer. ``local_inner`` is in its traffic selector; with
+    ``shared_key``, else with ``certificate`` (a file below x509/)."""
 
-    Nothing is renewed, and nothing checked for life unless ``upkeep`` says so, while the tunnel is
+    name: str
+    local: End
+    remote: End
+    initiates: bool
+    shared_key: str | None = None
+    certificate: str = ""
+
+
+def connections_config(
+    carriage: Carriage, connections: Sequence[Connection], upkeep: Upkeep
+) -> str:
+    """swanctl.conf of a node.
+
+    Nothing is renewed, and nothing checked for life unless ``upkeep`` says so, while a tunnel is
     up, so that only what is measured crosses the underlay. A responder is called from any address:
     the initiator may be behind a NAT.
     """
-    calls_again = initiates and upkeep.dead_peer_detection
-    auth = "psk" if shared_key is not None else "pubkey"
-    certificates = f"\n      certs = {certificate}" if shared_key is None else ""
+    blocks = "".join(_connection(carriage, each, upkeep) for each in connections)
+    keys = "".join(_secret(each) for each in connections)
+    return f"connections {{\n{blocks}}}\n" + (f"secrets {{\n{keys}}}\n" if keys else "")
+
+
+def _connection(carriage: Carriage, one: Connection, upkeep: Upkeep) -> str:
+    local, remote = one.local, one.remote
+    calls_again = one.initiates and upkeep.dead_peer_detection
+    auth = "psk" if one.shared_key is not None else "pubkey"
+    certificates = f"\n      certs = {one.certificate}" if one.shared_key is None else ""
     return f"""\
-connections {{
-  {CONNECTION} {{
+  {one.name} {{
     version = 2
-    local_addrs = {"%any" if initiates and upkeep.mobike else local.address}
-    remote_addrs = {remote.address if initiates else "%any"}
+    local_addrs = {"%any" if one.initiates and upkeep.mobike else local.address}
+    remote_addrs = {remote.address if one.initiates else "%any"}
     proposals = {IKE_PROPOSAL}
     mobike = {_yes(upkeep.mobike)}
     encap = {_yes(carriage.in_udp)}
@@ -151,7 +164,7 @@ connections {{
       id = {remote.identity}
     }}
     children {{
-      {CONNECTION} {{
+      {one.name} {{
         local_ts = {local.inner}/32
         remote_ts = {remote.inner}/32
         {"esp" if carriage.transform.shape else "ah"}_proposals = {carriage.transform.proposal}
@@ -164,8 +177,7 @@ connections {{
       }}
     }}
   }}
-}}
-{_secrets(local, remote, shared_key)}"""
+"""
 
 
 def _interface(carriage: Carriage) -> str:
@@ -188,15 +200,13 @@ def _retransmission(upkeep: Upkeep) -> str:
 """
 
 
-def _secrets(local: End, remote: End, shared_key: str | None) -> str:
-    if shared_key is None:
+def _secret(one: Connection) -> str:
+    if one.shared_key is None:
         return ""  # private keys are files of their own
     return f"""\
-secrets {{
-  ike-{CONNECTION} {{
-    id-local = {local.identity}
-    id-remote = {remote.identity}
-    secret = 0x{shared_key}
+  ike-{one.name} {{
+    id-local = {one.local.identity}
+    id-remote = {one.remote.identity}
+    secret = 0x{one.shared_key}
   }}
-}}
 """

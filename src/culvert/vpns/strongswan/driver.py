@@ -17,25 +17,23 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab, Node
-from culvert.vpns.base import (
-    DataPath,
-    Missing,
-    OuterFlow,
-    OuterPacket,
-    Variant,
-    Vpn,
-    underlay_address,
-)
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path
+from culvert.vpns.base import underlay_address
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
+from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.pki import Authority, KeyKind, Usage
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.charon import Charon
-from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, End, Upkeep
+from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, Connection, End, Upkeep
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DataPath, Missing, Variant
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
@@ -67,8 +65,8 @@ def _variant(name: str, transform: Transform) -> Variant:
     return ipsec.variant(name, {"proposal": transform.proposal, **_FACTS})
 
 
-class StrongSwan(Vpn):
-    """One charon on each node; node a initiates."""
+class StrongSwan(TunnelVpn):
+    """One charon on each node."""
 
     name = "strongswan"
     summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
@@ -121,15 +119,15 @@ class StrongSwan(Vpn):
 
     # -- what it takes ---------------------------------------------------------------------------
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """The programs; in user space the plugin and /dev/net/tun as well."""
-        missing = list(strongswan_charon.lacks())
+        missing = list(strongswan_charon.lacks(host))
         if self.in_kernel:
             missing += self.carriage.contradictions()
-            missing += self.carriage.kernel_lacks()
+            missing += self.carriage.kernel_lacks(host)
         else:
             missing += self._only_in_the_kernel()
-            missing += strongswan_charon.lacks_in_user_space()
+            missing += strongswan_charon.lacks_in_user_space(host)
         return missing
 
     def _only_in_the_kernel(self) -> Iterator[Missing]:
@@ -139,86 +137,102 @@ class StrongSwan(Vpn):
         if not self.carriage.transform.encrypts:
             yield Missing(f"{self.variant.name} in user space", f"add +{_KERNEL}")
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """strongSwan's, the package's if it is one, and the kernel's where it encrypts."""
-        told = strongswan_charon.version()
-        return ", ".join([*told, self.carriage.kernel_version()] if self.in_kernel else told)
+        words = strongswan_charon.version(host)
+        return ", ".join([*words, self.carriage.kernel_version(host)] if self.in_kernel else words)
 
     # -- the life of a tunnel --------------------------------------------------------------------
 
-    def prepare(self, lab: Lab) -> None:
-        """The daemon's configuration, the connection, and keys for each node."""
-        for lack in self.missing():
-            raise NotPossible(self.id, f"it lacks {lack.what}", lack.remedy)
+    def configure(self) -> None:
+        """The daemon's configuration, connections, and keys for each node."""
+        for lack in self.missing(self.target):
+            raise NotPossible(self.id, f"{lack.what} is missing", lack.remedy)
         if self.carriage.transport:
-            ipsec_inner.require_pair(self.id, lab)
+            ipsec_inner.require_pair(self.id, self.lab)
         daemon = strongswan_config.daemon_config(in_kernel=self.in_kernel, upkeep=self.upkeep)
         authority = Authority(KeyKind.ED25519) if self.certificates else None
-        shared_key = None if authority else secrets.token_hex(_KEY_BYTES)
-        for node, peer in ((lab.a, lab.b), (lab.b, lab.a)):
+        keys = {source.name: self._shared_key() for source in self.sources}
+        for node in (*self.sources, self.target):
+            initiates = node.name != self.target.name
+            connections = [
+                Connection(
+                    # Initiators know their only one by its own name.
+                    CONNECTION if initiates else f"{CONNECTION}-{peer.name}",
+                    self._end_of(node),
+                    self._end_of(peer),
+                    initiates,
+                    keys[node.name if initiates else peer.name],
+                    "own.pem",
+                )
+                for peer in self.peers(node)
+            ]
+            text = strongswan_config.connections_config(self.carriage, connections, self.upkeep)
             node.write("strongswan/strongswan.conf", daemon)
-            connection = strongswan_config.connection_config(
-                self.carriage,
-                self._end_of(node),
-                self._end_of(peer),
-                initiates=node is lab.a,
-                upkeep=self.upkeep,
-                shared_key=shared_key,
-                certificate="own.pem",
-            )
-            node.write("strongswan/swanctl.conf", connection, secret=True)
+            node.write("strongswan/swanctl.conf", text, secret=True)
             if authority is not None:
-                own = authority.issue(node.name, _usage(node))
+                own = authority.issue(node.name, Usage.CLIENT if initiates else Usage.SERVER)
                 node.write("strongswan/x509ca/authority.pem", authority.certificate)
                 node.write("strongswan/x509/own.pem", own.certificate)
                 node.write("strongswan/private/own.pem", own.key, secret=True)
+
+    def _shared_key(self) -> str | None:
+        return None if self.certificates else secrets.token_hex(_KEY_BYTES)
 
     def _end_of(self, node: Node) -> End:
         inner = self.inner(node).ip
         outer = inner if self.carriage.transport else underlay_address(node)
         return End(node.name, outer, inner)
 
-    def listen(self, b: Node) -> None:
-        """Start the responder; ready when it has loaded the connection."""
-        self._start(b)
+    def listen(self, target: Node) -> None:
+        """Start the responder; ready when it has loaded its connections."""
+        self._start(target)
 
-    def connect(self, a: Node) -> None:
+    def connect(self, source: Node) -> None:
         """Start the initiator and initiate; up when the child SA is installed."""
-        self._start(a)
-        self.initiate(a)
+        self._start(source)
+        self._initiate(source)
 
-    def initiate(self, a: Node) -> None:
+    def resume(self, path: Path) -> None:
         """Have the running charon initiate."""
+        self._initiate(self.source_of(path))
+
+    def _initiate(self, source: Node) -> None:
         timeout = str(math.ceil(self.up_deadline_s))
         words = ["--initiate", "--child", CONNECTION, "--timeout", timeout]
-        self._charon(a).tell(words, "initiate")
+        self._charon(source).tell(words, "initiate")
 
-    def drop(self, a: Node) -> None:
-        """Delete the IKE SA, and with it the child: the peer is told."""
-        self._charon(a).tell(["--terminate", "--ike", CONNECTION], "end the tunnel")
+    def drop(self, path: Path) -> None:
+        """Delete the IKE SA, and with it the child: the peer is notified."""
+        self._delete(self.source_of(path))
 
-    def disconnect(self, a: Node) -> None:
-        """End the tunnel, then the initiator: a charon that is ended does not wait for the peer's
-        answer, which would find its port closed."""
-        if any(charon.alive() for charon in self.processes[a.name]):
+    def _delete(self, source: Node) -> None:
+        self._charon(source).tell(["--terminate", "--ike", CONNECTION], "end the tunnel")
+
+    def leave(self, node: Node) -> None:
+        """End the tunnel, then charon: one that is ended does not wait for the peer's answer, which
+        would find its port closed."""
+        running = any(charon.alive() for charon in self.processes[node.name])
+        if running and node.name != self.target.name:
             with suppress(VpnError):  # there is no tunnel
-                self.drop(a)
-        super().disconnect(a)
+                self._delete(node)
+        super().leave(node)
 
-    def rekey(self, a: Node) -> None:
+    def rekey(self, path: Path) -> None:
         """A new child SA: the old one goes when the new one is there."""
-        self._charon(a).tell(["--rekey", "--child", CONNECTION], "renew its keys")
+        words = ["--rekey", "--child", CONNECTION]
+        self._charon(self.source_of(path)).tell(words, "renew its keys")
 
     def stop(self, lab: Lab) -> None:
         """End both; devices, associations, policies and routes go with them."""
         super().stop(lab)
-        for node in (lab.a, lab.b):
-            if self.in_kernel:
+        if self.in_kernel and self._lab is not None:
+            for node in (*self.sources, self.target):
                 ipsec_inner.release(self.carriage, node, self.inner(node))
 
-    def _stop_processes(self, node: Node) -> None:
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         daemons = list(self.processes[node.name])
-        super()._stop_processes(node)
+        super()._stop_processes(node, grace_s=grace_s)
         if any(daemon.returncode() != 0 for daemon in daemons):
             strongswan_charon.sweep(node)
 
@@ -249,7 +263,9 @@ class StrongSwan(Vpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations; USER if it holds none, and ipsec0 is a tun."""
-        counted = node.run([strongswan_charon.program("ip"), "xfrm", "state", "count"], check=False)
+        counted = node.run(
+            [strongswan_charon.program(node, "ip"), "xfrm", "state", "count"], check=False
+        )
         held = re.search(r"SAD count (\d+)", counted.stdout)  # a kernel without XFRM tells none
         if held and int(held[1]):
             return DataPath.KERNEL
@@ -275,7 +291,3 @@ class StrongSwan(Vpn):
     def is_handshake(self, packet: OuterPacket) -> bool:
         """IKE's packets."""
         return esp.is_ike(packet)
-
-
-def _usage(node: Node) -> Usage:
-    return Usage.CLIENT if node.name == "a" else Usage.SERVER

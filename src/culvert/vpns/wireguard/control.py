@@ -1,4 +1,4 @@
-"""How WireGuard is told and asked: a program in user space by its socket, the kernel by ``wg``."""
+"""WireGuard's configuration and state: by a program's socket, or the kernel's by ``wg``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from culvert import tools
 from culvert.errors import VpnError
-from culvert.labs.base import Node
+from culvert.labs.node import Node
 from culvert.vpns.wireguard import tool as wg_tool
 from culvert.vpns.wireguard import uapi
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
@@ -31,15 +30,18 @@ class Control(ABC):
     def state(self, node: Node) -> DeviceState:
         """Raises OSError if nobody answers (yet), VpnError if it is refused."""
 
-    def peer(self, node: Node) -> PeerState:
-        """The one peer."""
-        return self.state(node).peers[0]
+    def peer(self, node: Node, public_key: str) -> PeerState:
+        """The peer of that key (hexadecimal); raises VpnError if there is none."""
+        for peer in self.state(node).peers:
+            if peer.public_key == public_key:
+                return peer
+        raise VpnError(f"WireGuard on node {node.name}", "does not know the peer", "report this")
 
-    def traffic(self, node: Node) -> str:
-        """What went to and came from the peer, in words."""
+    def traffic(self, node: Node, public_key: str) -> str:
+        """What went to and came from a peer, in words."""
         try:
-            peer = self.peer(node)
-        except (OSError, VpnError, IndexError):
+            peer = self.peer(node, public_key)
+        except (OSError, VpnError):
             return "it does not answer any more"
         return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
 
@@ -56,11 +58,11 @@ class ControlSocket(Control):
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
         """All or nothing."""
-        uapi.configure(node.file(self.path), pairs)
+        uapi.configure(lambda: node.dial(self.path), pairs)
 
     def state(self, node: Node) -> DeviceState:
         """By ``get=1``."""
-        return uapi.state(node.file(self.path))
+        return uapi.state(lambda: node.dial(self.path))
 
 
 class ControlTool(Control):
@@ -70,11 +72,12 @@ class ControlTool(Control):
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
         """Keys by standard input."""
-        wg_tool.configure(node, self._program(), self.device, pairs)
+        wg_tool.configure(node, self._program(node), self.device, pairs)
 
     def state(self, node: Node) -> DeviceState:
         """By ``wg show``."""
-        return wg_tool.state(node, self._program(), self.device)
+        return wg_tool.state(node, self._program(node), self.device)
 
-    def _program(self) -> str:
-        return str(tools.require(wg_tool.PROGRAM, "culvert install wireguard/kernel"))
+    @staticmethod
+    def _program(node: Node) -> str:
+        return node.require(wg_tool.PROGRAM, "culvert install wireguard/kernel")

@@ -5,27 +5,21 @@ In user space through a tun device, in the kernel through one of its own kind.
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
-from culvert import tools
 from culvert.errors import LabError, NotPossible, VpnError
-from culvert.labs.base import Lab, Node, Process
-from culvert.vpns.base import (
-    DataPath,
-    Missing,
-    OuterFlow,
-    OuterPacket,
-    Variant,
-    Vpn,
-    underlay_address,
-)
-from culvert.vpns.facts import kernel_lacks, path_of_device, wait_for_fact
-from culvert.vpns.tun_device import missing_tun
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path
+from culvert.vpns.base import underlay_address
+from culvert.vpns.facts import kernel_lacks, path_of_device, tun_lacks, wait_for_fact
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DataPath, Missing, Variant
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import tool as wg_tool
@@ -64,8 +58,8 @@ _IN_KERNEL = {
 }
 
 
-class WireGuard(Vpn):
-    """Node b listens on a fixed port; node a calls from a random one."""
+class WireGuard(TunnelVpn):
+    """The target listens on a fixed port; each source calls from a random one."""
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
@@ -94,181 +88,196 @@ class WireGuard(Vpn):
         if self.in_kernel:
             self.kernel_threads = ("kworker/.*",)  # named after their last work, not their next
         self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
-        self._keys = Keys.new(shared=_PSK in options)
-        self._nodes: dict[str, Node] = {}
-        self._mtu = 1500 - _UNDERLAY_ROOM
+        self._keys = Keys({})
 
     # -- what it takes ---------------------------------------------------------------------------
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         """The program of this variant, and /dev/net/tun; or the kernel's WireGuard and its tool."""
         missing = []
         if self.in_kernel:
-            missing += kernel_lacks("wireguard", "WireGuard in the kernel")
-            if tools.find(wg_tool.PROGRAM) is None:
+            missing += kernel_lacks(host, "wireguard", "WireGuard in the kernel")
+            if host.find(wg_tool.PROGRAM) is None:
                 missing.append(Missing(wg_tool.PROGRAM, f"culvert install {self.id}"))
         else:
-            if self._program() is None:
+            if self._program(host) is None:
                 missing.append(Missing(f"{PROGRAM} for {self.id}", f"culvert install {self.id}"))
-            missing += missing_tun()
+            missing += tun_lacks(host)
         if _NO_OFFLOADS not in self.chosen:
             return missing
         if self.variant.name == "go-debian":
-            what = "segmentation offload to switch off, which this version has not"
+            what = "segmentation offload to switch off, which this version does not have"
             missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
-        if tools.find("ethtool") is None:
+        if host.find("ethtool") is None:
             missing.append(Missing("ethtool", f"culvert install {self.id}"))
         return missing
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         """The module's (or else the package's) version, and the compiler's; or the kernel's."""
         if self.in_kernel:
-            return f"Linux {platform.release()}"
-        return wireguard_program.version(self._installed())
+            return f"Linux {host.kernel_release}"
+        return wireguard_program.version(host, self._installed(host))
 
-    def _program(self) -> Path | None:
+    def _program(self, host: Host) -> str | None:
         distributions = self.variant.name == "go-debian"
-        return wireguard_program.distributions() if distributions else wireguard_program.current()
+        return (wireguard_program.distributions if distributions else wireguard_program.current)(
+            host
+        )
 
-    def _installed(self) -> Path:
-        program = self._program()
+    def _installed(self, host: Host) -> str:
+        program = self._program(host)
         if program is None:
             raise NotPossible(self.id, f"{PROGRAM} is missing", f"culvert install {self.id}")
         return program
 
     # -- the life of a tunnel --------------------------------------------------------------------
 
-    def prepare(self, lab: Lab) -> None:
+    def configure(self) -> None:
         """A key pair for each node; a copy in the node's directory to try things by hand."""
-        self._nodes = {"a": lab.a, "b": lab.b}
-        self._mtu = lab.spec.link.mtu - _UNDERLAY_ROOM
-        for name, node in self._nodes.items():
-            node.write("wireguard/private.key", self._keys.text(name), secret=True)
+        ends = (*self.sources, self.target)
+        self._keys = Keys.new((node.name for node in ends), shared=_PSK in self.chosen)
+        for node in ends:
+            node.write("wireguard/private.key", self._keys.text(node.name), secret=True)
 
-    def listen(self, b: Node) -> None:
-        """Start b; ready when its socket is bound to the port."""
-        process = self._start(b)
-        self.control.configure(b, [self._keys.private("b"), *self._peer_of(b)])
-        self._bring_up(b)
-        # Until the interface is up for wireguard-go as well, it tells no port; then a random one,
-        # and asking for ours answers with an error if it is taken.
+    def listen(self, target: Node) -> None:
+        """Start it; ready when its socket is bound to the port."""
+        process = self._start(target)
+        peers = [pair for source in self.sources for pair in self._as_peer(source)]
+        self.control.configure(target, [self._keys.private(target.name), *peers])
+        self._bring_up(target)
+        # Until the interface is up for wireguard-go as well, it has no port; then a random one,
+        # and a request for ours is answered with an error if it is taken.
         wait_for_fact(
-            lambda: self.control.state(b).listen_port,
+            lambda: self.control.state(target).listen_port,
             vpn=self.id,
             process=process,
-            what=f"node b bound a UDP socket for {DEVICE}",
+            what=f"node {target.name} bound a UDP socket for {DEVICE}",
             deadline_s=self.up_deadline_s,
         )
         try:
-            self.control.configure(b, [("listen_port", str(PORT))])
+            self.control.configure(target, [("listen_port", str(PORT))])
         except VpnError as error:
             raise VpnError(
-                f"{self.id} on node b, UDP port {PORT}", error.why, error.remedy
+                f"{self.id} on node {target.name}, UDP port {PORT}", error.why, error.remedy
             ) from error
 
-    def connect(self, a: Node) -> None:
-        """Start a; up when a has received the handshake's response.
+    def connect(self, source: Node) -> None:
+        """Start it; up when it has received the handshake's response.
 
         The handshake is set off by turning the persistent keepalive on, as in most users'
         configuration: it starts the moment that the interface is up, and needs no packet from
         outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
         """
-        self._start(a)
-        self.control.configure(a, [self._keys.private("a"), *self._called_peer(a)])
-        self._bring_up(a)
-        self._await_handshake(a)
+        self._start(source)
+        self.control.configure(source, [self._keys.private(source.name), *self._called_peer()])
+        self._bring_up(source)
+        self._await_handshake(source)
 
-    def initiate(self, a: Node) -> None:
-        """Give the running initiator its peer again: it calls at once."""
-        self.control.configure(a, self._called_peer(a))
-        self._await_handshake(a)
+    def resume(self, path: Path) -> None:
+        """Give the running source its peer again: it calls at once."""
+        source = self.source_of(path)
+        self.control.configure(source, self._called_peer())
+        self._await_handshake(source)
 
-    def drop(self, a: Node) -> None:
-        """Take the peer, and with it all keys, from both."""
-        self.control.configure(a, [self._keys.public("b"), ("remove", "true")])
-        self._forget_initiator()
+    def drop(self, path: Path) -> None:
+        """Remove the peer, and with it all keys, from both."""
+        source = self.source_of(path)
+        self.control.configure(source, [self._targets_key, ("remove", "true")])
+        self._forget(source)
 
-    def _called_peer(self, a: Node) -> list[uapi.Pair]:
+    @property
+    def _targets_key(self) -> uapi.Pair:
+        return self._keys.public(self.target.name)
+
+    def _called_peer(self) -> list[uapi.Pair]:
         return [
-            *self._peer_of(a),
-            ("endpoint", f"{underlay_address(self._nodes['b'])}:{PORT}"),
+            *self._as_peer(self.target),
+            ("endpoint", f"{underlay_address(self.target)}:{PORT}"),
             (_KEEPALIVE, str(_KEEPALIVE_MAX_S)),
         ]
 
-    def _await_handshake(self, a: Node) -> None:
+    def _as_peer(self, node: Node) -> list[uapi.Pair]:
+        return self._keys.peer(node.name, self.inner(node).ip)
+
+    def _last_handshake_ns(self, source: Node) -> int:
+        return self.control.peer(source, self._targets_key[1]).last_handshake_ns
+
+    def _traffic(self, source: Node) -> str:
+        return self.control.traffic(source, self._targets_key[1])
+
+    def _await_handshake(self, source: Node) -> None:
         wait_for_fact(
-            lambda: self.control.peer(a).last_handshake_ns,
+            lambda: self._last_handshake_ns(source),
             vpn=self.id,
-            process=self._process(a),
-            what="node a completed a handshake with node b",
+            process=self._process(source),
+            what=f"node {source.name} completed a handshake with node {self.target.name}",
             deadline_s=self.up_deadline_s,
-            evidence=lambda: self.control.traffic(a),
+            evidence=lambda: self._traffic(source),
         )
         self.control.configure(
-            a,
-            [self._keys.public("b"), ("update_only", "true"), (_KEEPALIVE, "0")],
+            source, [self._targets_key, ("update_only", "true"), (_KEEPALIVE, "0")]
         )
 
-    def disconnect(self, a: Node) -> None:
-        """End a, and let b forget it.
+    def leave(self, node: Node) -> None:
+        """End it; the target forgets a source that leaves.
 
-        Without that b would refuse a handshake within 20 ms of the last one (a guard against
+        Without that it would refuse a handshake within 20 ms of the last one (a guard against
         floods and replays), and the next connect() would take five seconds.
         """
-        super().disconnect(a)
-        b = self._nodes.get("b")
-        if b is not None and b.link(DEVICE) is not None:
-            self._forget_initiator()
+        super().leave(node)
+        if node.name != self.target.name and self.target.link(DEVICE) is not None:
+            self._forget(node)
 
-    def end_initiator(self, a: Node) -> None:
-        """End a; b keeps its keys, and its guard against handshakes that follow too fast."""
-        super().end_initiator(a)
-        b = self._nodes["b"]
-        guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
-        wait_until(
-            lambda: time.time_ns() - self.control.peer(b).last_handshake_ns > guard_ns,
-            what="a new handshake with node b was allowed",
-            deadline_s=guard_ns / 1e9 + 1.0,
-        )
-
-    def _end(self, node: Node) -> None:
-        """The kernel's has no process: its interface is removed."""
+    def crash(self, node: Node) -> None:
+        """The other end keeps its keys, and the target its guard against handshakes that follow
+        too fast: returns when it would let the next one pass. Of the kernel's, which has no
+        process, the interface is removed."""
         if self.in_kernel:
             self._stop_processes(node)
         else:
-            super()._end(node)
-
-    def rekey(self, a: Node) -> None:
-        """Wait until it renews its keys: 120 s after the last handshake, when a sends.
-
-        Nobody can ask for it: what makes wireguard-go start a handshake at once, such as another
-        private key, throws the old keys away first, and blocks what a rekey does not block.
-        """
-        before = self.control.peer(a).last_handshake_ns
-        wait_for_fact(
-            lambda: self.control.peer(a).last_handshake_ns != before,
-            vpn=self.id,
-            process=self._process(a),
-            what="node a renewed its keys",
-            deadline_s=self.rekey_deadline_s,
-            evidence=lambda: self.control.traffic(a),
+            super().crash(node)
+        if node.name == self.target.name:
+            return
+        guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
+        key = self._keys.public(node.name)[1]
+        wait_until(
+            lambda: (
+                time.time_ns() - self.control.peer(self.target, key).last_handshake_ns > guard_ns
+            ),
+            what=f"a new handshake with node {self.target.name} was allowed",
+            deadline_s=guard_ns / 1e9 + 1.0,
         )
 
-    def _forget_initiator(self) -> None:
-        b = self._nodes["b"]
-        forget = [self._keys.public("a"), ("remove", "true")]
-        self.control.configure(b, forget)
-        self.control.configure(b, self._peer_of(b))
+    def rekey(self, path: Path) -> None:
+        """Wait until it renews its keys: 120 s after the last handshake, when the source sends.
 
-    def _stop_processes(self, node: Node) -> None:
-        super()._stop_processes(node)
+        It takes no request for that: what makes wireguard-go start a handshake at once, such as
+        another private key, discards the old keys first, and blocks what a rekey does not block.
+        """
+        source = self.source_of(path)
+        before = self._last_handshake_ns(source)
+        wait_for_fact(
+            lambda: self._last_handshake_ns(source) != before,
+            vpn=self.id,
+            process=self._process(source),
+            what=f"node {source.name} renewed its keys",
+            deadline_s=self.rekey_deadline_s,
+            evidence=lambda: self._traffic(source),
+        )
+
+    def _forget(self, source: Node) -> None:
+        self.control.configure(self.target, [self._keys.public(source.name), ("remove", "true")])
+        self.control.configure(self.target, self._as_peer(source))
+
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        super()._stop_processes(node, grace_s=grace_s)
         if self.in_kernel:
             link = node.link(DEVICE)
             if link is not None and link.kind == "wireguard":
                 node.del_link(DEVICE)
         elif isinstance(self.control, ControlSocket):
             # wireguard-go removes it itself unless it was killed.
-            node.file(self.control.path).unlink(missing_ok=True)
+            node.remove(self.control.path)
 
     def _process(self, node: Node) -> Process | None:
         return next(iter(self.processes[node.name]), None)
@@ -278,7 +287,7 @@ class WireGuard(Vpn):
             self._make_device(node)
             return None
         process = node.spawn(
-            [str(self._installed()), "--foreground", DEVICE],
+            [self._installed(node), "--foreground", DEVICE],
             name=f"{PROGRAM}-{node.name}",
             env={"WG_PROCESS_FOREGROUND": "1"},  # or it fills the log with advice
         )
@@ -305,9 +314,9 @@ class WireGuard(Vpn):
             node.run(["ethtool", "-K", DEVICE, *off])
         node.set_link(DEVICE, up=True, mtu=self._mtu)
 
-    def _peer_of(self, node: Node) -> list[uapi.Pair]:
-        other = self._nodes["b" if node.name == "a" else "a"]
-        return self._keys.peer(other.name, self.inner(other).ip)
+    @property
+    def _mtu(self) -> int:
+        return self.lab.spec.mtu - _UNDERLAY_ROOM
 
     # -- what the proof asks ---------------------------------------------------------------------
 

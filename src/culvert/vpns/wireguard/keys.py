@@ -1,9 +1,10 @@
-"""The key pairs of both ends, and how each is told of the other."""
+"""The key pairs of all nodes, and what configures one as the peer of another."""
 
 from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
@@ -18,15 +19,16 @@ _SHARED_BYTES = 32
 class Keys:
     """By the names of nodes; ``shared`` is the pre-shared key, in hexadecimal."""
 
-    pairs: dict[str, X25519PrivateKey] = field(
-        default_factory=lambda: {name: X25519PrivateKey.generate() for name in "ab"}, repr=False
-    )
+    pairs: dict[str, X25519PrivateKey] = field(repr=False)
     shared: str | None = field(default=None, repr=False)
 
     @classmethod
-    def new(cls, *, shared: bool) -> Keys:
-        """Random ones."""
-        return cls(shared=secrets.token_hex(_SHARED_BYTES) if shared else None)
+    def new(cls, names: Iterable[str], *, shared: bool) -> Keys:
+        """Random ones for nodes of these names."""
+        return cls(
+            {name: X25519PrivateKey.generate() for name in names},
+            secrets.token_hex(_SHARED_BYTES) if shared else None,
+        )
 
     def text(self, name: str) -> str:
         """The private key as a user's file holds it."""

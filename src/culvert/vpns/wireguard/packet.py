@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from culvert.vpns.base import OuterPacket
+from culvert.vpns.outer import OuterPacket
 
 _HEADERS = 20 + 8 + 16 + 16
 _PADDING = 16

@@ -8,7 +8,8 @@ import base64
 from collections.abc import Sequence
 
 from culvert.errors import VpnError
-from culvert.labs.base import Completed, Node
+from culvert.labs.host import Completed
+from culvert.labs.node import Node
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
 
 PROGRAM = "wg"

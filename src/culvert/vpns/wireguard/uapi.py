@@ -9,14 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from culvert.errors import VpnError
 
 Pair = tuple[str, str]
+Dial = Callable[[], socket.socket]
+"""Connects to the implementation's socket; raises OSError where nobody listens."""
 _TIMEOUT_S = 5.0
 
 
@@ -38,13 +38,13 @@ class DeviceState:
     peers: tuple[PeerState, ...]
 
 
-def configure(path: Path, pairs: Sequence[Pair]) -> None:
+def configure(dial: Dial, pairs: Sequence[Pair]) -> None:
     """Set what ``pairs`` say, all or nothing as far as the implementation goes.
 
     Raises VpnError if it refuses or if nobody answers.
     """
     try:
-        reply = _exchange(path, [("set", "1"), *pairs])
+        reply = _exchange(dial, [("set", "1"), *pairs])
     except OSError as error:
         raise VpnError(
             "WireGuard's configuration socket",
@@ -62,9 +62,9 @@ def configure(path: Path, pairs: Sequence[Pair]) -> None:
         raise VpnError("WireGuard's configuration", f"refused: {reason}", remedy)
 
 
-def state(path: Path) -> DeviceState:
+def state(dial: Dial) -> DeviceState:
     """Ask for the state; raises VpnError if it refuses, OSError if nobody answers."""
-    reply = _exchange(path, [("get", "1")])
+    reply = _exchange(dial, [("get", "1")])
     if dict(reply).get("errno", "0") != "0":
         raise VpnError("WireGuard's state", "refused", "restart the tunnel")
     return parse_state(reply)
@@ -113,8 +113,9 @@ def parse_reply(text: bytes) -> list[Pair]:
     return pairs
 
 
-def _exchange(path: Path, request: Sequence[Pair]) -> list[Pair]:
-    with _connect(path) as connection:
+def _exchange(dial: Dial, request: Sequence[Pair]) -> list[Pair]:
+    with dial() as connection:
+        connection.settimeout(_TIMEOUT_S)
         connection.sendall(format_request(request))
         received = bytearray()
         while not received.endswith(b"\n\n"):
@@ -128,17 +129,3 @@ def _exchange(path: Path, request: Sequence[Pair]) -> list[Pair]:
         raise VpnError(
             "WireGuard's configuration socket", str(error), "check which program owns it"
         ) from error
-
-
-@contextmanager
-def _connect(path: Path) -> Iterator[socket.socket]:
-    # Through the directory's descriptor, because a unix address holds no more than 107 bytes and
-    # a node's files can be deeper than that.
-    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_TIMEOUT_S)
-            connection.connect(f"/proc/self/fd/{directory}/{path.name}")
-            yield connection
-    finally:
-        os.close(directory)

@@ -1,0 +1,76 @@
+"""What no machine could build, or not this one: refused before anything is made."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from culvert.errors import NotPossible, UsageError
+from culvert.labs.cpu import aes
+from culvert.labs.link.shaping import MAX_RATE_BPS
+from culvert.labs.link.wire.cable import LONGEST_MTU as WIRE_LONGEST_MTU
+from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+
+MTU_RANGE = range(68, 65536)
+"""From RFC 791's smallest to what a veth carries."""
+
+
+def check(spec: LabSpec) -> None:
+    """Refuse what no machine could build; raises UsageError or NotPossible."""
+    nodes = tuple(node.name for node in spec.topology.nodes)
+    for link in {id(link): link for link in (spec.link, *spec.links.values())}.values():
+        _check_link(link)
+    _check_processors(spec, nodes)
+    available = os.sched_getaffinity(0)
+    for name, cpus in (spec.cpus or {}).items():
+        if name not in nodes:
+            raise UsageError(f"cpus of node '{name}'", "no such node", f"use {', '.join(nodes)}")
+        if not cpus or not available.issuperset(cpus):
+            raise NotPossible(
+                f"CPUs {list(cpus)} for node {name}",
+                f"this machine offers {sorted(available)}",
+                "choose among those",
+            )
+
+
+def _check_link(link: LinkSpec) -> None:
+    if link.mtu not in MTU_RANGE:
+        raise UsageError(f"MTU {link.mtu}", "is not between 68 and 65535", "use 1500")
+    rates = WIRE_RATES_BPS if link.kind == "wire" else range(8000, MAX_RATE_BPS + 1)
+    if link.rate_bps is not None and link.rate_bps not in rates:
+        raise UsageError(
+            f"rate {link.rate_bps} bit/s",
+            f"is not between {rates[0]} bit/s and {rates[-1] / 1e9:.0f} Gbit/s",
+            "leave it out for a link without a limit",
+        )
+    link.impairment.check()
+    if link.kind == "veth" and link.impairment:
+        raise UsageError(
+            "impairments of a veth link",
+            "a veth only carries packets",
+            'use the link kind "wire", or "netem" where the kernel has it',
+        )
+    if link.kind == "wire" and link.mtu > WIRE_LONGEST_MTU:
+        raise UsageError(
+            f"MTU {link.mtu}", f"a wire carries up to {WIRE_LONGEST_MTU}", "use less, or veth"
+        )
+
+
+def _check_processors(spec: LabSpec, nodes: tuple[str, ...]) -> None:
+    for name, quota in spec.processors.quota.items():
+        if name not in nodes or not 0 < quota <= 1:
+            raise UsageError(
+                f"a CPU quota of {quota:.0%} for node '{name}'",
+                "no such node, or no share above 0 and up to 100 %",
+                f"use {', '.join(nodes)}",
+            )
+    if spec.processors.aes and aes.has_instructions() is False:
+        raise NotPossible(
+            "aes = true", "this processor has no AES instructions", "measure without, aes = false"
+        )
+    if spec.processors.aes is False and platform.machine() != "x86_64":
+        raise NotPossible(
+            "aes = false", f"it is not known how on {platform.machine()}", "leave it out here"
+        )

@@ -1,0 +1,70 @@
+"""This machine, without any lab: what it has before nodes are made on it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from culvert import tools
+from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.host import Completed, Host
+from culvert.machine import features
+
+
+class ThisMachine(Host):
+    """Its programs, its files, its kernel."""
+
+    name = "this machine"
+
+    def find(self, program: str) -> str | None:
+        """Culvert's own tools first, then beside Python, then the system's."""
+        found = tools.find(program)
+        return None if found is None else str(found)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 10.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Outside of any node: for questions, such as a program's version."""
+        try:
+            done = subprocess.run(
+                [*argv],
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                env=None if env is None else dict(env),
+                timeout=timeout_s,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise DeadlineExceeded(
+                argv[0],
+                f"did not end within {timeout_s:g} s",
+                "see whether it waits for something that is not there",
+            ) from None
+        except OSError as error:
+            raise LabError(argv[0], error.strerror or str(error), f"install {argv[0]}") from error
+        completed = Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
+        if check:
+            completed.require_success(self.name)
+        return completed
+
+    def read(self, path: str) -> bytes:
+        """A file of this machine."""
+        return Path(path).read_bytes()
+
+    def exists(self, path: str) -> bool:
+        """On this machine."""
+        return Path(path).exists()
+
+    def has(self, feature: str) -> bool:
+        """By doctor's trial, made once a process."""
+        return features.has(feature)

@@ -1,0 +1,163 @@
+"""A node of a lab: a host with processes, interfaces, addresses and routes of a lab's own.
+
+Spawn, run, read, write, dial and find are what reaches a node, be it a namespace, an SSH host or a
+pod. Interfaces, addresses and routes are written once on top of them, with iproute2's ``ip``; a
+node that has a shorter way, such as netlink, takes that.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from pathlib import Path
+from typing import Any
+
+from culvert.labs.host import Host
+from culvert.labs.process import Process
+from culvert.topology.graph import Role
+from culvert.topology.plan import Attachment
+from culvert.waiting import wait_until
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """An interface as the kernel tells it. ``kind`` is IFLA_INFO_KIND, such as tun or wireguard."""
+
+    name: str
+    kind: str
+    mtu: int
+    up: bool
+    addresses: tuple[IPv4Interface, ...]
+
+
+class Node(Host):
+    """A place that can run commands and hold an interface."""
+
+    role: Role
+    directory: Path
+    """The node's own directory, mode 0700: configuration, secrets, logs. Gone with the lab."""
+    underlay: Attachment
+    cpus: tuple[int, ...] | None
+
+    @abstractmethod
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        pipes: bool = False,
+    ) -> Process:
+        """Start a program on the node; raises NotPossible where the program is missing."""
+
+    @abstractmethod
+    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file of the node's; no error if there is none."""
+
+    @abstractmethod
+    def dial(self, path: str) -> socket.socket:
+        """Connect to a unix socket (stream) on the node; raises OSError where nobody listens."""
+
+    @abstractmethod
+    def facts(self) -> Mapping[str, Any]:
+        """What the node's end of the underlay is, read back from the kernel, as JSON's types."""
+
+    def device_facts(self, device: str) -> Mapping[str, Any]:
+        """The same of any interface; empty where there is none, or the lab cannot tell."""
+        del device
+        return {}
+
+    # -- interfaces, by iproute2 -------------------------------------------------------------------
+
+    def link(self, device: str) -> LinkState | None:
+        """The interface, or None if the node has none of that name."""
+        shown = self.run([*self._ip(), "-d", "-j", "address", "show", "dev", device], check=False)
+        return _link_state(shown.stdout, device) if shown.returncode == 0 else None
+
+    def wait_link(self, device: str, *, deadline_s: float = 5.0) -> LinkState:
+        """Wait until the interface exists; raises DeadlineExceeded."""
+        return wait_until(
+            lambda: self.link(device),
+            what=f"interface {device} on node {self.name}",
+            deadline_s=deadline_s,
+            remedy="look at the log of the program that should make it",
+        )
+
+    def add_address(self, device: str, address: IPv4Interface) -> None:
+        """Give the interface an address."""
+        self.run([*self._ip(), "address", "add", str(address), "dev", device])
+
+    def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
+        """Bring an interface up or down, set its MTU."""
+        words = [] if mtu is None else ["mtu", str(mtu)]
+        if up is not None:
+            words.append("up" if up else "down")
+        self.run([*self._ip(), "link", "set", "dev", device, *words])
+
+    def add_link(self, device: str, kind: str, **attributes: object) -> None:
+        """Create an interface; ``attributes`` are pyroute2's (vxlan_id, vxlan_group ...)."""
+        words = _link_words(kind, attributes)
+        self.run([*self._ip(), "link", "add", "name", device, *words])
+
+    def del_link(self, device: str) -> None:
+        """Remove an interface; no error if there is none."""
+        if self.link(device) is not None:
+            self.run([*self._ip(), "link", "delete", "dev", device])
+
+    def add_route(
+        self,
+        destination: IPv4Network,
+        *,
+        device: str | None = None,
+        gateway: IPv4Address | None = None,
+    ) -> None:
+        """Add a route to the main table."""
+        words = ["via", str(gateway)] if gateway is not None else []
+        words += ["dev", device] if device is not None else []
+        self.run([*self._ip(), "route", "add", str(destination), *words])
+
+    def _ip(self) -> list[str]:
+        return [self.require("ip", "install iproute2 there")]
+
+
+_ATTRIBUTES = {
+    "vxlan_id": "id",
+    "vxlan_port": "dstport",
+    "vxlan_group": "remote",
+    "vxlan_local": "local",
+    "vxlan_learning": "learning",
+}
+
+
+def _link_words(kind: str, attributes: Mapping[str, object]) -> list[str]:
+    """The arguments of ``ip link add`` for attributes in pyroute2's words."""
+    before, after = [], []
+    for name, value in attributes.items():
+        if name == "address":
+            before += ["address", str(value)]
+        elif value is False:
+            after.append(f"no{_ATTRIBUTES.get(name, name)}")
+        else:
+            after += [_ATTRIBUTES.get(name, name), *([] if value is True else [str(value)])]
+    return [*before, "type", kind, *after]
+
+
+def _link_state(text: str, device: str) -> LinkState | None:
+    for shown in json.loads(text or "[]"):
+        if shown.get("ifname") == device:
+            addresses = tuple(
+                IPv4Interface(f"{each['local']}/{each['prefixlen']}")
+                for each in shown.get("addr_info", ())
+                if each.get("family") == "inet"
+            )
+            kind = shown.get("linkinfo", {}).get("info_kind", "")
+            return LinkState(device, kind, shown["mtu"], "UP" in shown["flags"], addresses)
+    return None

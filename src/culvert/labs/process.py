@@ -1,0 +1,63 @@
+"""A process on a node, and what it has used."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process has used since it was started, all its threads together."""
+
+    cpu_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    peak_memory_bytes: int
+
+
+class Process(ABC):
+    """A process on a node, in a process group of its own, ended by us."""
+
+    name: str
+    log: Path
+    """Standard error, and standard output unless it is a pipe."""
+    started_monotonic_ns: int
+    """CLOCK_MONOTONIC just before the program was executed."""
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Process id on the node."""
+
+    @property
+    @abstractmethod
+    def stdin(self) -> IO[bytes]:
+        """Pipe to the process; only if it was spawned with pipes."""
+
+    @property
+    @abstractmethod
+    def stdout(self) -> IO[bytes]:
+        """Pipe from the process; only if it was spawned with pipes."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """True while it runs."""
+
+    @abstractmethod
+    def returncode(self) -> int | None:
+        """Exit code, negative for a signal, None while it runs."""
+
+    @abstractmethod
+    def stop(self, *, grace_s: float = 2.0) -> None:
+        """SIGTERM to its group, SIGKILL after the grace; returns when it is gone."""
+
+    def usage(self) -> Usage | None:
+        """What it has used until now; None where the lab cannot tell, or it has ended."""
+        return None
+
+    def log_text(self) -> str:
+        """What it has written to its log so far."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""

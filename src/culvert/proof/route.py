@@ -1,0 +1,70 @@
+"""Direct or relayed: claimed by the variant, reported by the program, counted at the relays.
+
+A relayed path is proved by its packets on the relay's link and by ciphertext only there; a direct
+one by none there.
+"""
+
+from __future__ import annotations
+
+from culvert.probe.results import Accounted
+from culvert.topology.graph import Role
+from culvert.trial.check import Check
+from culvert.trial.session import Session
+from culvert.trial.watch import Watched
+
+ALL_BUT = 0.02
+"""Share of the path's packets that a relay's counters may miss: their edges in time differ."""
+BESIDE = 0.02
+"""Share of a direct path's packets that a relay may see, of keepalives and its own traffic."""
+BESIDE_PACKETS = 100
+
+
+def judge_route(session: Session, when: str) -> Check:
+    """What the program reports of the path now, beside what its variant claims."""
+    claimed = session.vpn.route(session.path)
+    found = session.vpn.determine_route(session.path)
+    return Check(
+        f"the path's route {when}",
+        found == claimed,
+        f"{session.path}: {found}; {session.vpn.id} means {claimed}",
+        "look at the VPN's own view of the path; a NAT or blocked UDP may force a relay",
+        {"found": str(found), "claimed": str(claimed)},
+    )
+
+
+def judge_relays(session: Session, watched: Watched) -> list[Check]:
+    """The packets that crossed each relay while the path's were counted at both ends."""
+    relays = [node for node in session.lab.of_role(Role.RELAY) if node.name in watched.others]
+    if not relays:
+        return []
+    via = session.vpn.route(session.path).via
+    sent = _sent(session, watched)
+    checks = []
+    for relay in relays:
+        device = watched.others[relay.name].device(relay.underlay.device)
+        crossed = device.rx_packets if device is not None else 0
+        used = relay.name == via
+        enough = crossed >= (1 - ALL_BUT) * sent
+        beside = crossed <= BESIDE * sent + BESIDE_PACKETS
+        expected = "all of them" if used else "none of them"
+        checks.append(
+            Check(
+                f"packets through {relay.name}",
+                enough if used else beside,
+                f"{crossed} packets arrived at {relay.name} while both ends sent {sent}; "
+                f"{expected} belong there",
+                "the path changed during the trial, or the program's report of it is wrong",
+                {"crossed": crossed, "sent": sent, "relayed": used},
+            )
+        )
+    return checks
+
+
+def _sent(session: Session, watched: Watched) -> int:
+    """Packets that both ends of the path handed to their links."""
+    ends = (session.source, session.target)
+    used: list[tuple[str, Accounted]] = [
+        (node.underlay.device, watched.nodes[node.name].accounted) for node in ends
+    ]
+    devices = (accounted.device(name) for name, accounted in used)
+    return sum(device.tx_packets for device in devices if device is not None)

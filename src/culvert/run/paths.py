@@ -1,0 +1,79 @@
+"""The measured paths of a trial: a session for each in turn, and their outcomes as one."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from culvert.errors import NotPossible
+from culvert.journal.record import Metric
+from culvert.labs.base import Lab
+from culvert.probe.client import Probe
+from culvert.topology.graph import MEMBERS, Path, Topology
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.vpns.base import Vpn
+
+PATH = "path"
+"""The label of what was measured on one path of several."""
+
+
+def require_room(vpn: Vpn, topology: Topology) -> None:
+    """Raise NotPossible for more members than the VPN can have."""
+    most, count = vpn.most_members(), len(topology.members)
+    if most is not None and count > most:
+        raise NotPossible(
+            vpn.id,
+            f"is for {most} nodes, topology {topology.name} has {count} members",
+            'use topology = "pair" or "routed" for it',
+        )
+
+
+def open_session(
+    stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, known_max_size: dict[str, int]
+) -> Session:
+    """A session with a probe on both ends, and one on each other node that can tell something: on
+    routers, and where the VPN has processes. The stack closes them."""
+    source, target = lab.ends(path)
+    probes = {node.name: stack.enter_context(Probe(node)) for node in (source, target)}
+    others = {
+        node.name: stack.enter_context(Probe(node))
+        for node in lab.nodes.values()
+        if node.name not in probes and (node.role not in MEMBERS or vpn.processes[node.name])
+    }
+    return Session(
+        lab,
+        vpn,
+        path,
+        probes[source.name],
+        probes[target.name],
+        others,
+        known_max_size=known_max_size,
+    )
+
+
+def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
+    """One path's outcome as it is. Of several each figure with its path as a label, and their
+    median without."""
+    if len(outcomes) == 1:
+        return outcomes[0][1]
+    whole = Outcome([], [])
+    figures: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Metric]] = defaultdict(list)
+    for path, outcome in outcomes:
+        label = {PATH: str(path)}
+        for metric in outcome.metrics:
+            figures[metric.name, metric.unit, tuple(sorted(metric.labels.items()))].append(metric)
+            whole.metrics.append(replace(metric, labels={**metric.labels, **label}))
+        whole.watched += outcome.watched
+        whole.doubts += outcome.doubts
+        whole.series += [replace(each, labels={**each.labels, **label}) for each in outcome.series]
+        whole.histograms += [
+            replace(each, labels={**each.labels, **label}) for each in outcome.histograms
+        ]
+    for metrics in figures.values():
+        middle = statistics.median(metric.value for metric in metrics)
+        whole.metrics.append(replace(metrics[0], value=middle))
+    return whole

@@ -1,0 +1,155 @@
+"""A topology is data: nodes with roles, networks that join two of them, paths that are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from culvert.errors import UsageError
+from culvert.topology.nat import Nat
+
+
+class Role(StrEnum):
+    """What a node is there for."""
+
+    MEMBER = "member"
+    CLIENT = "client"
+    GATEWAY = "gateway"
+    CONTROL = "control server"
+    RELAY = "relay"
+    ROUTER = "router"
+
+
+MEMBERS = frozenset({Role.MEMBER, Role.CLIENT, Role.GATEWAY})
+"""Roles of nodes that carry a tunnel's end."""
+SERVERS = frozenset({Role.CONTROL, Role.RELAY})
+"""Roles of nodes that a VPN needs beside its members."""
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A node. The rest is a router's: ``nat`` translates for what is on the side of its neighbour
+    ``inside``, ``blocks_udp`` drops UDP both ways, ``filters`` gives it a firewall."""
+
+    name: str
+    role: Role = Role.MEMBER
+    nat: Nat | None = None
+    inside: str = ""
+    blocks_udp: bool = False
+    filters: bool = False
+
+
+@dataclass(frozen=True)
+class Network:
+    """A link between two nodes, named after them; traffic from left to right is ``a_to_b``."""
+
+    left: str
+    right: str
+
+    @property
+    def name(self) -> str:
+        """What studies call it."""
+        return f"{self.left}-{self.right}"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Both nodes."""
+        return self.left, self.right
+
+    def beyond(self, node: str) -> str:
+        """The other end."""
+        return self.right if node == self.left else self.left
+
+
+@dataclass(frozen=True)
+class Path:
+    """Measured traffic from one member to another."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source}>{self.target}"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """``networks`` form a tree: between two nodes there is one way on the underlay."""
+
+    name: str
+    nodes: tuple[NodeSpec, ...]
+    networks: tuple[Network, ...]
+    paths: tuple[Path, ...]
+
+    def __post_init__(self) -> None:
+        names = [node.name for node in self.nodes]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise UsageError(
+                f"topology {self.name}", f"two nodes are named {twice[0]}", "rename one of them"
+            )
+        ends = {end for network in self.networks for end in network.ends}
+        ends |= {end for path in self.paths for end in (path.source, path.target)}
+        strangers = sorted(ends - set(names))
+        if strangers:
+            raise UsageError(
+                f"topology {self.name}",
+                f"there is no node {strangers[0]}",
+                f"use {', '.join(names)}",
+            )
+
+    @cached_property
+    def _by_name(self) -> dict[str, NodeSpec]:
+        return {node.name: node for node in self.nodes}
+
+    def node(self, name: str) -> NodeSpec:
+        """The node of that name; raises UsageError."""
+        if name not in self._by_name:
+            known = ", ".join(self._by_name)
+            raise UsageError(f"node '{name}'", f"topology {self.name} has none", f"use {known}")
+        return self._by_name[name]
+
+    def of_role(self, *roles: Role) -> tuple[NodeSpec, ...]:
+        """Nodes of these roles, in order."""
+        return tuple(node for node in self.nodes if node.role in roles)
+
+    @property
+    def members(self) -> tuple[NodeSpec, ...]:
+        """Nodes that carry a tunnel's end, in order."""
+        return tuple(node for node in self.nodes if node.role in MEMBERS)
+
+    def networks_of(self, node: str) -> tuple[Network, ...]:
+        """Those that a node is on; the first is its underlay."""
+        return tuple(network for network in self.networks if node in network.ends)
+
+    @property
+    def impaired(self) -> frozenset[str]:
+        """Networks on which a condition's impairments act: the first of each path's source, so
+        that what is requested happens once on the way of a path."""
+        return frozenset(self.networks_of(path.source)[0].name for path in self.paths)
+
+    def between(self, source: str, target: str) -> tuple[tuple[Network, bool], ...]:
+        """The networks from one node to another, each with whether it is crossed from left to
+        right. Raises UsageError where there is no way."""
+        ways: dict[str, tuple[tuple[Network, bool], ...]] = {source: ()}
+        frontier = [source]
+        while frontier and target not in ways:
+            here = frontier.pop(0)
+            for network in self.networks_of(here):
+                there = network.beyond(here)
+                if there not in ways:
+                    ways[there] = (*ways[here], (network, here == network.left))
+                    frontier.append(there)
+        if target not in ways:
+            raise UsageError(
+                f"topology {self.name}", f"no network leads from {source} to {target}", "add one"
+            )
+        return ways[target]
+
+    def unobstructed(self) -> Topology:
+        """The same without NAT, firewall and blocks: for what measures the links themselves."""
+        bare = tuple(
+            replace(node, nat=None, blocks_udp=False, filters=False) for node in self.nodes
+        )
+        return replace(self, nodes=bare)

@@ -1,0 +1,159 @@
+"""The topologies that Culvert ships.
+
+::
+
+    pair      a ──────────── b
+
+    routed    a ── router ── b          firewall, NAT, blocked UDP on the router
+
+    star      c1 ─┐
+              c2 ─┼─ core ── gateway    N clients of one gateway
+              cN ─┘
+
+    mesh      a ── nata ─┐              a behind a NAT; b behind two in a row (CGNAT);
+              b ── natb ── cgnb ─┤      c where UDP is blocked; d reachable by all;
+              c ── fwc ──┼ core ─┬ control
+              d ─────────┘       └ relay
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from itertools import pairwise
+from string import ascii_lowercase
+
+from culvert.errors import UsageError
+from culvert.topology.graph import SERVERS, Network, NodeSpec, Path, Role, Topology
+from culvert.topology.nat import Nat
+
+CORE = "core"
+GATEWAY = "gateway"
+MOST_NODES = 1000
+SERVER_NAMES: Mapping[Role, str] = {Role.CONTROL: "control", Role.RELAY: "relay"}
+
+
+class Shape(StrEnum):
+    """What ``[lab] topology`` names."""
+
+    PAIR = "pair"
+    ROUTED = "routed"
+    STAR = "star"
+    MESH = "mesh"
+
+
+def pair() -> Topology:
+    """Two members on one link."""
+    nodes = (NodeSpec("a"), NodeSpec("b"))
+    return Topology(Shape.PAIR, nodes, (Network("a", "b"),), (Path("a", "b"),))
+
+
+def routed(nat: Mapping[str, Nat] | None = None, *, block_udp: bool = False) -> Topology:
+    """Two members with a router between them. ``nat`` names the one that is behind a NAT."""
+    translated = dict(nat or {})
+    if len(translated) > 1 or not translated.keys() <= {"a", "b"}:
+        raise UsageError(
+            f"NAT for {', '.join(translated)}",
+            "the router translates for one of the nodes a and b",
+            'write nat = "port-restricted" for node a',
+        )
+    behind, kind = next(iter(translated.items()), ("a", None))
+    nodes = (
+        NodeSpec("a"),
+        NodeSpec("router", Role.ROUTER, kind, behind, block_udp, filters=True),
+        NodeSpec("b"),
+    )
+    networks = (Network("a", "router"), Network("router", "b"))
+    return Topology(Shape.ROUTED, nodes, networks, (Path("a", "b"),))
+
+
+def star(clients: int, *, every_path: bool = False) -> Topology:
+    """Clients of one gateway, each on a link of its own to a core router.
+
+    The first client's path is measured, or with ``every_path`` each client's in turn.
+    """
+    _check_count("clients", clients, least=1)
+    names = [f"c{number}" for number in range(1, clients + 1)]
+    nodes = (
+        *(NodeSpec(name, Role.CLIENT) for name in names),
+        NodeSpec(CORE, Role.ROUTER),
+        NodeSpec(GATEWAY, Role.GATEWAY),
+    )
+    networks = (*(Network(name, CORE) for name in names), Network(GATEWAY, CORE))
+    measured = names if every_path else names[:1]
+    return Topology(Shape.STAR, nodes, networks, tuple(Path(name, GATEWAY) for name in measured))
+
+
+def mesh(
+    members: int,
+    *,
+    nats: Mapping[str, Sequence[Nat]] | None = None,
+    block_udp: Iterable[str] = (),
+    paths: Iterable[Path] = (Path("a", "b"),),
+) -> Topology:
+    """Members on links of their own to a core router. ``nats`` are, by member, those that it is
+    behind, its own first; ``block_udp`` names members whose UDP nobody lets out."""
+    _check_count("members", members, least=2)
+    names = member_names(members)
+    behind, blocked = dict(nats or {}), frozenset(block_udp)
+    for name in (*behind, *blocked):
+        if name not in names:
+            raise UsageError(
+                f"node '{name}'", f"a mesh of {members} has none", f"use {', '.join(names)}"
+            )
+    nodes: list[NodeSpec] = []
+    networks: list[Network] = []
+    for name in names:
+        chain = [*_routers(name, behind.get(name, ()), blocks_udp=name in blocked)]
+        hops = [NodeSpec(name), *chain]
+        nodes += hops
+        ends = [hop.name for hop in hops] + [CORE]
+        networks += [Network(*both) for both in pairwise(ends)]
+    nodes.append(NodeSpec(CORE, Role.ROUTER))
+    return Topology(Shape.MESH, tuple(nodes), tuple(networks), tuple(paths))
+
+
+def serving(topology: Topology, needs: Iterable[Role]) -> Topology:
+    """With a node for each role that a VPN needs and no node has.
+
+    Raises UsageError where the topology has no core router to join it to.
+    """
+    there = {node.role for node in topology.nodes}
+    wanted = [role for role in dict.fromkeys(needs) if role in SERVERS and role not in there]
+    if not wanted:
+        return topology
+    if not any(node.name == CORE for node in topology.nodes):
+        raise UsageError(
+            f'topology "{topology.name}"',
+            f"it has no place for a {wanted[0]}, which the VPN needs",
+            'write topology = "mesh" in [lab]',
+        )
+    servers = tuple(NodeSpec(SERVER_NAMES[role], role) for role in wanted)
+    links = tuple(Network(server.name, CORE) for server in servers)
+    return replace(topology, nodes=topology.nodes + servers, networks=topology.networks + links)
+
+
+def member_names(count: int) -> tuple[str, ...]:
+    """a, b, c ... z, then m27 and so on."""
+    letters = ascii_lowercase[:count]
+    return (*letters, *(f"m{number}" for number in range(len(letters) + 1, count + 1)))
+
+
+def _routers(name: str, nats: Sequence[Nat], *, blocks_udp: bool) -> Iterable[NodeSpec]:
+    """From the member outwards; the first of them blocks UDP."""
+    inside = name
+    for number, kind in enumerate(nats):
+        prefix = "nat" if number == 0 else "cgn" if number == 1 else f"nat{number}"
+        blocks = blocks_udp and number == 0
+        yield NodeSpec(f"{prefix}{name}", Role.ROUTER, kind, inside, blocks, filters=True)
+        inside = f"{prefix}{name}"
+    if blocks_udp and not nats:
+        yield NodeSpec(f"fw{name}", Role.ROUTER, None, name, blocks_udp=True, filters=True)
+
+
+def _check_count(what: str, count: int, *, least: int) -> None:
+    if not least <= count <= MOST_NODES:
+        raise UsageError(
+            f"{what} = {count}", f"is not between {least} and {MOST_NODES}", f"write {what} = 3"
+        )

@@ -1,0 +1,32 @@
+"""What nodes beside the measured path cost: servers, relays, routers, other members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from culvert.journal.record import Metric
+from culvert.probe.results import Accounted
+from culvert.topology.graph import Role
+
+
+def third_node_metrics(others: Mapping[str, Accounted], roles: Mapping[str, Role]) -> list[Metric]:
+    """CPU time and peak memory of the VPN's processes on each, and what its links delivered to it.
+
+    Labels are the node's name and its role.
+    """
+    metrics = []
+    for name, used in others.items():
+        labels = {"node": name, "role": str(roles[name])}
+        links = [device for device in used.devices if device.name.startswith("u")]
+        if used.processes:
+            run_ns = sum(process.run_ns or 0 for process in used.processes)
+            peak = sum(process.vm_hwm_bytes or 0 for process in used.processes)
+            metrics += [
+                Metric("node_cpu_s", "s", run_ns / 1e9, labels),
+                Metric("node_memory_peak_bytes", "bytes", peak, labels),
+            ]
+        metrics += [
+            Metric("node_received_packets", "packets", sum(d.rx_packets for d in links), labels),
+            Metric("node_received_bytes", "bytes", sum(d.rx_bytes for d in links), labels),
+        ]
+    return metrics
