@@ -68,4 +68,4 @@ def require(program: str, remedy: str) -> Path:
 
 
 def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    return os.access(path, os.X_OK) and path.is_file()  # in this order: the first never raises
