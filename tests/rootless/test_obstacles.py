@@ -9,7 +9,7 @@ import pytest
 
 from culvert import privilege
 from culvert.labs.netns.sysctls import highest_group
-from culvert.machine import rootless
+from culvert.machine import cgroup, rootless
 from culvert.machine.rootless import APPARMOR, DEBIAN, LIMIT, Obstacle, Refusal, Step, obstacle
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege
@@ -77,6 +77,26 @@ def test_root_has_nothing_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(privilege.VARIABLE, raising=False)
     assert rootless.notes() == []
     assert rootless.described() == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "handed_out", "found"),
+    [(1, "", "slice/session"), (2, "cpu memory", "slice"), (2, "memory", "")],
+)
+def test_the_nearest_group_that_is_delegated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, handed_out: str, found: str
+) -> None:
+    """In version 2 a group that has processes hands out nothing: its parent does."""
+    session = tmp_path / "slice/session"
+    session.mkdir(parents=True)
+    (tmp_path / "slice/cgroup.subtree_control").write_text(handed_out)
+    lines = "4:cpu,cpuacct:/slice/session\n" if version == 1 else "1:name=x:/y\n0::/slice/session\n"
+    (tmp_path / "own").write_text(lines)
+    monkeypatch.setattr(cgroup, "hierarchy", lambda: cgroup.Hierarchy(tmp_path, version))
+    monkeypatch.setattr(cgroup, "is_root", lambda: False)
+    place = cgroup.place(tmp_path / "own")
+    assert place is not None
+    assert place.path == tmp_path / found
 
 
 @pytest.mark.parametrize(
