@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from culvert.journal.journal import Journal
+from culvert.labs.netns import cleanup
+from culvert.labs.netns.places import RUN_VARIABLE
 from culvert.labs.vm.build import built
 from culvert.machine import cgroup
 from culvert.waiting import wait_until
@@ -168,6 +170,26 @@ def test_the_tunnel_can_be_entered_from_outside(user: User) -> None:
         ping = user.start(*enter, nodes["a"]["namespace"], "ping", "-c1", "-W2", there)
         out, err = ping.communicate(timeout=20)
         assert ping.returncode == 0, (out, err)
+
+
+def test_roots_clean_up_leaves_it_alone(user: User) -> None:
+    with _kept_up(user) as (process, _):
+        inside = _processes_of_user()
+        assert not [each for each in cleanup.find_leftovers() if each.run_id in _runs_of(inside)]
+        assert process.poll() is None
+
+
+def _runs_of(pids: set[int]) -> set[str]:
+    """By the processes' environments."""
+    found = set()
+    for pid in pids:
+        with suppress(OSError):
+            for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                name, _, value = variable.decode().partition("=")
+                if name == RUN_VARIABLE:
+                    found.add(value)
+    assert found
+    return found
 
 
 def test_clean_has_nothing_to_do(user: User) -> None:

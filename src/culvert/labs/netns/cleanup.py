@@ -259,7 +259,16 @@ def _run_of(pid: int, inodes: dict[int, str]) -> str | None:
     except OSError:
         return None  # gone, or a zombie
     match = re.search(rf"(?:^|\0){RUN_VARIABLE}=({RUN_ID})(?:\0|$)".encode(), environment)
-    return match.group(1).decode() if match else None
+    return match.group(1).decode() if match and _is_of_our_namespace(pid) else None
+
+
+def _is_of_our_namespace(pid: int) -> bool:
+    """False in another PID namespace: a user's run without root, or a container's. Its owner is not
+    to be seen from here, and the kernel ends it with the first process there."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").samefile("/proc/self/ns/pid")
+    except OSError:
+        return False  # gone
 
 
 def _program(pid: int) -> str:
