@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 
-def run_study(
-    study: str | Path, out: Path, *options: str, before: Sequence[str] = ()
-) -> dict[str, Any]:
-    """``culvert run`` with its journal in ``out``; what it prints as JSON. ``before`` stands before
-    it on the command line.
+def run_study(study: str | Path, out: Path, *options: str) -> dict[str, Any]:
+    """``culvert run`` with its journal in ``out``; what it prints as JSON.
 
     Raises ValueError if it measured nothing.
     """
     culvert = Path(sys.executable).with_name("culvert")
     done = subprocess.run(
-        [*before, culvert, "run", study, "--out", out, "--json", *options],
+        [culvert, "run", study, "--out", out, "--json", *options],
         check=False,  # a trial that failed is the goal's to judge
         stdout=subprocess.PIPE,
     )
