@@ -3,6 +3,7 @@
 # make setup   build; then .venv/bin/culvert runs
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
+# make docs    write the tables of the documentation
 # make fuzz    the parsers of foreign bytes, FUZZ_SECONDS each
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -36,7 +37,7 @@ define install-packages
 	    $(APT_GET) install --yes --no-install-recommends $$missing >/dev/null; }
 endef
 
-.PHONY: help setup demo test lint fmt bench fuzz probe-static clean
+.PHONY: help setup demo test lint fmt bench docs fuzz probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -70,6 +71,9 @@ fmt: setup
 bench: setup
 	$(SUDO) $(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
+docs: setup
+	$(BIN)/python -m tests.docs.tables
+
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
 	crates/fuzz $(or $(FUZZ_SECONDS),300)
@@ -88,11 +92,12 @@ clean:
 	python3 -m venv .tools/uv
 	.tools/uv/bin/pip install --quiet uv==$(UV_VERSION)
 
+# --inexact: drivers and measurements of third parties stay.
 .venv/.set-up: $(if $(filter .tools/%,$(UV)),$(UV)) pyproject.toml uv.lock $(RUST)
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
-	$(UV) sync --locked
+	$(UV) sync --locked --inexact
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles

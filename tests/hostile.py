@@ -14,9 +14,9 @@ import threading
 from pathlib import Path
 from typing import ClassVar
 
-from culvert import tools
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
+from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.variant import Missing, Variant
@@ -45,16 +45,16 @@ class Hostile(WireGuard):
     role = None  # type: ignore[assignment]
     up_deadline_s = 0.5
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         if self.variant.name == "absent":
             return [Missing(f"program hostile {ESCAPES}", "get it [/red]")]
         return []
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         return f"1 {ESCAPES}"
 
-    def _program(self) -> Path | None:
-        return tools.find("wireguard-go")
+    def _program(self, host: Host) -> str | None:
+        return host.find("wireguard-go")
 
     def listen(self, b: Node) -> None:
         if self.variant.name == "port-in-use":

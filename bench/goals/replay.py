@@ -20,7 +20,7 @@ from bench.goal import Goal, Samples
 from bench.published import published
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import ORDER_100
-from culvert.journal.papers.kjorveziroski2024.runs import Cell, cells
+from culvert.journal.papers.kjorveziroski2024.runs import PaperCell, cells
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
 from culvert.plan.stopping import StopReason, decide
@@ -114,13 +114,13 @@ def _replay(name: str, protocol: str, values: Sequence[float]) -> Replayed:
     return Replayed(name, protocol, values, len(values), precise=False)
 
 
-def _as_in_file(cell: Cell) -> Array:
+def _as_in_file(cell: PaperCell) -> Array:
     rows = [ORDER_100.index(number) for number in cell.numbers]
     return cell.values[np.argsort(rows)]
 
 
 @cache
-def _runs() -> dict[tuple[str, str], Cell]:
+def _runs() -> dict[tuple[str, str], PaperCell]:
     """The cells without impairment, by name and protocol."""
     source = published("all-merged.csv")
     with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:

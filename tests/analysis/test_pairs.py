@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.analysis.observations import observations
-from culvert.analysis.pairs import Effect, paired
+from culvert.analysis.pairs import paired
+from culvert.metrics import Effect
 
 from .frames import rows
 

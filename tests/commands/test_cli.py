@@ -15,6 +15,7 @@ from rich.text import Text
 from culvert.console import SafeConsole, printable
 from culvert.defect import TRACEBACK_VARIABLE
 from culvert.journal.journal import Journal
+from culvert.labs.host import Host
 from tests.cli import CULVERT, TRACE, Cli, Said, culvert, small_study
 from tests.journal.dummies import HEAD, failed, trial
 
@@ -77,7 +78,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("up", "wireguard"), "wireguard/go"),
         (("up", "wireguard/goo"), "did you mean go"),
         (("up", "openvpn/aes-256-gcm+tpc"), "did you mean tcp"),
-        (("up", "none", "--topology", "ring"), "pair or routed"),
+        (("up", "none", "--topology", "ring"), "use pair, routed, star:5 or mesh:3"),
         (("run", "quikc"), 'did you mean "quick"'),
         (("run", "nosuch.toml"), "no such file"),
         (("run", ""), "its name is empty"),
@@ -307,7 +308,7 @@ def test_without_dev_net_tun_it_is_3() -> None:
 
 
 def test_ctrl_c_is_130_and_says_so(say: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt() -> Any:
+    def interrupt(_: Host) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("culvert.vpns.listing.list_vpns", interrupt)
@@ -317,7 +318,7 @@ def test_ctrl_c_is_130_and_says_so(say: Cli, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_defect_is_an_error_and_a_traceback_on_request(
     say: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stumble() -> Any:
+    def stumble(_: Host) -> Any:
         raise LookupError(f"many\nlines {ESCAPES} {'x' * 10_000}")
 
     monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
@@ -333,7 +334,7 @@ def test_a_defect_is_an_error_and_a_traceback_on_request(
 def test_a_broken_pipe_that_is_not_ours_is_no_success(
     say: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def break_pipe() -> Any:
+    def break_pipe(_: Host) -> Any:
         raise BrokenPipeError(32, "Broken pipe")
 
     monkeypatch.setattr("culvert.vpns.listing.list_vpns", break_pipe)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.doctor import Status, examine, ready, to_json
+from culvert.doctor import FeatureStatus, examine, ready, to_json
 from culvert.doctor.leftovers import left_behind
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.cleanup import Leftover, LeftoverKind
@@ -27,7 +27,7 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[Leftover]:
 
 
 def test_a_clean_machine(left: list[Leftover]) -> None:
-    assert left_behind().status is Status.PRESENT
+    assert left_behind().status is FeatureStatus.PRESENT
     assert left_behind().remedy is None
 
 
@@ -39,7 +39,7 @@ def test_leftovers_are_counted_by_kind(left: list[Leftover]) -> None:
     ]
     check = left_behind()
 
-    assert check.status is Status.DEGRADED
+    assert check.status is FeatureStatus.DEGRADED
     assert "2 x namespace" in check.detail
     assert "1 x process" in check.detail
     assert check.remedy == "sudo culvert clean"
@@ -48,7 +48,7 @@ def test_leftovers_are_counted_by_kind(left: list[Leftover]) -> None:
 def test_only_root_sees_leftovers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    assert left_behind().status is Status.UNKNOWN
+    assert left_behind().status is FeatureStatus.UNKNOWN
 
 
 @as_root

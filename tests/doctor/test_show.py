@@ -10,7 +10,7 @@ from rich.console import Console
 
 from culvert.doctor.examine import ready
 from culvert.doctor.show import render, to_json
-from culvert.machine.check import Check, Group, Status
+from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 
 NEEDED = (
     "root",
@@ -23,12 +23,14 @@ NEEDED = (
 )
 
 
-def make(name: str, status: Status = Status.PRESENT, group: Group = Group.LAB) -> Check:
-    remedy = None if status is Status.PRESENT else f"fix {name} [now]"
-    return Check(name, group, status, ("some [VPN]",), f"about {name}", remedy)
+def make(
+    name: str, status: FeatureStatus = FeatureStatus.PRESENT, group: FeatureGroup = FeatureGroup.LAB
+) -> FeatureCheck:
+    remedy = None if status is FeatureStatus.PRESENT else f"fix {name} [now]"
+    return FeatureCheck(name, group, status, ("some [VPN]",), f"about {name}", remedy)
 
 
-def text_of(checks: list[Check]) -> str:
+def text_of(checks: list[FeatureCheck]) -> str:
     console = Console(file=io.StringIO(), width=160, force_terminal=False)
     console.print(render(checks))
     assert isinstance(console.file, io.StringIO)
@@ -36,7 +38,9 @@ def text_of(checks: list[Check]) -> str:
 
 
 def test_what_is_missing_stands_there_with_its_remedy() -> None:
-    checks = [make(name) for name in NEEDED] + [make("netem", Status.MISSING, Group.IMPAIRMENT)]
+    checks = [make(name) for name in NEEDED] + [
+        make("netem", FeatureStatus.MISSING, FeatureGroup.IMPAIRMENT)
+    ]
     text = text_of(checks)
 
     assert "fix netem [now]" in text, "brackets are text, not markup"
@@ -45,9 +49,11 @@ def test_what_is_missing_stands_there_with_its_remedy() -> None:
 
 
 @pytest.mark.parametrize("broken", NEEDED)
-@pytest.mark.parametrize("status", [Status.MISSING, Status.UNKNOWN])
-def test_a_machine_is_ready_only_with_all_that_the_lab_needs(broken: str, status: Status) -> None:
-    checks = [make(name, status if name == broken else Status.PRESENT) for name in NEEDED]
+@pytest.mark.parametrize("status", [FeatureStatus.MISSING, FeatureStatus.UNKNOWN])
+def test_a_machine_is_ready_only_with_all_that_the_lab_needs(
+    broken: str, status: FeatureStatus
+) -> None:
+    checks = [make(name, status if name == broken else FeatureStatus.PRESENT) for name in NEEDED]
 
     assert not ready(checks)
     assert "cannot run" in text_of(checks)
@@ -55,7 +61,9 @@ def test_a_machine_is_ready_only_with_all_that_the_lab_needs(broken: str, status
 
 
 def test_json_has_the_fields_of_a_check() -> None:
-    checks = [make(name) for name in NEEDED] + [make("fq", Status.MISSING, Group.IMPAIRMENT)]
+    checks = [make(name) for name in NEEDED] + [
+        make("fq", FeatureStatus.MISSING, FeatureGroup.IMPAIRMENT)
+    ]
     answer = json.loads(to_json(checks))
 
     assert answer["ready"] is True

@@ -14,6 +14,7 @@ from culvert import tools
 from culvert.errors import UsageError
 from culvert.install import roles as module
 from culvert.install.roles import ANSIBLE, InstallResult, install, roles_path
+from culvert.labs.host import Host
 from culvert.vpns import registry
 from culvert.vpns.none import NoVpn
 from culvert.vpns.registry import Registry
@@ -28,7 +29,7 @@ class Works(NoVpn):
     variants: ClassVar[tuple[Variant, ...]] = (Variant("slow", "one"), Variant("fast", "two"))
     role = "works"
 
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         return f"1.0-{self.variant.name}"
 
 
@@ -46,7 +47,7 @@ class Forgoes(Works):
     name = "forgoes"
     role = "forgoes"
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         fast = self.variant.name == "fast"
         return [Missing("the archive's best", "culvert install forgoes")] if fast else []
 
@@ -59,7 +60,7 @@ class RoleMissing(Works):
 class Incomplete(Works):
     name = "incomplete"
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         return [Missing("a kernel module", "modprobe it")]
 
 
@@ -156,7 +157,7 @@ def test_a_vpn_that_still_lacks_what_was_to_be_installed_is_not_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lack = [Missing("its program", "culvert install incomplete")]
-    monkeypatch.setattr(Incomplete, "missing", lambda self: lack)
+    monkeypatch.setattr(Incomplete, "missing", lambda self, host: lack)
     result = one("incomplete/fast")
     assert not result.ok
     assert result.failures == (

@@ -13,13 +13,14 @@ import sys
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import cast
 
 from culvert.labs import base
 from culvert.labs.netns import lab as netns
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.spec import LabSpec, Topology
+from culvert.topology.shapes import pair, routed
+from culvert.topology.spec import LabSpec
 
+TOPOLOGIES = {made.name: made for made in (pair(), routed())}
 LABS = str(Path(base.__file__).parent)
 UNCOUNTED = ("_run_of", "_runs", "_program")
 """Called for every process of this machine: as often as others please."""
@@ -50,7 +51,7 @@ def main(run_id: str, topology: str, number: str, call: str) -> None:
     moment = Moment(signal.Signals[number], int(call))
     threading.setprofile(moment)
     sys.setprofile(moment)
-    spec = LabSpec(topology=cast("Topology", topology), link=LinkSpec(rate_bps=10**9))
+    spec = LabSpec(topology=TOPOLOGIES[topology], link=LinkSpec(rate_bps=10**9))
     with netns.NetnsLab(run_id, spec) as lab:
         lab.a.write("key", "secret", secret=True)
         lab.a.spawn(["sleep", "1000"], name="sleeper")

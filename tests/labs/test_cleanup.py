@@ -17,6 +17,7 @@ from culvert.labs.netns.cleanup import Leftover, LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
@@ -26,14 +27,13 @@ pytestmark = pytest.mark.lab
 
 def test_the_host_is_as_it_was(lab: LabFactory) -> None:
     before = snapshot()
-    routed = lab(LabSpec(topology=routed()))
-    assert routed.nodes["router"] is not None
-    routed.router.add_link("t0", "veth", peer="t1")
-    routed.a.spawn(["sleep", "1000"], name="sleeper")
-    assert left_of(routed.run_id)
+    triple = lab(LabSpec(topology=routed()))
+    triple.nodes["router"].add_link("t0", "veth", peer="t1")
+    triple.a.spawn(["sleep", "1000"], name="sleeper")
+    assert left_of(triple.run_id)
     assert snapshot() == before
-    routed.close()
-    assert left_of(routed.run_id) == []
+    triple.close()
+    assert left_of(triple.run_id) == []
     assert snapshot() == before
 
 
@@ -57,7 +57,9 @@ def test_an_exception_in_the_with_block(lab: LabFactory) -> None:
     assert left_of(run_id) == []
 
 
-@pytest.mark.parametrize("step", ["shaping.limit", "offloads.switch_off", "firewall.load"])
+@pytest.mark.parametrize(
+    "step", ["link.shaping.limit", "link.offloads.switch_off", "router.firewall.load"]
+)
 def test_an_error_while_opening(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise LabError(step, "was told to fail", "none")
@@ -174,7 +176,7 @@ def test_the_next_lab_of_that_id_removes_what_was_left(calls: dict[str, int]) ->
 def test_a_lab_that_is_never_closed_ends_with_python() -> None:
     run_id = new_run_id()
     program = (
-        "from culvert.labs.netns.lab import NetnsLab; from culvert.labs.base import LabSpec;"
+        "from culvert.labs.netns.lab import NetnsLab; from culvert.topology.spec import LabSpec;"
         f"lab = NetnsLab('{run_id}', LabSpec()); lab.open(); lab.a.spawn(['sleep', '9'], name='x')"
     )
     done = subprocess.run(

@@ -15,7 +15,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import features
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -97,7 +97,7 @@ def test_netem_in_its_own_units() -> None:
         ),
         (OneWay(loss=Bursts(0.5, 0.5, 0.25, 0.75)), "loss gemodel 50.0% 50.0% 75.0% 25.0%"),
         (
-            OneWay(jitter=Jitter(2_000_000, Distribution.NORMAL, reorders=True), loss=0.5),
+            OneWay(jitter=Jitter(2_000_000, JitterShape.NORMAL, reorders=True), loss=0.5),
             "delay 0us 2000us distribution normal loss 50.0%",
         ),
         (
@@ -139,9 +139,9 @@ def test_netem_holds_all_that_is_on_its_way(rate_bps: int, delay_ns: int) -> Non
     [
         OneWay(loss=(1, 2)),
         OneWay(jitter=Jitter(5)),
-        OneWay(jitter=Jitter(5, Distribution.NORMAL)),
-        OneWay(jitter=Jitter(5, Distribution.NORMAL, reorders=True, hold_ns=1)),
-        OneWay(jitter=Jitter(5, Distribution.PARETO, reorders=True)),
+        OneWay(jitter=Jitter(5, JitterShape.NORMAL)),
+        OneWay(jitter=Jitter(5, JitterShape.NORMAL, reorders=True, hold_ns=1)),
+        OneWay(jitter=Jitter(5, JitterShape.PARETO, reorders=True)),
         OneWay(per_super_packet=True),
     ],
 )

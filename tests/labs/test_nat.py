@@ -21,10 +21,12 @@ from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.nat import Nat
-from culvert.topology.plan import plan, side
+from culvert.topology.nat import Nat, NatSide
+from culvert.topology.plan import plan
+from culvert.topology.shapes import routed
 from culvert.topology.spec import Allowed, LabSpec
 from tests.conftest import LabFactory
+from tests.here import HERE
 from tests.labs.traffic import tcp_pair
 from tests.run.cells import execute, vpn
 
@@ -44,11 +46,15 @@ Server = Mapping[tuple[int, int], socket.socket]
 """Sockets by the number of their address and of their port, as a STUN server has them."""
 
 
-def routed(**wanted: object) -> LabSpec:
-    return LabSpec(topology=routed(), **wanted)  # type: ignore[arg-type]
+def translating(kind: Nat, behind: str = "a") -> LabSpec:
+    return LabSpec(topology=routed({behind: kind}))
 
 
-def _udp(node: NetnsNode, address: str, port: int = 0) -> socket.socket:
+def side(behind: str) -> NatSide:
+    return plan(routed({behind: Nat.SYMMETRIC})).side("router")
+
+
+def udp(node: NetnsNode, address: str, port: int = 0) -> socket.socket:
     made = node.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     made.settimeout(QUIET_S)
     made.bind((address, port))
@@ -63,7 +69,7 @@ def server(node: NetnsNode) -> Iterator[Server]:
     node.add_address(node.underlay.device, other)
     with ExitStack() as stack:
         yield {
-            (i, j): stack.enter_context(_udp(node, str(address.ip), 3478 + j))
+            (i, j): stack.enter_context(udp(node, str(address.ip), 3478 + j))
             for i, address in enumerate((own, other))
             for j in range(2)
         }
@@ -78,7 +84,7 @@ def seen(client: socket.socket, far: socket.socket) -> tuple[str, int]:
 
 def mapping_of(node: NetnsNode, far: Server) -> str:
     """RFC 5780, section 4.3."""
-    with _udp(node, str(node.underlay.address.ip)) as client:
+    with udp(node, str(node.underlay.address.ip)) as client:
         first, second, third = (seen(client, far[place]) for place in ((0, 0), (1, 0), (1, 1)))
     if first == second:
         return ENDPOINT_INDEPENDENT if second == third else BOTH_DEPENDENT
@@ -87,7 +93,7 @@ def mapping_of(node: NetnsNode, far: Server) -> str:
 
 def filtering_of(node: NetnsNode, far: Server) -> str:
     """RFC 5780, section 4.4: whose answers arrive, but for the one that was asked."""
-    with _udp(node, str(node.underlay.address.ip)) as client:
+    with udp(node, str(node.underlay.address.ip)) as client:
         outside = seen(client, far[0, 0])
 
         def arrives_from(place: tuple[int, int]) -> bool:
@@ -107,21 +113,21 @@ def filtering_of(node: NetnsNode, far: Server) -> str:
 @pytest.mark.parametrize("behind", ["a", "b"])
 @pytest.mark.parametrize("kind", Nat)
 def test_each_kind_behaves_as_rfc_4787_says(lab: LabFactory, kind: Nat, behind: str) -> None:
-    made = lab(routed(nat={behind: kind}))
+    made = lab(translating(kind, behind))
     node, peer = (made.a, made.b) if behind == "a" else (made.b, made.a)
     with server(peer) as far:
-        with _udp(node, str(node.underlay.address.ip)) as client:
+        with udp(node, str(node.underlay.address.ip)) as client:
             outside, _ = seen(client, far[0, 0])
-        assert outside == str(side(plan("routed"), behind).public)
+        assert outside == str(side(behind).public)
         assert (mapping_of(node, far), filtering_of(node, far)) == BEHAVIOUR[kind]
 
 
 @pytest.mark.lab
 @pytest.mark.parametrize("kind", Nat)
 def test_nobody_reaches_a_node_that_has_not_asked(lab: LabFactory, kind: Nat) -> None:
-    made = lab(routed(nat={"a": kind}))
-    translated = side(plan("routed"), "a")
-    with _udp(made.a, str(translated.private), 5001) as waits, _udp(made.b, "0.0.0.0") as calls:
+    made = lab(translating(kind))
+    translated = side("a")
+    with udp(made.a, str(translated.private), 5001) as waits, udp(made.b, "0.0.0.0") as calls:
         for address in (translated.private, translated.public):
             calls.sendto(b"hello", (str(address), 5001))
         with pytest.raises(TimeoutError):
@@ -134,8 +140,7 @@ def test_nobody_reaches_a_node_that_has_not_asked(lab: LabFactory, kind: Nat) ->
 @pytest.mark.lab
 def test_a_mapping_without_traffic_lives_for_five_minutes(lab: LabFactory) -> None:
     """Whether conntrack remembers it, as for a symmetric NAT, or the set of a cone's openings."""
-    router = lab(routed(nat={"a": Nat.FULL_CONE})).nodes["router"]
-    assert router is not None
+    router = lab(translating(Nat.FULL_CONE)).nodes["router"]
     for name in ("udp_timeout", "udp_timeout_stream"):
         told = router.run(["cat", f"/proc/sys/net/netfilter/nf_conntrack_{name}"]).stdout
         assert told.strip() == "300"
@@ -145,10 +150,10 @@ def test_a_mapping_without_traffic_lives_for_five_minutes(lab: LabFactory) -> No
 
 @pytest.mark.lab
 def test_tcp_passes_where_udp_is_blocked(lab: LabFactory) -> None:
-    made = lab(routed(block_udp=True))
+    made = lab(LabSpec(topology=routed(block_udp=True)))
     with (
-        _udp(made.a, str(made.a.underlay.address.ip)) as near,
-        _udp(made.b, str(made.b.underlay.address.ip), 5001) as far,
+        udp(made.a, str(made.a.underlay.address.ip)) as near,
+        udp(made.b, str(made.b.underlay.address.ip), 5001) as far,
     ):
         near.sendto(b"hello", far.getsockname())
         with pytest.raises(TimeoutError):
@@ -170,25 +175,17 @@ def test_tcp_passes_where_udp_is_blocked(lab: LabFactory) -> None:
 def test_each_counter_that_a_rule_uses_is_declared(
     kind: Nat, behind: str, allowed: tuple[Allowed, ...] | None, block_udp: bool
 ) -> None:
-    translated = (kind, side(plan("routed"), behind))
+    translated = (kind, side(behind))
     words = firewall.ruleset(firewall.Rules(allowed, translated, block_udp)).split()
     used = {words[i + 2] for i in range(len(words) - 2) if words[i : i + 2] == ["counter", "name"]}
     declared = {words[i + 1] for i, word in enumerate(words) if word == "counter"} - {"name"}
     assert used == declared
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        LabSpec(nat={"a": Nat.SYMMETRIC}),
-        LabSpec(block_udp=True),
-        routed(nat={"router": Nat.SYMMETRIC}),
-        routed(nat={"a": Nat.SYMMETRIC, "b": Nat.SYMMETRIC}),
-    ],
-)
-def test_what_no_router_can_do_is_refused(wrong: LabSpec) -> None:
+@pytest.mark.parametrize("behind", [("router",), ("a", "b")])
+def test_what_no_router_can_do_is_refused(behind: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as caught:
-        NetnsLab(new_run_id(), wrong)
+        routed(dict.fromkeys(behind, Nat.SYMMETRIC))
     assert caught.value.remedy
 
 
@@ -200,9 +197,9 @@ TUNNELS = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
 @pytest.mark.parametrize("word", TUNNELS)
 def test_who_calls_from_behind_a_nat_is_answered(word: str) -> None:
     contestant = vpn(word)
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
-    finding = execute(contestant, "rtt", routed(nat={"a": Nat.SYMMETRIC}))
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
+    finding = execute(contestant, "rtt", translating(Nat.SYMMETRIC))
     assert (finding.status, finding.reason) == (Status.OK, "")
 
 
@@ -211,10 +208,10 @@ def test_who_calls_from_behind_a_nat_is_answered(word: str) -> None:
 @pytest.mark.parametrize("word", ["wireguard/go", "openvpn/aes-256-gcm+tcp"])
 def test_only_a_tunnel_over_tcp_passes_where_udp_is_blocked(word: str) -> None:
     contestant = vpn(word)
-    if contestant.missing():
-        pytest.skip(contestant.missing()[0].remedy)
+    if missing := contestant.missing(HERE):
+        pytest.skip(missing[0].remedy)
     contestant.up_deadline_s = 1.5  # type: ignore[misc]
-    finding = execute(contestant, "rtt", routed(block_udp=True))
+    finding = execute(contestant, "rtt", LabSpec(topology=routed(block_udp=True)))
     if word.endswith("+tcp"):
         assert (finding.status, finding.reason) == (Status.OK, "")
     else:
@@ -228,7 +225,7 @@ def test_a_link_is_verified_without_what_the_router_does() -> None:
     link = LinkSpec(kind="wire", impairment=Impairment.both(one_way))
     finding = Execution(
         vpn("none"),
-        routed(link=link, nat={"a": Nat.SYMMETRIC}, block_udp=True),
+        LabSpec(topology=routed({"a": Nat.SYMMETRIC}, block_udp=True), link=link),
         Underlay(),
         Underlay.Parameters.model_validate({"duration": "200ms"}),
         lambda asked: NetnsLab(new_run_id(), asked),

@@ -65,7 +65,7 @@ def test_hierarchies(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cpus", [0.02, 0.2, 1.0, 3.5])
 def test_version_two_is_written_as_its_documentation_says(tmp_path: Path, cpus: float) -> None:
     (tmp_path / "cpu.max").write_text("max 100000")
-    group = cgroup.Group(tmp_path, 2)
+    group = cgroup.ControlGroup(tmp_path, 2)
     group.limit(cpus)
     quota_us, period_us = group.read()
     assert quota_us / period_us == pytest.approx(cpus)

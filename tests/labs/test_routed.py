@@ -10,6 +10,7 @@ import pytest
 from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.router import firewall
+from culvert.topology.shapes import routed
 from culvert.topology.spec import Allowed, LabSpec
 from tests.conftest import LabFactory
 from tests.labs.traffic import can_reach, capture, captured_lengths, tcp_pair, udp_pair
@@ -19,43 +20,43 @@ ROUTED = LabSpec(topology=routed())
 
 
 def _packets(lab: NetnsLab) -> dict[str, int]:
-    assert lab.nodes["router"] is not None
     return {counter.name: counter.packets for counter in firewall.counters(lab.nodes["router"])}
 
 
 def test_traffic_goes_through_the_router_both_ways(lab: LabFactory) -> None:
-    routed = lab(ROUTED)
-    assert can_reach(routed.a, routed.b, port=5001)
-    assert can_reach(routed.b, routed.a, port=5001)
-    assert _packets(routed) == {"established": 0, "allowed_0": 2, "dropped": 0}
-    assert routed.underlay_devices == {"a": ("u0",), "router": ("u0", "u1"), "b": ("u0",)}
+    triple = lab(ROUTED)
+    assert can_reach(triple.a, triple.b, port=5001)
+    assert can_reach(triple.b, triple.a, port=5001)
+    assert _packets(triple) == {"established": 0, "allowed_0": 2, "dropped": 0}
+    devices = {name: [at.device for at in triple.attachments(name)] for name in triple.nodes}
+    assert devices == {"a": ["u0"], "router": ["u0", "u1"], "b": ["u0"]}
 
 
 def test_the_firewall_drops_what_is_not_allowed(lab: LabFactory) -> None:
-    routed = lab(replace(ROUTED, firewall=(Allowed("udp", frozenset({5001, 5002})),)))
-    assert can_reach(routed.a, routed.b, port=5001)
-    assert can_reach(routed.b, routed.a, port=5002)
-    assert not can_reach(routed.a, routed.b, port=5003)
-    ping = routed.a.run(["ping", "-c1", "-W0.2", str(routed.b.underlay.address.ip)], check=False)
+    triple = lab(replace(ROUTED, firewall=(Allowed("udp", frozenset({5001, 5002})),)))
+    assert can_reach(triple.a, triple.b, port=5001)
+    assert can_reach(triple.b, triple.a, port=5002)
+    assert not can_reach(triple.a, triple.b, port=5003)
+    ping = triple.a.run(["ping", "-c1", "-W0.2", str(triple.b.underlay.address.ip)], check=False)
     assert ping.returncode == 1
-    assert _packets(routed) == {"established": 0, "allowed_0": 2, "dropped": 2}
+    assert _packets(triple) == {"established": 0, "allowed_0": 2, "dropped": 2}
 
 
 def test_what_is_dropped_does_not_arrive(lab: LabFactory) -> None:
-    routed = lab(replace(ROUTED, firewall=()))
-    with capture(routed.b, "u0") as tap, udp_pair(routed.a, routed.b) as (near, _):
+    triple = lab(replace(ROUTED, firewall=()))
+    with capture(triple.b, "u0") as tap, udp_pair(triple.a, triple.b) as (near, _):
         near.send(b"x")
-        assert _packets(routed)["dropped"] == 1
+        assert _packets(triple)["dropped"] == 1
         assert captured_lengths(tap) == []
 
 
 def test_answers_pass(lab: LabFactory) -> None:
     """An answer's destination port is not on the list; that it is an answer is enough."""
-    routed = lab(replace(ROUTED, firewall=(Allowed("tcp", frozenset({5001})),)))
-    with tcp_pair(routed.a, routed.b, port=5001) as (near, far):
+    triple = lab(replace(ROUTED, firewall=(Allowed("tcp", frozenset({5001})),)))
+    with tcp_pair(triple.a, triple.b, port=5001) as (near, far):
         far.send(b"answer")
         assert near.recv(10) == b"answer"
-    assert _packets(routed)["dropped"] == 0
+    assert _packets(triple)["dropped"] == 0
 
 
 def test_the_host_cannot_be_reached_through_the_router(lab: LabFactory) -> None:
@@ -66,11 +67,10 @@ def test_the_host_cannot_be_reached_through_the_router(lab: LabFactory) -> None:
 
 
 def test_the_router_alone_forwards(lab: LabFactory) -> None:
-    routed = lab(ROUTED)
-    assert routed.nodes["router"] is not None
+    triple = lab(ROUTED)
     forwards = {
         node.name: node.run(["cat", "/proc/sys/net/ipv4/ip_forward"]).stdout.strip()
-        for node in (routed.a, routed.nodes["router"], routed.b)
+        for node in (triple.a, triple.nodes["router"], triple.b)
     }
     assert forwards == {"a": "0", "router": "1", "b": "0"}
 

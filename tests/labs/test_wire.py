@@ -19,9 +19,10 @@ from culvert.labs.link.witness import Handed, View
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.process import LocalProcess
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
@@ -84,12 +85,12 @@ def test_both_ways_and_nothing_else(lab: LabFactory) -> None:
 
 def test_a_routed_lab_is_impaired_once(lab: LabFactory) -> None:
     loss = Impairment.both(OneWay(loss=1.0))
-    routed = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire", impairment=loss)))
-    assert len(routed.wires) == 2
-    assert len({wire.program.pid for wire in routed.wires}) == 1
-    assert not can_reach(routed.a, routed.b, port=5001)
-    assert routed.wires[0].statistics().a_to_b.lost_packets > 0
-    assert routed.wires[1].statistics().a_to_b.received_packets == 0
+    triple = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire", impairment=loss)))
+    assert len(triple.wires) == 2
+    assert len({wire.program.pid for wire in triple.wires}) == 1
+    assert not can_reach(triple.a, triple.b, port=5001)
+    assert triple.wires[0].statistics().a_to_b.lost_packets > 0
+    assert triple.wires[1].statistics().a_to_b.received_packets == 0
 
 
 def test_only_wire_packets_cross_without_offloads(lab: LabFactory) -> None:
@@ -151,10 +152,10 @@ def test_what_is_asked_happens(lab: LabFactory, one_way: OneWay, counter: str) -
     )
 
 
-@pytest.mark.parametrize("distribution", [d for d in Distribution if d != "empirical"])
-def test_a_delay_is_never_undercut(lab: LabFactory, distribution: Distribution) -> None:
+@pytest.mark.parametrize("distribution", [d for d in JitterShape if d != "empirical"])
+def test_a_delay_is_never_undercut(lab: LabFactory, distribution: JitterShape) -> None:
     pair = lab(spec(OneWay(delay_ns=20 * MS, jitter=Jitter(MS, distribution))))
-    shortest_s = 0.020 if distribution is Distribution.PARETO else 0.016
+    shortest_s = 0.020 if distribution is JitterShape.PARETO else 0.016
     with udp_pair(pair.a, pair.b) as (near, far):
         for _ in range(5):
             start = time.monotonic()
@@ -227,13 +228,13 @@ def test_what_does_not_fit_into_a_recording_is_counted(lab: LabFactory, tmp_path
 
 
 def test_each_node_has_a_witness_at_its_end(lab: LabFactory, tmp_path: Path) -> None:
-    routed = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire")))
-    witnesses = [routed.witness(node) for node in (routed.a, routed.b)]
+    triple = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire")))
+    witnesses = [triple.witness(node) for node in (triple.a, triple.b)]
     for number, witness in enumerate(witnesses):
         assert witness is not None
         witness.record(f"towards {number}", View.TOWARDS, packet_bytes=100, sample_one_in=1)
     before = [witness.handed() for witness in witnesses if witness is not None]
-    with udp_pair(routed.a, routed.b) as (near, far):
+    with udp_pair(triple.a, triple.b) as (near, far):
         near.send(b"x")
         far.recv(10)
         now = [
@@ -249,7 +250,7 @@ def test_each_node_has_a_witness_at_its_end(lab: LabFactory, tmp_path: Path) -> 
         witness.save(f"towards {number}", path)
         sizes.append(path.stat().st_size)
     assert sizes[1] > sizes[0]
-    assert lab(LabSpec()).witness(routed.a) is None
+    assert lab(LabSpec()).witness(triple.a) is None
 
 
 @contextmanager

@@ -20,9 +20,9 @@ from culvert.errors import UsageError
 from culvert.machine import cgroup, features
 from culvert.machine.check import (
     Feature,
-    Finding,
-    Group,
-    Status,
+    FeatureFinding,
+    FeatureGroup,
+    FeatureStatus,
     degraded,
     missing,
     present,
@@ -51,7 +51,7 @@ def one(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             tried.append("x")
             return finding
 
-        feature = Feature("x", Group.LAB, ("a VPN",), "do this", trial)
+        feature = Feature("x", FeatureGroup.LAB, ("a VPN",), "do this", trial)
         monkeypatch.setitem(features._BY_NAME, "x", feature)
         return tried
 
@@ -108,13 +108,13 @@ def test_a_quota_is_tried_and_nothing_stays() -> None:
     before = cgroup.runs()
     finding = cpu_quota()
     where = cgroup.hierarchy()
-    assert (finding.status is Status.PRESENT) == (where is not None)
+    assert (finding.status is FeatureStatus.PRESENT) == (where is not None)
     assert cgroup.runs() == before
 
 
 def test_without_the_controller_there_are_no_quotas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup, "hierarchy", lambda: None)
-    assert find(cpu_quota, scratch=False).status is Status.MISSING
+    assert find(cpu_quota, scratch=False).status is FeatureStatus.MISSING
 
 
 def test_who_may_not_make_groups_does_not_know(
@@ -125,7 +125,7 @@ def test_who_may_not_make_groups_does_not_know(
 
     monkeypatch.setattr(cgroup, "hierarchy", lambda: cgroup.Hierarchy(tmp_path, 1))
     monkeypatch.setattr(Path, "mkdir", refuse)
-    assert find(cpu_quota, scratch=False).status is Status.UNKNOWN
+    assert find(cpu_quota, scratch=False).status is FeatureStatus.UNKNOWN
 
 
 def test_effective_capabilities() -> None:
@@ -197,23 +197,23 @@ def test_a_trials_error_reaches_the_caller() -> None:
 @as_root
 @pytest.mark.lab
 def test_what_no_kernel_has_is_missing() -> None:
-    assert find(link("nosuchkind"), scratch=True).status is Status.MISSING
-    assert find(qdisc("nosuchqdisc"), scratch=True).status is Status.MISSING
-    nonsense = xfrm_state.Algorithm(xfrm_state.XFRMA_ALG_AEAD, "rfc4106(nonsense)", 20, 128)
+    assert find(link("nosuchkind"), scratch=True).status is FeatureStatus.MISSING
+    assert find(qdisc("nosuchqdisc"), scratch=True).status is FeatureStatus.MISSING
+    nonsense = xfrm_state.XfrmAlgorithm(xfrm_state.XFRMA_ALG_AEAD, "rfc4106(nonsense)", 20, 128)
 
-    def add() -> Finding:
+    def add() -> FeatureFinding:
         xfrm_state.add(socket.IPPROTO_ESP, (nonsense,))
         return present("impossible")
 
-    assert find(add, scratch=True).status is Status.MISSING
+    assert find(add, scratch=True).status is FeatureStatus.MISSING
 
 
 @as_root
 @pytest.mark.lab
 def test_what_every_lab_needs_was_tried_and_found() -> None:
     for name in ("root", "capabilities", "network-namespaces", "mount-namespaces", "veth"):
-        assert features.check(name).status is Status.PRESENT, features.check(name)
-    assert features.check("capture").status is Status.PRESENT
+        assert features.check(name).status is FeatureStatus.PRESENT, features.check(name)
+    assert features.check("capture").status is FeatureStatus.PRESENT
 
 
 @as_root
@@ -222,7 +222,7 @@ def test_no_feature_is_left_without_an_answer_by_a_bug() -> None:
     for feature in FEATURES:
         check = features.check(feature.name)
         assert check.detail
-        assert (check.remedy is None) == (check.status is Status.PRESENT)
+        assert (check.remedy is None) == (check.status is FeatureStatus.PRESENT)
 
 
 @as_root
@@ -240,7 +240,7 @@ def test_esp_agrees_with_the_kernels_configuration() -> None:
         ("vxlan", "CONFIG_VXLAN"),
     ):
         if option not in options:
-            assert features.check(name).status is Status.MISSING
+            assert features.check(name).status is FeatureStatus.MISSING
 
 
 WITHOUT_ROOT = """

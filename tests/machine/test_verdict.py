@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.machine.check import Finding, Status, degraded, missing, present, unknown
+from culvert.machine.check import FeatureFinding, FeatureStatus, degraded, missing, present, unknown
 from culvert.machine.verdict import find, refused
 
 
-def raising(error: Exception) -> Finding:
-    def trial() -> Finding:
+def raising(error: Exception) -> FeatureFinding:
+    def trial() -> FeatureFinding:
         raise error
 
     return find(trial, scratch=False)
@@ -24,17 +24,17 @@ def raising(error: Exception) -> Finding:
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        (errno.EOPNOTSUPP, Status.MISSING),
-        (errno.ENOENT, Status.MISSING),
-        (errno.ENOSYS, Status.MISSING),
-        (errno.EPROTONOSUPPORT, Status.MISSING),
-        (errno.EPERM, Status.UNKNOWN),
-        (errno.EACCES, Status.UNKNOWN),
-        (errno.EBUSY, Status.UNKNOWN),
-        (errno.ENOMEM, Status.UNKNOWN),
+        (errno.EOPNOTSUPP, FeatureStatus.MISSING),
+        (errno.ENOENT, FeatureStatus.MISSING),
+        (errno.ENOSYS, FeatureStatus.MISSING),
+        (errno.EPROTONOSUPPORT, FeatureStatus.MISSING),
+        (errno.EPERM, FeatureStatus.UNKNOWN),
+        (errno.EACCES, FeatureStatus.UNKNOWN),
+        (errno.EBUSY, FeatureStatus.UNKNOWN),
+        (errno.ENOMEM, FeatureStatus.UNKNOWN),
     ],
 )
-def test_refusals(code: int, status: Status) -> None:
+def test_refusals(code: int, status: FeatureStatus) -> None:
     assert raising(OSError(code, os.strerror(code))).status is status
     assert raising(NetlinkError(code, os.strerror(code))).status is status
 
@@ -48,7 +48,7 @@ def test_a_refusal_for_want_of_privilege_says_how_to_get_it() -> None:
 
 
 def test_a_deadline_that_passed_proves_nothing() -> None:
-    assert raising(TimeoutError("timed out")).status is Status.UNKNOWN
+    assert raising(TimeoutError("timed out")).status is FeatureStatus.UNKNOWN
 
 
 def test_a_bug_in_a_trial_is_not_hidden() -> None:
@@ -60,9 +60,9 @@ def test_a_bug_in_a_trial_is_not_hidden() -> None:
 def test_any_errno_gets_a_reason(code: int, text: str | None) -> None:
     finding = refused(code, text)
 
-    assert finding.status in {Status.MISSING, Status.UNKNOWN}
+    assert finding.status in {FeatureStatus.MISSING, FeatureStatus.UNKNOWN}
     assert finding.detail
 
 
 def test_findings_by_name() -> None:
-    assert [f("x").status for f in (present, degraded, missing, unknown)] == list(Status)
+    assert [f("x").status for f in (present, degraded, missing, unknown)] == list(FeatureStatus)

@@ -55,7 +55,9 @@ def test_figures_of_the_receiver_in_microseconds() -> None:
     assert series["lost_packets"] == ([5, 6], [-1.0, 0.0])
     assert series["transit_mean_us"] == ([5], [1.5])  # nothing came in the other
     assert "socket_drops" not in series
-    assert {m.name: m.unit for m in arrival_metrics(sunk)} == ARRIVAL_METRICS
+    assert {m.name: m.unit for m in arrival_metrics(sunk)} == {
+        spec.name: spec.unit for spec in ARRIVAL_METRICS
+    }
     found = {metric.name: metric.value for metric in arrival_metrics(sunk)}
     assert found["jitter_us"] == pytest.approx(1.5)
     assert found["longest_loss_run"] == 7

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import culvert.measurements
-from culvert.study.catalogue import COMMON_METRICS, installed_measurements
+from culvert.metrics import EVERY_TRIAL, Better, MetricSpec, Weight
+from culvert.study.catalogue import installed_measurements
 from culvert.units import QuantityError, convert
 
 MEASUREMENTS = installed_measurements()
@@ -26,9 +28,8 @@ def yielded() -> Iterator[tuple[str, str, str]]:
 
 
 def test_all_that_is_yielded_is_declared() -> None:
-    declared = {pair for each in MEASUREMENTS.values() for pair in each.metrics.items()} | set(
-        COMMON_METRICS.items()
-    )
+    specs = [*EVERY_TRIAL, *(spec for each in MEASUREMENTS.values() for spec in each.metrics)]
+    declared = {(spec.name, spec.unit) for spec in specs}
     found = list(yielded())
     assert len(found) > 50
     assert [each for each in found if each[1:] not in declared] == []
@@ -36,15 +37,37 @@ def test_all_that_is_yielded_is_declared() -> None:
 
 @pytest.mark.parametrize("kind", MEASUREMENTS)
 def test_the_headline_is_declared(kind: str) -> None:
-    measurement = MEASUREMENTS[kind]
-    assert measurement.headline in measurement.metrics
-    assert not set(measurement.metrics) & set(COMMON_METRICS)
+    specs: list[MetricSpec] = MEASUREMENTS[kind].metrics
+    main = [spec.name for spec in specs if spec.weight is Weight.MAIN]
+    assert main == [MEASUREMENTS[kind].headline]
+    assert len({spec.name for spec in specs}) == len(specs)
+    assert MEASUREMENTS[kind].title
+
+
+@pytest.mark.parametrize("kind", MEASUREMENTS)
+def test_a_metric_of_every_trial_that_is_declared_again_differs_in_its_place_only(
+    kind: str,
+) -> None:
+    common = {spec.name: spec for spec in EVERY_TRIAL}
+    for spec in MEASUREMENTS[kind].metrics:
+        if spec.name in common:
+            assert replace(spec, column=None) == common[spec.name]
+
+
+def test_one_name_has_one_unit_and_never_two_better_directions() -> None:
+    found: dict[str, MetricSpec] = {}
+    for each in MEASUREMENTS.values():
+        for spec in each.metrics:
+            other = found.setdefault(spec.name, spec)
+            assert spec.unit == other.unit
+            assert len({spec.better, other.better} - {Better.NEITHER}) <= 1
 
 
 @pytest.mark.parametrize("kind", MEASUREMENTS)
 def test_names_and_units_agree(kind: str) -> None:
     endings = {"_bps": "bit/s", "_us": "us", "_ms": "ms", "_s": "s", "_pps": "packets/s"}
-    for name, unit in MEASUREMENTS[kind].metrics.items():
+    for spec in MEASUREMENTS[kind].metrics:
+        name, unit = spec.name, spec.unit
         for ending, told in endings.items():
             if name.endswith(ending) and not name.endswith("_per_s"):
                 assert (name, unit) == (name, told)

@@ -134,7 +134,9 @@ def test_total_is_from_the_first_execution_to_the_answer() -> None:
     vpn, outcome = initiate(START_NS + 20 * MS, HANDSHAKE)
     assert values(outcome)["total_ms"] == pytest.approx(20)
     assert vpn.done == [*COLD, *2 * ["leave a", *COLD]]
-    assert {series.name: len(series.values) for series in outcome.series} == dict.fromkeys(TIMES, 3)
+    assert {series.name: len(series.values) for series in outcome.series} == {
+        spec.name: 3 for spec in TIMES
+    }
 
 
 def test_the_handshake_is_from_its_first_to_its_last_packet() -> None:

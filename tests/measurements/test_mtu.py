@@ -16,7 +16,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.measurements.mtu.path import Fate, fate, largest
 from culvert.measurements.tcp.mss import Announced, announce
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.shapes import pair, routed
 from culvert.topology.spec import LabSpec
@@ -106,7 +106,7 @@ def rule(text: str) -> Break:
     return apply
 
 
-def examine(word: str, damage: Break | None = None) -> Finding:
+def examine(word: str, damage: Break | None = None) -> TrialFinding:
     def make(asked: LabSpec) -> Lab:
         lab = NetnsLab(new_run_id(), asked)
         if damage is not None:

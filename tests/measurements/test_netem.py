@@ -12,7 +12,7 @@ from culvert.labs.vm.build import built
 from culvert.labs.vm.inside import guest
 from culvert.machine.features import has
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from tests.guests import pass_in_a_guest
@@ -39,7 +39,7 @@ def link(one_way: OneWay) -> LinkSpec:
         (OneWay(loss=Bursts(0.02, 0.25)), "longest_loss_run", 4, 100),
         (OneWay(loss=Bursts(0.3, 0.3, 0.1, 0.5), delay_ns=MS), "delivered_loss_ratio", 0.2, 0.4),
         (
-            OneWay(delay_ns=20 * MS, jitter=Jitter(2 * MS, Distribution.NORMAL, reorders=True)),
+            OneWay(delay_ns=20 * MS, jitter=Jitter(2 * MS, JitterShape.NORMAL, reorders=True)),
             "reordered_packets",
             1,
             5000,

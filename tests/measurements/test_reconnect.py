@@ -18,7 +18,7 @@ from culvert.measurements.tunnel.events import Event, Happening, happening, roam
 from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters, lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
@@ -130,7 +130,7 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
         ReconnectParameters.model_validate(wrong)
 
 
-def after(word: str, event: str) -> Finding:
+def after(word: str, event: str) -> TrialFinding:
     contestant = vpn(word)
     if missing := contestant.missing(HERE):
         pytest.skip(missing[0].remedy)

@@ -7,7 +7,7 @@ import pytest
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 SHORT = {"trial": "100ms", "duration_sum": "300ms", "width": "10%", "latency": "200ms"}
 
 
-def search_on(word: str, rate_bps: int | None, **more: object) -> Finding:
+def search_on(word: str, rate_bps: int | None, **more: object) -> TrialFinding:
     return Execution(
         vpn(word),
         LabSpec(link=LinkSpec(rate_bps=rate_bps)),

@@ -7,33 +7,32 @@ from dataclasses import replace
 import pytest
 
 from culvert.journal.record import Status
-from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
-from culvert.run.execution import Execution, Finding
-from culvert.runid import new_run_id
+from culvert.run.execution import Execution, TrialFinding
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
+from tests.measurements.lying import LyingLab
 from tests.run.cells import execute, vpn
 
 pytestmark = pytest.mark.lab
 LOSSY = LinkSpec(kind="wire", impairment=Impairment.both(OneWay(loss=0.1)), seed=5)
 
 
-def verify(asked: LinkSpec, built: LinkSpec) -> Finding:
+def verify(asked: LinkSpec, built: LinkSpec) -> TrialFinding:
     """What the verification says of a link that is not what it is taken for."""
     return Execution(
         vpn("none"),
         LabSpec(link=asked),
         Underlay(),
         UnderlayParameters.model_validate({"duration": "300ms"}),
-        lambda spec: NetnsLab(new_run_id(), replace(spec, link=built)),
+        lambda spec: LyingLab(spec, built),
         {},
     ).execute()
 
 
-def delivered_loss(finding: Finding) -> float:
+def delivered_loss(finding: TrialFinding) -> float:
     return next(
         metric.value
         for metric in finding.outcome.metrics
@@ -56,7 +55,7 @@ def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
     assert 0.05 < delivered_loss(findings[0]) < 0.15
 
 
-def figures(finding: Finding) -> dict[str, float]:
+def figures(finding: TrialFinding) -> dict[str, float]:
     """Of the direction from a to b."""
     return {
         metric.name: metric.value
@@ -71,7 +70,7 @@ def figures(finding: Finding) -> dict[str, float]:
         (OneWay(drop_size_and_above=1400), "oversize_arrived", 0, 0),
         (OneWay(drop_udp=True), "delivered_loss_ratio", 1, 1),
         (OneWay(loss=Bursts(0.02, 0.25)), "longest_loss_run", 2, 100),
-        (OneWay(jitter=Jitter(2_000_000, Distribution.PARETO, True)), "reordered_packets", 1, 5000),
+        (OneWay(jitter=Jitter(2_000_000, JitterShape.PARETO, True)), "reordered_packets", 1, 5000),
         (OneWay(rate_bps=20_000_000, codel=Codel()), "delivered_rate_bps", 19e6, 21e6),
         (OneWay(delay_ns=5_000_000, reorder=0.2), "reordered_packets", 1, 5000),
     ],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from culvert.journal.record import Metric
 from culvert.proof.judge import judge_outcome
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import session
 
@@ -31,6 +30,6 @@ def test_more_than_a_link_carries_each_way_is_no_result(
 ) -> None:
     made = session()
     outcome = Outcome([Metric(name, "bit/s", value) for name, value in figures.items()], [])
-    link = replace(LinkSpec(), rate_bps=RATE_BPS)
-    checks = judge_outcome(made.vpn, made.lab, link, outcome)
+    made.lab.spec = LabSpec(link=LinkSpec(rate_bps=RATE_BPS))
+    checks = judge_outcome(made, outcome)
     assert all(check.passed for check in checks) is possible

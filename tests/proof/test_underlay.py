@@ -13,7 +13,7 @@ from culvert.proof.underlay import (
     loss_interval,
 )
 from culvert.topology.link.impairment import Blackout, Bursts, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 
 
 def delivered(**changes: object) -> Delivered:
@@ -118,17 +118,17 @@ def test_a_median_delay_may_not_be_below_what_was_asked(delay_ns: int, more_ns: 
 
 @pytest.mark.parametrize("packets", [10, 100, 5000])
 @pytest.mark.parametrize(
-    "distribution", [Distribution.UNIFORM, Distribution.NORMAL, Distribution.PARETO]
+    "distribution", [JitterShape.UNIFORM, JitterShape.NORMAL, JitterShape.PARETO]
 )
 def test_the_median_of_jitter_lies_where_it_is_looked_for(
-    packets: int, distribution: Distribution
+    packets: int, distribution: JitterShape
 ) -> None:
     spread_ns, delay_ns, times = 1_000_000, 50_000_000, 2_000
     random, size = np.random.default_rng(1), (times, packets)
     draws = {
-        Distribution.UNIFORM: lambda: random.uniform(-1, 1, size),
-        Distribution.NORMAL: lambda: np.clip(random.normal(0, 1, size), -4, 4),
-        Distribution.PARETO: lambda: np.clip(2 * random.pareto(3, size), 0, 20),
+        JitterShape.UNIFORM: lambda: random.uniform(-1, 1, size),
+        JitterShape.NORMAL: lambda: np.clip(random.normal(0, 1, size), -4, 4),
+        JitterShape.PARETO: lambda: np.clip(2 * random.pareto(3, size), 0, 20),
     }[distribution]()
     medians_ns = delay_ns + spread_ns * np.median(draws, axis=1)
     asked = OneWay(delay_ns=delay_ns, jitter=Jitter(spread_ns, distribution, reorders=True))

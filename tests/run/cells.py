@@ -11,9 +11,9 @@ from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
-from culvert.run.execution import Execution, Finding
+from culvert.metrics import EVERY_TRIAL
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
-from culvert.study.catalogue import COMMON_METRICS
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
@@ -38,7 +38,7 @@ def vpn(word: str) -> Vpn:
     return registry.create(registry.parse(word))
 
 
-def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> Finding:
+def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> TrialFinding:
     """One trial, short."""
     measurement, parameters = SHORT[kind]
     return measure(contestant, measurement(), parameters, spec)
@@ -49,7 +49,7 @@ def measure(
     measurement: Measurement[Any],
     parameters: dict[str, Any],
     spec: LabSpec | None = None,
-) -> Finding:
+) -> TrialFinding:
     """One trial on a lab of its own; its metrics are those that the measurement declares."""
     finding = Execution(
         contestant,
@@ -59,13 +59,13 @@ def measure(
         lambda asked: NetnsLab(new_run_id(), asked),
         {},
     ).execute()
-    declared = {**measurement.metrics, **COMMON_METRICS}
+    declared = {spec.name: spec.unit for spec in (*EVERY_TRIAL, *measurement.metrics)}
     for metric in finding.outcome.metrics:
         assert declared.get(metric.name) == metric.unit, metric.name
     return finding
 
 
-def value(finding: Finding, name: str) -> float:
+def value(finding: TrialFinding, name: str) -> float:
     """A metric without labels."""
     found: list[Metric] = [m for m in finding.outcome.metrics if m.name == name and not m.labels]
     assert len(found) == 1, f"{name} in {sorted({m.name for m in finding.outcome.metrics})}"

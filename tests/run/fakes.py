@@ -10,10 +10,13 @@ from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, RunHead, Status, TrialRecord
 from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.plan.plan import Plan
 from culvert.run.progress import Step
 from culvert.run.runner import Runner
+from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.trial.outcome import Outcome
@@ -32,7 +35,7 @@ class Fake(NoVpn):
     summary = "for tests"
     variants: ClassVar[tuple[Variant, ...]] = tuple(Variant(kind, kind) for kind in KINDS)
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         if self.variant.name == "stupid":
             raise LookupError("no such\nthing")
         if self.variant.name == "absent":
@@ -74,6 +77,13 @@ class Recorder:
         self.headlines.append(headline)
 
 
+class Unopened(NetnsLab):
+    """A lab on this machine that cannot be opened."""
+
+    def open(self) -> None:
+        raise CulvertError("the lab", "is not opened in this test", "open another one")
+
+
 REGISTRY = registry.Registry({"none": NoVpn, "fake": Fake}, {})
 CATALOGUE = Catalogue(
     cast("dict[str, Any]", {"count": Count}), lambda word: str(REGISTRY.parse(word))
@@ -99,18 +109,14 @@ def runner(
     plan: Plan | None = None,
     make_lab: Callable[..., Lab] | None = None,
 ) -> Runner:
-    """A runner whose labs cannot be made, unless ``make_lab`` makes them."""
-
-    def no_lab(_spec: object) -> Lab:
-        raise CulvertError("the lab", "is not made in this test", "make it")
-
+    """A runner whose labs cannot be opened, unless ``make_lab`` makes others."""
     return Runner(
         of,
         plan or Plan.of(of),
         journal,
         CATALOGUE,
         cast("dict[str, type[Measurement[Any]]]", {"count": Count}),
-        make_lab=make_lab or no_lab,
+        make_lab=make_lab or (lambda spec: Unopened(new_run_id(), spec)),
         cores=[(0,), (1,)],
         progress=progress,
     )

@@ -12,7 +12,7 @@ from culvert.errors import DeadlineExceeded, JournalError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
 from culvert.plan.plan import Plan
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.run.progress import Step
 from culvert.run.runner import GIVE_UP_AFTER
 from culvert.run.tally import Problem, Tally
@@ -34,13 +34,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     order: list[str] = []
     execute = Execution.execute
 
-    def counted(self: Execution) -> Finding:
+    def counted(self: Execution) -> TrialFinding:
         vpn = self._vpn
         order.append(vpn.id)
         if vpn.id not in ("none", "fake/good"):
             return execute(self)
         metric = Metric("count", "1", float(len(order)))
-        return Finding(Status.OK, measuring_s=0.5, outcome=Outcome([metric], []))
+        return TrialFinding(Status.OK, measuring_s=0.5, outcome=Outcome([metric], []))
 
     monkeypatch.setattr(Execution, "execute", counted)
     return order
@@ -150,7 +150,7 @@ def test_one_vpn_in_trouble_leaves_the_others_alone(tmp_path: Path, counting: li
         "fake/stupid": "failed",
     }
     assert trials["fake/absent"]["remedy"] == "culvert install fake"
-    assert "the lab: is not made" in trials["fake/refuses"]["reason"]
+    assert "the lab: is not opened" in trials["fake/refuses"]["reason"]
     stupid = trials["fake/stupid"]["reason"]
     assert "a defect: LookupError: no such thing at execution.py:" in stupid
     assert "fakes.py:" in stupid  # where the driver is wrong
@@ -193,7 +193,9 @@ def test_after_some_failures_in_a_row_a_vpn_is_not_tried_again(tmp_path: Path) -
 
 def test_a_success_in_between_forgives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [Status.FAILED, Status.FAILED, Status.OK] * 3
-    monkeypatch.setattr(Execution, "execute", lambda self: Finding(findings.pop(0), reason="x"))
+    monkeypatch.setattr(
+        Execution, "execute", lambda self: TrialFinding(findings.pop(0), reason="x")
+    )
     of = study(plan="blocks = 9")
     with made(tmp_path, of) as journal:
         runner(of, journal, Recorder()).run()
@@ -288,13 +290,13 @@ def test_a_run_ends_when_its_claims_are_decided(
     execute = Execution.execute
     counted = {"none": 0, "fake/good": 0}
 
-    def count(self: Execution) -> Finding:
+    def count(self: Execution) -> TrialFinding:
         vpn = self._vpn.id
         if vpn not in counted:
             return execute(self)
         counted[vpn] += 1
         value = (100.0 if vpn == "fake/good" else 50.0) + counted[vpn] * 7 % 5
-        return Finding(Status.OK, outcome=Outcome([Metric("count", "1", value)], []))
+        return TrialFinding(Status.OK, outcome=Outcome([Metric("count", "1", value)], []))
 
     monkeypatch.setattr(Execution, "execute", count)
     of = Study.parse(CLAIMS, CATALOGUE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from culvert.errors import UsageError
+from culvert.metrics import MetricSpec
 from culvert.study import Catalogue, Study
 from culvert.units import DurationS, PerSecond
 
@@ -44,28 +45,31 @@ class Tcp:
     kind: ClassVar[str] = "tcp"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = TcpParameters
-    metrics: ClassVar[Mapping[str, str]] = {"goodput_bps": "bit/s"}
+    metrics: ClassVar[Sequence[MetricSpec]] = (MetricSpec("goodput_bps", "bit/s", "goodput_bps"),)
 
 
 class Udp:
     kind: ClassVar[str] = "udp"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = UdpParameters
-    metrics: ClassVar[Mapping[str, str]] = {"goodput_bps": "bit/s", "loss_ratio": "1"}
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("goodput_bps", "bit/s", "goodput_bps"),
+        MetricSpec("loss_ratio", "1", "loss_ratio"),
+    )
 
 
 class Rtt:
     kind: ClassVar[str] = "rtt"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = RttParameters
-    metrics: ClassVar[Mapping[str, str]] = {"rtt_p50_us": "us"}
+    metrics: ClassVar[Sequence[MetricSpec]] = (MetricSpec("rtt_p50_us", "us", "rtt_p50_us"),)
 
 
 class Initiation:
     kind: ClassVar[str] = "initiation"
     summary: ClassVar[str] = "a dummy"
     Parameters: ClassVar[type[BaseModel]] = InitiationParameters
-    metrics: ClassVar[Mapping[str, str]] = {"total_ms": "ms"}
+    metrics: ClassVar[Sequence[MetricSpec]] = (MetricSpec("total_ms", "ms", "total_ms"),)
 
 
 def canonical_vpn(word: str) -> str:

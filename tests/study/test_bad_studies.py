@@ -101,7 +101,7 @@ def refused(text: str) -> StudyError:
         (
             ONE_VPN + UDP + '[lab]\ntopology = "pear"\n',
             "line 6, lab.topology",
-            'must be "pair" or "routed"',
+            'must be "pair" or "routed" or "star" or "mesh"',
             'did you mean "pair"?',
         ),
         (ONE_VPN + UDP + "[lab]\nlink = { mtu = 68 }\n", "lab.link.mtu", "at least 576", ""),
@@ -115,14 +115,14 @@ def refused(text: str) -> StudyError:
             "",
         ),
         (ONE_VPN + UDP + '[lab]\ncpus = "splt"\n', "lab.cpus", '"split"', 'did you mean "split"?'),
-        (ONE_VPN + UDP + "[lab]\ncpus = { c = [0] }\n", "lab.cpus.c", "not a key", "a, b, router"),
+        (ONE_VPN + UDP + "[lab]\ncpus = { c = [0] }\n", "lab.cpus.c", 'no node "c"', "a, b"),
         (ONE_VPN + UDP + "[lab]\ncpus = { a = [-1] }\n", "lab.cpus.a[0]", "at least 0", ""),
         (ONE_VPN + UDP + "[lab]\ncpus = { a = [] }\n", "lab.cpus.a", "empty", "at least 1"),
         (
             ONE_VPN + UDP + "[lab]\ncpus = { router = [0] }\n",
             "lab.cpus.router",
-            "no router",
-            "routed",
+            'no node "router"',
+            "a, b",
         ),
         (
             ONE_VPN + UDP + '[[condition]]\nname = "x"\nloss = "1%"\n',

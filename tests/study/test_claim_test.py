@@ -126,7 +126,7 @@ def test_a_lacking_measurement_has_any_metric() -> None:
     [
         ("", 1, "a measurement is missing", "udp.goodput_bps"),
         ("upd.goodput_bps: a > b", 1, 'no measurement "upd"', '"udp"?'),
-        ("udp.godput_bps: a > b", 1, 'no metric "godput_bps"', '"goodput_bps"?'),
+        ("udp.godput_bps: a > b", 1, 'no metric "godput_bps"', 'did you mean "goodput_bps"'),
         ("udp goodput_bps: a > b", 5, '"." is missing', "udp.goodput_bps"),
         (f"udp.goodput_bps {WG} > none", 17, '":" is missing', "A > B"),
         ("udp.goodput_bps: wireguard > none", 18, 'no VPN "wireguard"', '"wireguard/go"?'),

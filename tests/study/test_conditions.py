@@ -8,7 +8,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.topology.link.impairment import CLEAN, Blackout, Bursts, Codel, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
 from tests.study.dummies import parse
 
@@ -74,7 +74,7 @@ def test_every_preset(name: str) -> None:
         ),
         (
             'jitter = { spread = "1ms", distribution = "normal", reorders = true }',
-            OneWay(jitter=Jitter(1_000_000, Distribution.NORMAL, reorders=True)),
+            OneWay(jitter=Jitter(1_000_000, JitterShape.NORMAL, reorders=True)),
         ),
         ('loss = { to_bad = "1%", to_good = "25%" }', OneWay(loss=Bursts(0.01, 0.25))),
         ("loss = { packets = [0, 7] }", OneWay(loss=(0, 7))),

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible
-from culvert.study.conditions.cpus import cores, nodes_of, split
+from culvert.study.conditions.cpus import cores, split
 
-NODES = st.sampled_from([("a", "b"), ("a", "b", "router")])
+NODES = st.sampled_from([("a", "b"), ("a", "b", "router"), ("c1", "c2", "core", "gateway")])
 
 
 @given(st.integers(1, 40), st.integers(1, 2), NODES)
@@ -37,8 +37,3 @@ def test_a_split_gives_every_cpu_to_one_node(
 
 def test_this_machines_cores_are_those_that_we_may_use() -> None:
     assert {cpu for core in cores() for cpu in core} == os.sched_getaffinity(0)
-
-
-def test_a_pair_has_no_router() -> None:
-    assert nodes_of("pair") == ("a", "b")
-    assert nodes_of("routed") == ("a", "b", "router")

@@ -6,6 +6,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.topology.nat import Nat
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from tests.study.dummies import parse
 
@@ -28,15 +29,18 @@ def spec(condition: str = "", lab: str = "", topology: str = "routed") -> LabSpe
 
 @pytest.mark.parametrize("kind", Nat)
 def test_a_word_is_node_as(kind: Nat) -> None:
-    assert spec(f'nat = "{kind}"').nat == {"a": kind}
-    assert spec(f'nat = {{ b = "{kind}" }}').nat == {"b": kind}
-    assert spec(lab=f', nat = "{kind}"').nat == {"a": kind}
+    assert spec(f'nat = "{kind}"').topology == routed({"a": kind})
+    assert spec(f'nat = {{ b = "{kind}" }}').topology == routed({"b": kind})
+    assert spec(f'nat = {{ b = ["{kind}"] }}').topology == routed({"b": kind})
+    assert spec(lab=f', nat = "{kind}"').topology == routed({"a": kind})
 
 
 def test_a_condition_goes_before_the_lab() -> None:
-    assert spec('nat = "symmetric"', ', nat = "full-cone"').nat == {"a": Nat.SYMMETRIC}
-    assert spec("block_udp = false", ", block_udp = true").block_udp is False
-    assert spec("", ", block_udp = true").block_udp is True
+    symmetric = routed({"a": Nat.SYMMETRIC})
+    assert spec('nat = "symmetric"', ', nat = "full-cone"').topology == symmetric
+    assert spec("nat = {}", ', nat = "full-cone"').topology == routed()
+    assert spec("block_udp = false", ", block_udp = true").topology == routed()
+    assert spec("", ", block_udp = true").topology == routed(block_udp=True)
     assert spec() == LabSpec(topology=routed())
 
 
@@ -45,9 +49,12 @@ def test_a_condition_goes_before_the_lab() -> None:
     [
         ('nat = "symetric"', 'line 7.*"symetric" is not a kind of NAT', "symmetric"),
         ('nat = { a = "cone" }', '"cone" is not a kind of NAT', "full-cone"),
-        ("nat = {}", "one node", "a or b"),
-        ('nat = { a = "symmetric", b = "symmetric" }', "one node", "a or b"),
-        ('nat = { router = "symmetric" }', '"router" is not a key', "a"),
+        ('nat = { a = "symmetric", b = "symmetric" }', "for one of the nodes a and b", "node a"),
+        ('nat = { router = "symmetric" }', "NAT for router", "node a"),
+        ('nat = { a = ["symmetric", "cone"] }', '"cone" is not a kind of NAT', "full-cone"),
+        ('nat = { a = ["symmetric", "full-cone"] }', "several NATs in a row", "mesh"),
+        ("nat = { a = [] }", "empty", "at least 1"),
+        ('block_udp = ["a"]', "true or false", "block_udp = true"),
     ],
 )
 def test_what_no_router_is(wrong: str, why: str, remedy: str) -> None:
@@ -59,6 +66,6 @@ def test_what_no_router_is(wrong: str, why: str, remedy: str) -> None:
 @pytest.mark.parametrize("key", ['nat = "symmetric"', "block_udp = true"])
 def test_a_pair_has_no_router(key: str) -> None:
     for place in ({"condition": key}, {"lab": f", {key}"}):
-        with pytest.raises(StudyError, match="needs a router") as caught:
+        with pytest.raises(StudyError, match='"pair" has no router') as caught:
             spec(**place, topology="pair")
         assert "routed" in caught.value.remedy

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from culvert.analysis.compare.directions import Direction, direction_of
+from culvert.analysis.declared import better_of
+from culvert.metrics import Better
 from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Relation, Side, Where
 from tests.study.test_papers import STUDIES, study
 
@@ -53,7 +54,7 @@ def _value(side: Side, test: ClaimTest, values: Values) -> float | None:
     if isinstance(side, BestOf):
         found = [_value(one, test, values) for one in side.vpns]
         known = [value for value in found if value is not None]
-        best = max if direction_of(test.metric) is Direction.MORE else min
+        best = max if better_of(test.metric) is Better.MORE else min
         return best(known) if len(known) == len(found) else None
     return values.get((side.vpn, test.measurement, test.metric, side.where))
 

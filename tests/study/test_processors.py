@@ -76,7 +76,7 @@ def test_too_few() -> None:
     [
         ("cores = 0", "cores"),
         ("cores = 1\ncpus = { a = [0] }", "both say"),
-        ("cpus = { router = [0] }", "has no router"),
+        ("cpus = { router = [0] }", 'has no node "router"'),
         ("aes = 1", "aes"),
         ('router = { quota = "0%" }', "quota"),
         ('router = { quota = "120%" }', "quota"),

@@ -134,7 +134,7 @@ LACKING = '[[lacking]]\nkind = "{}"\nname = "{}"\nreason = "it needs a kernel"\n
 
 def test_what_is_lacking_is_known_with_its_reason() -> None:
     study = parse(
-        'name = "s"\nvpns = ["none", "mesh/relay", "wireguard/go"]\n[lab]\ntopology = "mesh"\n'
+        'name = "s"\nvpns = ["none", "mesh/relay", "wireguard/go"]\n[lab]\ntopology = "ring"\n'
         + '[[condition]]\nname = "x"\n[[condition]]\nname = "no-aes"\n'
         + UDP
         + '[[measurement]]\nkind = "k8s_api"\nrequests = [1, 2]\n'
@@ -142,7 +142,7 @@ def test_what_is_lacking_is_known_with_its_reason() -> None:
         + LACKING.format("vpn", "wireguard/go")
         + LACKING.format("measurement", "k8s_api")
         + LACKING.format("condition", "no-aes")
-        + LACKING.format("lab", "mesh")
+        + LACKING.format("lab", "ring")
     )
     assert study.vpns == ("none", "mesh/relay", "wireguard/go")
     assert [one.parameters for one in study.requested["x"][1:]] == [
@@ -152,7 +152,7 @@ def test_what_is_lacking_is_known_with_its_reason() -> None:
     lacking = study.lacking
     assert set(lacking.vpns) == {"mesh/relay"}
     assert set(lacking.measurements) == {"k8s_api"}
-    assert "no lab mesh: it needs a kernel" in lacking.lab
+    assert "no lab ring: it needs a kernel" in lacking.lab
     assert "no VPN mesh/relay" in lacking.reason("mesh/relay", "x", "udp")
     assert "no condition no-aes" in lacking.reason("none", "no-aes", "udp")
 
@@ -168,7 +168,7 @@ def test_what_is_known_is_not_lacking() -> None:
     ("text", "why"),
     [
         ('name = "s"\nvpns = ["mesh/relay"]\n' + UDP, 'VPN "mesh/relay"'),
-        (HEAD + UDP + '[lab]\ntopology = "mesh"\n', '"pair" or "routed"'),
+        (HEAD + UDP + '[lab]\ntopology = "ring"\n', '"star" or "mesh"'),
         (HEAD + '[[measurement]]\nkind = "k8s_api"\n', 'no measurement "k8s_api"'),
         (HEAD + UDP + LACKING.format("cloud", "x"), '"vpn"'),
         (HEAD + UDP + '[[lacking]]\nkind = "vpn"\nname = "x"\n', '"reason" is missing'),

@@ -13,6 +13,7 @@ from culvert.plan.plan import Plan
 from culvert.study import Study, shipped_studies
 from culvert.study.shipped import find_study
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from culvert.vpns.installed import installed_catalogue
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
@@ -80,7 +81,7 @@ def test_conditions_override_the_lab() -> None:
     )
     cores = [(0,), (1,)]
     fast, slow = study.lab_spec("fast", cores), study.lab_spec("slow", cores)
-    assert fast == LabSpec("routed", LinkSpec("veth", 10**9, 9000, offloads=True))
+    assert fast == LabSpec(routed(), LinkSpec("veth", 10**9, 9000, offloads=True))
     assert slow == replace(fast, link=LinkSpec("veth", 10**7, 1280, offloads=False))
     assert study.requested["fast"] == study.requested["slow"]
 

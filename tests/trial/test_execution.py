@@ -12,13 +12,17 @@ import pytest
 
 from culvert.errors import LabError, VpnError
 from culvert.journal.record import Status
+from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from culvert.vpns.none import NoVpn
 from culvert.vpns.variant import Missing
 from culvert.vpns.vxlan import Vxlan
 from culvert.vpns.wireguard.driver import WireGuard
+from tests.here import HERE
 from tests.run.cells import SHORT, execute, value, vpn
 
 pytestmark = pytest.mark.lab
@@ -26,7 +30,7 @@ REAL = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
 
 
 def skip_if_missing(word: str) -> None:
-    missing = vpn(word).missing()
+    missing = vpn(word).missing(HERE)
     if missing:
         pytest.skip(f"{word}: {missing[0].what} is missing; {missing[0].remedy}")
 
@@ -172,7 +176,7 @@ def test_a_vpn_that_dies_in_the_middle_gives_no_number(kind: str) -> None:
 class NeverUp(NoVpn):
     """Refuses to come up."""
 
-    def connect(self, a: Node) -> None:
+    def reach(self, path: Path) -> None:
         raise VpnError("never-up", "no answer to its handshake", "look at the firewall")
 
 
@@ -186,7 +190,7 @@ def test_a_vpn_that_never_comes_up_has_failed_with_its_reason() -> None:
 class NotInstalled(Vxlan):
     """Lacks its program."""
 
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         return [Missing("program ipsec-unheard-of", "culvert install unheard-of")]
 
 

@@ -46,7 +46,7 @@ def session() -> Iterator[SessionFactory]:
             vpn = driver(text)
             stack.callback(vpn.stop, lab)
             a, b = (stack.enter_context(Probe(node)) for node in (lab.a, lab.b))
-            return Session(lab, vpn, a, b, link)
+            return Session(lab, vpn, lab.path, a, b)
 
         yield make
 
@@ -87,10 +87,10 @@ def test_on_a_wire_nothing_is_captured_on_the_nodes(
     with made.watch(sample_one_in=1) as watched:
         ask(made)
         assert [packet_sockets(node) for node in (made.lab.a, made.lab.b)] == [sockets] * 2
-    seen = watched.b.captured
+    seen = watched.nodes["b"].captured
     assert (seen.packets, seen.canary_hits, seen.gso_packets) == (1, 1, 0)
     assert seen.seen_by == ("recorded by the wire" if sockets == 0 else "captured on node b")
-    assert (watched.a.handed is None) == (kind == "veth")
+    assert (watched.nodes["a"].handed is None) == (kind == "veth")
 
 
 @pytest.mark.parametrize("text", TUNNELS)
@@ -171,7 +171,7 @@ def test_bytes_reconcile_exactly_even_with_super_packets(
     made = session(text, offloads=True)
     bring_up(made.vpn, made.lab)
     outcome = Tcp().run(made, TcpParameters.model_validate({"duration": "0.3s"}))
-    checks = judge_outcome(made.vpn, made.lab, made.link, outcome)
+    checks = judge_outcome(made, outcome)
     bytes_of = [check for check in checks if check.name.startswith("bytes reconcile")]
     assert [check.passed for check in bytes_of] == [True, True]
     assert all("the wire counted" in check.detail for check in bytes_of)
@@ -210,6 +210,6 @@ def test_a_sample_is_one_of_so_many(session: SessionFactory) -> None:
             duration_s=0.2,
             **made.marks,
         )
-    seen, all_of_them = sighting.end(), watched.a.captured
+    seen, all_of_them = sighting.end(), watched.nodes["a"].captured
     assert 3000 < all_of_them.canary_hits <= 4000
     assert all_of_them.canary_hits / 16 < seen.canary_hits < all_of_them.canary_hits / 4

@@ -13,10 +13,12 @@ from typing import ClassVar
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
+from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.variant import DataPath, Missing, Variant
+from culvert.vpns.variant import DataPath, Missing, Route, Variant
 from culvert.vpns.vxlan import DEVICE, PORT, Vxlan
 
 GREETING = b"\xffHELLO"
@@ -32,13 +34,11 @@ class Pretender(Vxlan):
     summary = "keeps the contract, and encrypts nothing"
     variants: ClassVar[tuple[Variant, ...]] = (Variant("plain", "the only one"),)
     token: str
-    lab: Lab
 
-    def prepare(self, lab: Lab) -> None:
-        super().prepare(lab)
-        self.lab = lab
+    def configure(self) -> None:
+        super().configure()
         self.token = secrets.token_hex(16)
-        for node in (lab.a, lab.b):
+        for node in self.lab.members:
             node.write("pretender/key", self.token, secret=True)
 
     def connect(self, a: Node) -> None:
@@ -47,7 +47,7 @@ class Pretender(Vxlan):
         self.processes["a"].append(a.spawn(["sleep", "300"], name="pretender"))
         super().connect(a)
 
-    def disconnect(self, a: Node) -> None:
+    def leave(self, a: Node) -> None:
         self._stop_processes(a)
         super().leave(a)
 
@@ -88,17 +88,17 @@ class BadThreadPattern(Pretender):
 
 
 class MissesSomething(Pretender):
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         return [Missing("a licence", "buy one")]
 
 
 class MissesUnclearly(Pretender):
-    def missing(self) -> list[Missing]:
+    def missing(self, host: Host) -> list[Missing]:
         return [Missing("something", " ")]
 
 
 class NoVersion(Pretender):
-    def version(self) -> str:
+    def version(self, host: Host) -> str:
         return ""
 
 
@@ -210,21 +210,20 @@ class ReturnsEarly(Pretender):
 
 
 class PublicSecret(Pretender):
-    def prepare(self, lab: Lab) -> None:
-        super().prepare(lab)
-        (lab.a.directory / "pretender/key").chmod(0o640)
+    def configure(self) -> None:
+        super().configure()
+        (self.lab.a.directory / "pretender/key").chmod(0o640)
 
 
 class UnmarkedKey(Pretender):
-    def prepare(self, lab: Lab) -> None:
-        super().prepare(lab)
-        lab.a.write("pretender/tls.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n")
+    def configure(self) -> None:
+        super().configure()
+        self.lab.a.write("pretender/tls.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n")
 
 
 class NoSecret(Pretender):
-    def prepare(self, lab: Lab) -> None:
-        Vxlan.prepare(self, lab)
-        self.lab = lab
+    def configure(self) -> None:
+        Vxlan.configure(self)
 
 
 class SecretInArguments(Pretender):
@@ -253,7 +252,7 @@ class SecretInLog(Pretender):
 
 
 class NeverDown(Pretender):
-    def disconnect(self, a: Node) -> None:
+    def leave(self, a: Node) -> None:
         pass
 
     def connect(self, a: Node) -> None:
@@ -282,6 +281,60 @@ class SecondTimeFails(Pretender):
             raise VpnError("pretender", "was connected once", "start anew")
         self.connected = True
         super().connect(a)
+
+
+class SaysGoodbye(Pretender):
+    """Its end is no crash: the other end is notified."""
+
+    def crash(self, node: Node) -> None:
+        for peer in self.peers(node):
+            self.greet(node, peer)
+        super().crash(node)
+
+
+class StaysDown(Pretender):
+    """What was dropped cannot be resumed."""
+
+    def drop(self, path: Path) -> None:
+        self.leave(self.source_of(path))
+
+    def resume(self, path: Path) -> None:
+        raise VpnError("pretender", "has forgotten its peer", "start it anew")
+
+
+class DropsNothing(Pretender):
+    def drop(self, path: Path) -> None:
+        pass
+
+    def resume(self, path: Path) -> None:
+        pass
+
+
+class ResumesNothing(Pretender):
+    def drop(self, path: Path) -> None:
+        self.leave(self.source_of(path))
+
+    def resume(self, path: Path) -> None:
+        pass
+
+
+class StaysDead(Pretender):
+    """After a crash it says that it is up, and is not."""
+
+    crashed = False
+
+    def crash(self, node: Node) -> None:
+        super().crash(node)
+        self.crashed = True
+
+    def connect(self, a: Node) -> None:
+        if not self.crashed:
+            super().connect(a)
+
+
+class TakesAnotherWay(Pretender):
+    def determine_route(self, path: Path) -> Route:
+        return Route("relay")
 
 
 class LeavesInterface(Pretender):

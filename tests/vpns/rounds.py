@@ -57,7 +57,7 @@ def faults_of_round(word: str) -> list[str]:
     with lab, Probe(lab.a) as a, Probe(lab.b) as b:
         was = {node: _state(node) for node in (lab.a, lab.b)}
         try:
-            faults = list(_life(Session(lab, vpn, a, b, LINK)))
+            faults = list(_life(Session(lab, vpn, lab.path, a, b)))
         finally:
             vpn.stop(lab)
         for node, state in was.items():
@@ -75,7 +75,7 @@ def _life(session: Session) -> Iterator[str]:
         yield from _doubts(vpn, kind, _measured(session, measurement(), parameters))
     if vpn.no_initiation:
         return
-    vpn.leave(lab.a)
+    vpn.leave(session.source)
     yield from _doubts(vpn, "initiation", _measured(session, Initiation(), {"cycles": 1}))
     yield from _doubts(vpn, "up again", before(session))
 
@@ -85,7 +85,7 @@ def _measured(
 ) -> list[Check]:
     outcome = measurement.run(session, measurement.Parameters.model_validate(parameters))
     assert {metric.name for metric in outcome.metrics} >= {measurement.headline}
-    return [*survivors(session.vpn), *judge_outcome(session.vpn, session.lab, LINK, outcome)]
+    return [*survivors(session.vpn), *judge_outcome(session, outcome)]
 
 
 def _doubts(vpn: Vpn, phase: str, checks: Sequence[Check]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import Rule, check, outside
 from culvert.vpns.registry import VpnId
+from tests.here import HERE
 
 from . import pretender
 
@@ -62,6 +63,12 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
     (pretender.SecretInLog, Rule.LEAKS),
     (pretender.NeverDown, Rule.COLD),
     (pretender.WarmStart, Rule.COLD),
+    (pretender.SaysGoodbye, Rule.CRASH),
+    (pretender.StaysDead, Rule.CRASH),
+    (pretender.StaysDown, Rule.DROP),
+    (pretender.DropsNothing, Rule.DROP),
+    (pretender.ResumesNothing, Rule.DROP),
+    (pretender.TakesAnotherWay, Rule.ROUTE),
     (pretender.LeavesInterface, Rule.CLEAN),
     (pretender.LeavesProcess, Rule.CLEAN),
     (pretender.StopsOnce, Rule.CLEAN),

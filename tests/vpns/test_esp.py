@@ -24,7 +24,7 @@ SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305, esp.NULL_SHA256]
         (esp.NULL_SHA256, False, 64, 112),
     ],
 )
-def test_lengths(shape: esp.Shape, in_udp: bool, inner: int, outer: int) -> None:
+def test_lengths(shape: esp.EspShape, in_udp: bool, inner: int, outer: int) -> None:
     assert esp.esp_length(shape, inner, in_udp=in_udp, transport=False) == outer
 
 
@@ -35,7 +35,7 @@ def test_ah_adds_its_header(transport: bool, outer: int) -> None:
 
 @given(st.sampled_from(SHAPES), st.integers(28, 65000), st.booleans(), st.booleans())
 def test_what_is_encrypted_is_aligned_and_holds_the_trailer(
-    shape: esp.Shape, inner: int, in_udp: bool, transport: bool
+    shape: esp.EspShape, inner: int, in_udp: bool, transport: bool
 ) -> None:
     around = 20 + (8 if in_udp else 0) + 8 + shape.iv + shape.icv
     encrypted = esp.esp_length(shape, inner, in_udp=in_udp, transport=transport) - around

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.vpns.gobuild import GoBuild, read_go_build
+from tests.here import HERE
 
 MARK = b"\xff Go buildinf:"
 
@@ -33,17 +34,17 @@ def program(tmp_path: Path) -> Path:
 def test_module_and_version(program: Path) -> None:
     modules = b"path\texample.org/x\nmod\texample.org/x\tv1.2.3\th1:abc=\ndep\tother\tv9\th1:d=\n"
     program.write_bytes(b"\x7fELF" + b"\0" * 60 + blob(b"go1.26.8", modules + b"x" * 300))
-    assert read_go_build(program) == GoBuild("go1.26.8", "example.org/x", "v1.2.3")
+    assert read_go_build(HERE, str(program)) == GoBuild("go1.26.8", "example.org/x", "v1.2.3")
 
 
 def test_a_program_without_a_module(program: Path) -> None:
     program.write_bytes(blob(b"go1.19.8", b"path\texample.org/x\nbuild\t-trimpath=true\n"))
-    assert read_go_build(program) == GoBuild("go1.19.8", None, None)
+    assert read_go_build(HERE, str(program)) == GoBuild("go1.19.8", None, None)
 
 
 def test_the_magic_in_a_string_is_not_it(program: Path) -> None:
     program.write_bytes(b"abc" + MARK + b"!" * 31 + blob(b"go1.20", b"mod\tm\tv2\t\n"))
-    assert read_go_build(program) == GoBuild("go1.20", "m", "v2")
+    assert read_go_build(HERE, str(program)) == GoBuild("go1.20", "m", "v2")
 
 
 @pytest.mark.parametrize(
@@ -52,15 +53,15 @@ def test_the_magic_in_a_string_is_not_it(program: Path) -> None:
 )
 def test_anything_else_is_none(program: Path, content: bytes) -> None:
     program.write_bytes(content)
-    assert read_go_build(program) is None
+    assert read_go_build(HERE, str(program)) is None
 
 
 def test_a_missing_program_is_none(program: Path) -> None:
-    assert read_go_build(program) is None
+    assert read_go_build(HERE, str(program)) is None
 
 
 @given(cut=st.integers(0, 200))
 def test_a_cut_off_program_never_raises(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     program = tmp_path_factory.mktemp("cut") / "program"
     program.write_bytes(blob(b"go1.26", b"mod\tm\tv2\th1:x\n" * 8)[:cut])
-    read_go_build(program)
+    read_go_build(HERE, str(program))

@@ -8,6 +8,7 @@ from culvert.machine.trials import ipsec as trials
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from tests.here import HERE
 
 CRYPTO = """\
 name         : gcm(aes)
@@ -73,5 +74,5 @@ def test_the_kernels_driver_is_the_one_of_the_highest_priority() -> None:
 
 
 def test_the_version_names_the_kernel() -> None:
-    version = Carriage(TRANSFORMS["esp-aes128gcm"]).kernel_version()
+    version = Carriage(TRANSFORMS["esp-aes128gcm"]).kernel_version(HERE)
     assert Path("/proc/sys/kernel/osrelease").read_text().strip() in version

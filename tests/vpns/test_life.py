@@ -38,10 +38,10 @@ def test_a_warm_start_is_a_new_handshake_of_the_same_processes(lab: LabFactory, 
     vpn, pair = up(word, lab)
     pids = [process.pid for name in "ab" for process in vpn.processes[name]]
     for _ in range(3):
-        vpn.drop(pair.a)
+        vpn.drop(pair.path)
         assert pings_answered(pair.a, vpn.inner(pair.b).ip, count=1) == 0
         with Capture(pair.a) as capture:
-            vpn.initiate(pair.a)
+            vpn.resume(pair.path)
             assert any(vpn.is_handshake(packet) for packet in capture.packets())
         assert answered(vpn, pair) == (PINGS, PINGS)
     assert pids == [process.pid for name in "ab" for process in vpn.processes[name]]
@@ -68,8 +68,9 @@ def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word
     vpn, pair = up(word, lab)
     responder = [process.pid for process in vpn.processes["b"]]
     for _ in range(2):
-        vpn.end_initiator(pair.a)
-        vpn.connect(pair.a)
+        vpn.crash(pair.a)
+        vpn.join(pair.a)
+        vpn.reach(pair.path)
         assert answered(vpn, pair) == (PINGS, PINGS)
     assert responder == [process.pid for process in vpn.processes["b"]]
     vpn.stop(pair)
@@ -79,7 +80,7 @@ def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word
 def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
     vpn, pair = up(word, lab)
     with Capture(pair.a) as capture:
-        vpn.rekey(pair.a)
+        vpn.rekey(pair.path)
         assert any(vpn.is_handshake(packet) for packet in capture.packets())
     assert answered(vpn, pair) == (PINGS, PINGS)
     vpn.stop(pair)
@@ -92,7 +93,7 @@ def test_a_vpn_that_waits_for_a_processor_is_not_dead(lab: LabFactory, word: str
     with Probe(pair.a) as a, Probe(pair.b) as b:
         os.kill(daemon, signal.SIGSTOP)
         threading.Timer(0.8, os.kill, (daemon, signal.SIGCONT)).start()
-        checks = before(Session(pair, vpn, a, b, pair.spec.link))
+        checks = before(Session(pair, vpn, pair.path, a, b))
     assert [check for check in checks if not check.passed] == []
     vpn.stop(pair)
 
@@ -102,7 +103,7 @@ def test_what_it_has_held_back_too_long_meets_no_closed_port(lab: LabFactory, wo
     vpn, pair = up(word, lab)
     daemon = vpn.processes["b"][0].pid
     with Probe(pair.a) as a, Probe(pair.b) as b:
-        session = Session(pair, vpn, a, b, pair.spec.link)
+        session = Session(pair, vpn, pair.path, a, b)
         stream = UdpStream(to=session.inner(pair.b), sizes=(512,), duration_s=0.2, rate_pps=5000)
         run = UdpRun(session, stream)
         with session.watch(sample_one_in=1) as watched:
@@ -114,7 +115,7 @@ def test_what_it_has_held_back_too_long_meets_no_closed_port(lab: LabFactory, wo
             ask = ["ping", "-q", "-c", "1", "-W", "5", str(vpn.inner(pair.b).ip)]
             assert pair.a.run(ask).returncode == 0
     assert found.unique < found.sent.packets
-    device = watched.b.accounted.device(pair.b.underlay.device)
+    device = watched.nodes["b"].accounted.device(pair.b.underlay.device)
     assert device is not None
     assert device.tx_packets == 1  # the answer to the ping
     vpn.stop(pair)
@@ -126,25 +127,26 @@ def test_wireguard_waits_for_its_own_timer(
     vpn, pair = up("wireguard/go", lab)
     monkeypatch.setattr(type(vpn), "rekey_deadline_s", 0.2)
     with pytest.raises(VpnError, match="renewed its keys"):
-        vpn.rekey(pair.a)
+        vpn.rekey(pair.path)
     vpn.stop(pair)
 
 
 @pytest.mark.parametrize(
-    ("word", "ask"),
+    ("word", "event"),
     [
-        ("openvpn/aes-256-gcm", Vpn.rekey),
-        ("openvpn/aes-256-cbc+psk", Vpn.drop),
-        ("vxlan/plain", Vpn.drop),
-        ("vxlan/plain", Vpn.end_initiator),
-        ("none", Vpn.rekey),
+        ("openvpn/aes-256-gcm", lambda vpn, pair: vpn.rekey(pair.path)),
+        ("openvpn/aes-256-cbc+psk", lambda vpn, pair: vpn.drop(pair.path)),
+        ("vxlan/plain", lambda vpn, pair: vpn.drop(pair.path)),
+        ("vxlan/plain", lambda vpn, pair: vpn.crash(pair.a)),
+        ("none", lambda vpn, pair: vpn.rekey(pair.path)),
     ],
+    ids=["rekey", "drop with a static key", "drop without keys", "crash", "rekey of nothing"],
 )
 def test_what_a_vpn_cannot_is_said(
-    lab: LabFactory, word: str, ask: Callable[[Vpn, object], None]
+    lab: LabFactory, word: str, event: Callable[[Vpn, Lab], None]
 ) -> None:
     vpn, pair = up(word, lab)
     with pytest.raises(NotPossible) as caught:
-        getattr(vpn, ask.__name__)(pair.a)
+        event(vpn, pair)
     assert caught.value.remedy
     vpn.stop(pair)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from culvert.vpns import registry
 from culvert.vpns.variant import DataPath
+from tests.here import HERE
 
 
 def test_the_baseline_adds_nothing() -> None:

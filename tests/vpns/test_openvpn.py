@@ -18,8 +18,9 @@ from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
 from culvert.vpns.openvpn.packet import Framing, Opcode
 from culvert.vpns.outer import OuterPacket
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.variant import DataPath
+from tests.here import HERE
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -109,7 +110,7 @@ class TestUp:
         bring_up(vpn, pair)
         pretended = OpenVpn(next(v for v in OpenVpn.variants if v.name == "dco-aes-128-gcm"))
         assert pretended.data_path is DataPath.KERNEL
-        assert not judge_data_path(_Claims(pretended, vpn), pair).passed
+        assert not judge_data_path(_Claims(pretended, vpn), pair.members).passed
         vpn.stop(pair)
 
     def test_settings_reach_the_devices(self, lab: LabFactory) -> None:
@@ -165,7 +166,7 @@ class TestTrouble:
         vpn.prepare(pair)
         pair.b.write("openvpn/config", "no-such-option\n")
         with pytest.raises(VpnError, match=r"ended with code 1 .*Unrecognized option"):
-            vpn.listen(pair.b)
+            vpn.join(pair.b)
 
     def test_a_port_in_use(self, lab: LabFactory) -> None:
         vpn, pair = driver("openvpn/aes-256-gcm"), lab()
@@ -173,51 +174,51 @@ class TestTrouble:
         assert holder.stdout.readline() == b"held\n"
         vpn.prepare(pair)
         with pytest.raises(VpnError, match="Address already in use"):
-            vpn.listen(pair.b)
+            vpn.join(pair.b)
 
     def test_a_server_that_has_died(self, lab: LabFactory) -> None:
         vpn, pair = impatient("aes-256-gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         os.kill(vpn.processes["b"][0].pid, signal.SIGKILL)
-        with pytest.raises(VpnError, match=r"WAIT.*node b's log ends.*Initialization Sequence"):
-            vpn.connect(pair.a)
+        with pytest.raises(VpnError, match=r"WAIT.*the server's log ends.*Initialization Sequence"):
+            vpn.reach(pair.path)
 
     def test_a_client_that_dies_while_it_connects(self, lab: LabFactory) -> None:
         vpn, pair = driver("openvpn/aes-256-gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         path = pair.a.directory / "openvpn/config"
         pair.a.write("openvpn/config", path.read_text() + "tls-exit\n")
         pair.a.write("openvpn/ca.crt", Authority(KeyKind.SECP384R1).certificate)
         with pytest.raises(VpnError, match=r"ended with code \d .*TLS handshake failed"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_a_client_of_a_strange_authority(self, lab: LabFactory) -> None:
         vpn, pair = impatient("aes-256-gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
-        stranger = Authority(KeyKind.SECP384R1).issue("a", Usage.CLIENT)
+        vpn.join(pair.b)
+        stranger = Authority(KeyKind.SECP384R1).issue("a", CertificateUsage.CLIENT)
         identity = stranger.certificate + stranger.key
         pair.a.write("openvpn/identity.pem", identity, secret=True)
-        with pytest.raises(VpnError, match=r"not after 1\.5 s.*node b's log ends.*TLS"):
-            vpn.connect(pair.a)
+        with pytest.raises(VpnError, match=r"not after 1\.5 s.*the server's log ends.*TLS"):
+            vpn.reach(pair.path)
 
     def test_a_server_of_a_strange_authority(self, lab: LabFactory) -> None:
         vpn, pair = impatient("aes-256-gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         pair.a.write("openvpn/ca.crt", Authority(KeyKind.SECP384R1).certificate)
         with pytest.raises(VpnError, match="tls-error"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_a_different_static_key(self, lab: LabFactory) -> None:
         vpn, pair = impatient("aes-256-cbc", "psk"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         pair.a.write("openvpn/static.key", config.new_static_key(), secret=True)
         with pytest.raises(VpnError, match="HMAC authentication failed"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_a_wrong_key_does_not_stay(self, lab: LabFactory) -> None:
         pair = lab()
@@ -225,9 +226,9 @@ class TestTrouble:
         vpn = driver("openvpn/aes-256-gcm")
         vpn.prepare(pair)
         pair.a.write("openvpn/config", "no-such-option\n")
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         with pytest.raises(VpnError):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
         vpn.stop(pair)
         for node, state in zip((pair.a, pair.b), before, strict=True):
             assert node_state(node).left_since(state) == []
@@ -239,7 +240,7 @@ class TestMissing:
         lacks = {lack.what: lack.remedy for lack in driver("openvpn/aes-256-gcm").missing(HERE)}
         assert lacks["openvpn"] == "culvert install openvpn"
         with pytest.raises(NotPossible) as told:
-            driver("openvpn/aes-256-gcm").version()
+            driver("openvpn/aes-256-gcm").version(HERE)
         assert told.value.remedy == "culvert install openvpn"
 
     def test_aead_with_a_static_key(self, monkeypatch: pytest.MonkeyPatch) -> None:

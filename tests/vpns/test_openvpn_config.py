@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.vpns.openvpn import config
-from culvert.vpns.openvpn.config import Cipher, Dialect, Ends, Transport, Tunnel
+from culvert.vpns.openvpn.config import Cipher, Dialect, Transport, Tunnel, TunnelEnds
 
-ENDS = Ends(
+ENDS = TunnelEnds(
     IPv4Address("198.18.0.2"), IPv4Interface("198.19.0.1/24"), IPv4Interface("198.19.0.2/24")
 )
 FILES = config.CertificateFiles(Path("/n/ca.crt"), Path("/n/identity.pem"))
@@ -36,7 +36,7 @@ def options(text: str) -> dict[str, list[str]]:
 
 @given(TUNNELS)
 def test_certificates(tunnel: Tunnel) -> None:
-    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
         assert side["data-ciphers"] == [tunnel.cipher.value]
@@ -81,7 +81,7 @@ def test_transport(transport: Transport, server: str, client: str) -> None:
 @given(TUNNELS)
 def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
     tunnel = replace(tunnel, keepalive=True, renegotiates=True)
-    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), "a", SOCKET))
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
         assert side["keepalive"] == ["2", "10"]

@@ -12,6 +12,7 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.vpns.openvpn import fetch as openvpn_fetch
 from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn import program as openvpn_program
+from tests.here import HERE
 
 SAYS = "OpenVPN 2.7.8 x86_64-pc-linux-gnu {}\nlibrary versions: OpenSSL 3.5.7, LZO 2.10\n"
 LOADER = """#!/bin/sh
@@ -59,17 +60,18 @@ def test_it_runs_with_its_own_libraries_from_where_it_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openvpn_fetch.fetch(tmp_path)
-    program = tmp_path / "bin" / openvpn_program.BESIDE
-    assert openvpn_program.drives(program, ovpn_kernel.IN_TREE)
-    assert openvpn_program.version(program) == "2.7.8, package 2.7.8-1, OpenSSL 3.5.7"
+    link = tmp_path / "bin" / openvpn_program.BESIDE
+    program = str(link)
+    assert openvpn_program.drives(HERE, program, ovpn_kernel.IN_TREE)
+    assert openvpn_program.version(HERE, program) == "2.7.8, package 2.7.8-1, OpenSSL 3.5.7"
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
-    monkeypatch.setattr(ovpn_kernel, "kernel_kind", lambda: None)
-    assert openvpn_program.find(offloaded=True) == program
-    assert openvpn_program.find(offloaded=False) != program
+    monkeypatch.setattr(ovpn_kernel, "kernel_kind", lambda _: None)
+    assert openvpn_program.find(HERE, offloaded=True) == program
+    assert openvpn_program.find(HERE, offloaded=False) != program
     # Again, as for a newer version: the link leads to the new one.
     monkeypatch.setattr(Made, "versions", {"trixie-backports": "2.7.9-1"})
     openvpn_fetch.fetch(tmp_path)
-    assert program.resolve().parent.name == "2.7.9-1"
+    assert link.resolve().parent.name == "2.7.9-1"
 
 
 def test_where_one_release_is_too_old_the_next_is_asked(monkeypatch: pytest.MonkeyPatch,

@@ -4,12 +4,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.openvpn.management import Management, State, parse_state
+from culvert.labs.node import Node
+from culvert.vpns.openvpn.management import Management, ManagementState, parse_state
 
 TALK = (
     b">INFO:OpenVPN Management Interface Version 5 -- type 'help' for more info\r\n"
@@ -20,10 +22,29 @@ TALK = (
 )
 
 
+class Dials:
+    """A node, as far as one connects to it."""
+
+    def dial(self, path: str) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+DIALS = cast("Node", Dials())
+
+
 @contextmanager
 def speaking(path: Path) -> Iterator[tuple[Management, socket.socket]]:
     """A client, and the program's end of its connection."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, Management(path) as client:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+        Management(DIALS, path) as client,
+    ):
         listener.bind(str(path))
         listener.listen()
         client.watch(0)
@@ -45,13 +66,13 @@ def test_the_state_however_the_stream_is_cut(tmp_path: Path) -> None:
             seen.append(client.watch(1.0))
     names = [state.name for state in seen if state]
     assert list(dict.fromkeys(names)) == ["WAIT", "AUTH", "CONNECTED"]
-    assert seen[-1] == State("CONNECTED", "SUCCESS")
+    assert seen[-1] == ManagementState("CONNECTED", "SUCCESS")
 
 
 def test_an_answer_is_never_newer_than_what_came_in_real_time(tmp_path: Path) -> None:
     with speaking(tmp_path / "s") as (client, program):
         program.sendall(b">STATE:2,CONNECTED,SUCCESS,,,,,\r\n1,WAIT,,,,,,\r\nEND\r\n")
-        assert client.watch(1.0) == State("CONNECTED", "SUCCESS")
+        assert client.watch(1.0) == ManagementState("CONNECTED", "SUCCESS")
 
 
 def test_it_holds_when_the_program_says_so(tmp_path: Path) -> None:
@@ -67,12 +88,12 @@ def test_it_holds_when_the_program_says_so(tmp_path: Path) -> None:
 def test_answers_to_commands_are_kept(tmp_path: Path) -> None:
     with speaking(tmp_path / "s") as (client, program):
         program.sendall(b"1,WAIT,,,,,,\r\nEND\r\nSUCCESS: common name 'a' found\r\nERROR: no\r\n")
-        assert client.watch(1.0) == State("WAIT")
+        assert client.watch(1.0) == ManagementState("WAIT")
         assert client.answers == ["SUCCESS: common name 'a' found", "ERROR: no"]
 
 
 def test_nobody_there(tmp_path: Path) -> None:
-    with Management(tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
+    with Management(DIALS, tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
         client.watch(0)
 
 
@@ -86,7 +107,7 @@ def test_the_program_goes_away(tmp_path: Path) -> None:
 
 @given(st.integers(0, 2**40), st.sampled_from(["WAIT", "CONNECTED"]), st.sampled_from(["", "x"]))
 def test_state_lines(time_s: int, name: str, detail: str) -> None:
-    assert parse_state(f"{time_s},{name},{detail},1.2.3.4") == State(name, detail)
+    assert parse_state(f"{time_s},{name},{detail},1.2.3.4") == ManagementState(name, detail)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="0123456789"), max_size=20))

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 
 KINDS = list(KeyKind)
 
@@ -21,7 +21,7 @@ def load(pem: bytes) -> x509.Certificate:
 def test_a_server_passes_the_verification_that_browsers_do() -> None:
     # (which knows no Ed25519: that kind is verified by signature below)
     authority = Authority(KeyKind.SECP384R1)
-    server = load(authority.issue("server.test", Usage.SERVER).certificate)
+    server = load(authority.issue("server.test", CertificateUsage.SERVER).certificate)
     policy = PolicyBuilder().store(Store([load(authority.certificate)]))
     chain = policy.build_server_verifier(x509.DNSName("server.test")).verify(server, [])
     assert chain == [server, load(authority.certificate)]
@@ -29,7 +29,7 @@ def test_a_server_passes_the_verification_that_browsers_do() -> None:
 
 def test_a_client_is_no_server() -> None:
     authority = Authority(KeyKind.SECP384R1)
-    client = load(authority.issue("client.test", Usage.CLIENT).certificate)
+    client = load(authority.issue("client.test", CertificateUsage.CLIENT).certificate)
     policy = PolicyBuilder().store(Store([load(authority.certificate)]))
     with pytest.raises(VerificationError):
         policy.build_server_verifier(x509.DNSName("client.test")).verify(client, [])
@@ -39,7 +39,7 @@ def test_a_client_is_no_server() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_the_issuer_has_signed(kind: KeyKind) -> None:
     authority, stranger = Authority(kind), Authority(kind)
-    end = load(authority.issue("a", Usage.CLIENT).certificate)
+    end = load(authority.issue("a", CertificateUsage.CLIENT).certificate)
     end.verify_directly_issued_by(load(authority.certificate))
     with pytest.raises(Exception):  # noqa: B017, PT011 - InvalidSignature, or ValueError
         end.verify_directly_issued_by(load(stranger.certificate))
@@ -47,7 +47,7 @@ def test_only_the_issuer_has_signed(kind: KeyKind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_key_belongs_to_the_certificate_and_is_of_the_kind(kind: KeyKind) -> None:
-    credential = Authority(kind).issue("a", Usage.CLIENT)
+    credential = Authority(kind).issue("a", CertificateUsage.CLIENT)
     key = serialization.load_pem_private_key(credential.key, password=None)
     certificate = load(credential.certificate)
     assert key.public_key() == certificate.public_key()
@@ -65,7 +65,9 @@ def test_the_key_belongs_to_the_certificate_and_is_of_the_kind(kind: KeyKind) ->
 def test_names_serials_and_constraints(kind: KeyKind) -> None:
     authority = Authority(kind)
     root = load(authority.certificate)
-    ends = [load(authority.issue(name, Usage.SERVER).certificate) for name in ("a", "b", "b")]
+    ends = [
+        load(authority.issue(name, CertificateUsage.SERVER).certificate) for name in ("a", "b", "b")
+    ]
     assert len({certificate.serial_number for certificate in (root, *ends)}) == 4
     for name, certificate in zip("abb", ends, strict=True):
         (attribute,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
@@ -73,14 +75,14 @@ def test_names_serials_and_constraints(kind: KeyKind) -> None:
         constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
         assert not constraints.value.ca
         usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        assert list(usage) == [Usage.SERVER.value]
+        assert list(usage) == [CertificateUsage.SERVER.value]
     assert root.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
 
 def test_valid_a_little_before_now_and_not_for_long() -> None:
     now = datetime(2026, 11, 20, 12, tzinfo=UTC)
     authority = Authority(KeyKind.ED25519, now=now)
-    for pem in (authority.certificate, authority.issue("a", Usage.CLIENT).certificate):
+    for pem in (authority.certificate, authority.issue("a", CertificateUsage.CLIENT).certificate):
         certificate = load(pem)
         assert certificate.not_valid_before_utc <= now - timedelta(minutes=5)
         assert timedelta(days=1) <= certificate.not_valid_after_utc - now <= timedelta(days=30)

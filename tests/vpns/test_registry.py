@@ -154,7 +154,7 @@ def test_create_refuses_what_parse_refuses(drivers: Registry) -> None:
         ("gone", point("gone", "no_such_package_xyz:Vpn"), "cannot be imported: ModuleNotFound"),
         ("gone", point("gone", "culvert.vpns.none:NoSuchClass"), "cannot be imported: Attribute"),
         ("thing", here("thing", "not_a_driver"), "is not a subclass"),
-        ("unfinished", here("unfinished", "Unfinished"), "it does not define connect, data_path"),
+        ("unfinished", here("unfinished", "Unfinished"), "it does not define configure, data_path"),
         ("misnamed", here("misnamed", "Misnamed"), "its name is 'other'"),
         ("twice", here("twice", "Twice"), "variant 'same' is defined twice"),
         ("badword", here("badword", "BadWord"), "'AES 256' is not made of"),

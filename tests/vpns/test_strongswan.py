@@ -14,16 +14,16 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.host import Completed
 from culvert.labs.node import LinkState, Node
 from culvert.machine import features
-from culvert.machine.trials import ipsec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.outer import OuterFlow
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
-from culvert.vpns.strongswan.config import VICI, End, Upkeep
+from culvert.vpns.strongswan.config import VICI, Connection, IkeEnd, Upkeep, connections_config
 from culvert.vpns.strongswan.driver import StrongSwan
 from culvert.vpns.variant import DataPath
+from tests.here import HERE
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, largest_inner, outer_packets, skip_reason
@@ -105,27 +105,27 @@ class TestTrouble:
         unknown = path.read_text().replace("aes256gcm16\n", "no-such-cipher\n")
         pair.b.write("strongswan/swanctl.conf", unknown, secret=True)
         with pytest.raises(VpnError, match="could not load its configuration"):
-            vpn.listen(pair.b)
+            vpn.join(pair.b)
 
     def test_a_daemon_that_dies_at_its_start(self, lab: LabFactory) -> None:
         vpn, pair = driver("strongswan/esp-aes256gcm"), lab()
         vpn.prepare(pair)
         pair.b.write("strongswan/strongswan.conf", "charon-systemd { load = no-such-plugin! }\n")
         with pytest.raises(VpnError, match="ended with code"):
-            vpn.listen(pair.b)
+            vpn.join(pair.b)
 
     def test_a_responder_that_has_died(self, lab: LabFactory) -> None:
         vpn, pair = impatient("esp-aes256gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         os.kill(vpn.processes["b"][0].pid, signal.SIGKILL)
         with pytest.raises(VpnError, match=r"could not initiate.*its log ends.*IKE_SA_INIT"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_another_shared_key(self, lab: LabFactory) -> None:
         vpn, pair = impatient("esp-aes256gcm"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
         path = pair.a.directory / "strongswan/swanctl.conf"
         pair.a.write(
             "strongswan/swanctl.conf",
@@ -133,17 +133,17 @@ class TestTrouble:
             secret=True,
         )
         with pytest.raises(VpnError, match=r"could not initiate.*AUTH_FAILED"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_a_certificate_of_a_strange_authority(self, lab: LabFactory) -> None:
         vpn, pair = impatient("esp-aes256gcm", "cert"), lab()
         vpn.prepare(pair)
-        vpn.listen(pair.b)
-        stranger = Authority(KeyKind.ED25519).issue("a", Usage.CLIENT)
+        vpn.join(pair.b)
+        stranger = Authority(KeyKind.ED25519).issue("a", CertificateUsage.CLIENT)
         pair.a.write("strongswan/x509/own.pem", stranger.certificate)
         pair.a.write("strongswan/private/own.pem", stranger.key, secret=True)
         with pytest.raises(VpnError, match=r"could not initiate.*AUTH_FAILED"):
-            vpn.connect(pair.a)
+            vpn.reach(pair.path)
 
     def test_after_a_kill_nothing_stays(self, lab: LabFactory) -> None:
         vpn, pair = driver("strongswan/esp-aes256gcm"), lab()
@@ -167,7 +167,7 @@ class TestMissing:
         }
         assert lacks["charon-systemd"] == lacks["swanctl"] == "culvert install strongswan"
         with pytest.raises(NotPossible):
-            driver("strongswan/esp-aes256gcm").version()
+            driver("strongswan/esp-aes256gcm").version(HERE)
 
     def test_the_plugin_is_needed_in_user_space_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("culvert.vpns.strongswan.charon._PLUGIN_DIRECTORIES", ())
@@ -184,7 +184,6 @@ class TestMissing:
     ) -> None:
         for has_esp in (True, False):
             monkeypatch.setattr(features, "has", lambda _, has_esp=has_esp: has_esp)
-            monkeypatch.setattr(ipsec, "carries", lambda _: True)
             lacks = {lack.what for lack in driver("strongswan/esp-aes256gcm+kernel").missing(HERE)}
             assert ("ESP in the kernel" not in lacks) == has_esp
             assert driver("strongswan/esp-aes256gcm").data_path is DataPath.USER
@@ -240,19 +239,14 @@ def told(count: str, kind: str | None) -> Node:
 
 
 class TestConfiguration:
-    LOCAL = End("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
-    REMOTE = End("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
+    LOCAL = IkeEnd("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
+    REMOTE = IkeEnd("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
+    CONNECTION = Connection("tunnel", LOCAL, REMOTE, initiates=True, shared_key="00")
 
     @pytest.mark.parametrize("transform", TRANSFORMS.values())
     def test_a_shared_key(self, transform: Transform) -> None:
-        text = strongswan_config.connection_config(
-            Carriage(transform),
-            self.LOCAL,
-            self.REMOTE,
-            initiates=True,
-            upkeep=Upkeep(),
-            shared_key="00ff",
-        )
+        one = replace(self.CONNECTION, shared_key="00ff")
+        text = connections_config(Carriage(transform), [one], Upkeep())
         assert text.count("auth = psk") == 2
         assert "secret = 0x00ff" in text
         assert f"_proposals = {transform.proposal}\n" in text
@@ -261,29 +255,15 @@ class TestConfiguration:
         assert text.count("{") == text.count("}")
 
     def test_certificates(self) -> None:
-        text = strongswan_config.connection_config(
-            GCM,
-            self.LOCAL,
-            self.REMOTE,
-            initiates=True,
-            upkeep=Upkeep(),
-            shared_key=None,
-            certificate="own.pem",
-        )
+        one = replace(self.CONNECTION, shared_key=None, certificate="own.pem")
+        text = connections_config(GCM, [one], Upkeep())
         assert text.count("auth = pubkey") == 2
         assert "certs = own.pem" in text
         assert "secret" not in text
         assert text.count("{") == text.count("}")
 
     def connection(self, upkeep: Upkeep, *, initiates: bool) -> str:
-        return strongswan_config.connection_config(
-            GCM,
-            self.LOCAL,
-            self.REMOTE,
-            initiates=initiates,
-            upkeep=upkeep,
-            shared_key="00",
-        )
+        return connections_config(GCM, [replace(self.CONNECTION, initiates=initiates)], upkeep)
 
     @pytest.mark.parametrize("initiates", [True, False])
     def test_nothing_is_renewed(self, initiates: bool) -> None:
@@ -309,14 +289,7 @@ class TestConfiguration:
 
     def test_the_ways_of_the_kernel(self) -> None:
         def text(carriage: Carriage) -> str:
-            return strongswan_config.connection_config(
-                carriage,
-                self.LOCAL,
-                self.REMOTE,
-                initiates=True,
-                upkeep=Upkeep(),
-                shared_key="00",
-            )
+            return connections_config(carriage, [self.CONNECTION], Upkeep())
 
         plain = text(GCM)
         assert "mode = tunnel\n" in plain
@@ -336,6 +309,23 @@ class TestConfiguration:
     def test_who_calls_may_be_behind_a_nat(self) -> None:
         assert "remote_addrs = 198.18.0.2\n" in self.connection(Upkeep(), initiates=True)
         assert "remote_addrs = %any\n" in self.connection(Upkeep(), initiates=False)
+
+    def test_a_gateway_has_a_connection_and_a_key_for_each_client(self) -> None:
+        clients = [
+            replace(
+                self.CONNECTION,
+                name=f"tunnel-{name}",
+                initiates=False,
+                remote=replace(self.REMOTE, identity=name),
+                shared_key=key,
+            )
+            for name, key in (("c1", "0a"), ("c2", "0b"))
+        ]
+        text = connections_config(GCM, clients, Upkeep())
+        for name, key in (("c1", "0a"), ("c2", "0b")):
+            assert text.count(f"  tunnel-{name} {{\n") == 2  # the connection and its child
+            assert f"id-remote = {name}\n    secret = 0x{key}\n" in text
+        assert text.count("{") == text.count("}")
 
     @pytest.mark.parametrize("in_kernel", [True, False])
     def test_who_does_esp(self, in_kernel: bool) -> None:

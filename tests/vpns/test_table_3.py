@@ -6,7 +6,7 @@ import pytest
 
 from culvert.vpns.wireguard.driver import _UNDERLAY_ROOM
 
-from .tunnels import driver
+from .tunnels import planned
 
 ETHERNET_MTU = 1500
 UDP_HEADERS = 28
@@ -33,7 +33,7 @@ TCP_HEADERS = 52
 )
 def test_the_largest_payload(vpns: tuple[str, ...], device_mtu: int, udp: int, tcp: int) -> None:
     for word in vpns:
-        vpn = driver(word)
+        vpn = planned(word)
         largest = max(
             inner
             for inner in range(64, device_mtu + 1)

@@ -28,6 +28,23 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def dial(path: Path, monkeypatch: pytest.MonkeyPatch) -> uapi.Dial:
+    """Connects to the socket by its name, for its path is too long."""
+    monkeypatch.chdir(path.parent)
+
+    def connect() -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path.name)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    return connect
+
+
+@pytest.fixture
 def serve(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Answer one request with the given bytes; what was asked is in the list it returns."""
     threads: list[threading.Thread] = []
@@ -68,38 +85,38 @@ def test_what_is_formatted_is_parsed(pairs: list[uapi.Pair]) -> None:
     assert uapi.parse_reply(text) == pairs
 
 
-def test_configure_sends_the_pairs_after_set(path: Path, serve: Serve) -> None:
+def test_configure_sends_the_pairs_after_set(dial: uapi.Dial, serve: Serve) -> None:
     asked = serve(b"errno=0\n\n")
-    uapi.configure(path, [("listen_port", "51820"), ("replace_peers", "true")])
+    uapi.configure(dial, [("listen_port", "51820"), ("replace_peers", "true")])
     assert asked == [b"set=1\nlisten_port=51820\nreplace_peers=true\n\n"]
 
 
-def test_a_refusal_is_an_error_with_the_kernels_words(path: Path, serve: Serve) -> None:
+def test_a_refusal_is_an_error_with_the_kernels_words(dial: uapi.Dial, serve: Serve) -> None:
     serve(f"errno=-{errno.EADDRINUSE}\n\n".encode())
     with pytest.raises(VpnError, match="Address already in use") as caught:
-        uapi.configure(path, [("listen_port", "51820")])
+        uapi.configure(dial, [("listen_port", "51820")])
     assert "port" in caught.value.remedy
 
 
-def test_nonsense_is_an_error(path: Path, serve: Serve) -> None:
+def test_nonsense_is_an_error(dial: uapi.Dial, serve: Serve) -> None:
     serve(b"HTTP/1.1 400 Bad Request\n\n")
     with pytest.raises(VpnError, match="not key=value"):
-        uapi.state(path)
+        uapi.state(dial)
 
 
-def test_nobody_answers(path: Path) -> None:
+def test_nobody_answers(dial: uapi.Dial) -> None:
     with pytest.raises(VpnError, match="does not answer"):
-        uapi.configure(path, [])
+        uapi.configure(dial, [])
     with pytest.raises(FileNotFoundError):
-        uapi.state(path)
+        uapi.state(dial)
 
 
-def test_state_of_device_and_peers(path: Path, serve: Serve) -> None:
+def test_state_of_device_and_peers(dial: uapi.Dial, serve: Serve) -> None:
     serve(
         b"private_key=aa\nlisten_port=51820\npublic_key=bb\nlast_handshake_time_sec=3\n"
         b"last_handshake_time_nsec=7\ntx_bytes=148\nrx_bytes=92\nallowed_ip=198.19.0.2/32\n"
         b"public_key=cc\nprotocol_version=1\nerrno=0\n\n"
     )
-    assert uapi.state(path) == uapi.DeviceState(
+    assert uapi.state(dial) == uapi.DeviceState(
         51820, (uapi.PeerState("bb", 3_000_000_007, 148, 92), uapi.PeerState("cc", 0, 0, 0))
     )

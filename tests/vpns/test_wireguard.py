@@ -25,6 +25,9 @@ from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard.control import ControlSocket
 from culvert.vpns.wireguard.driver import DEVICE, PORT, WireGuard
+from tests.here import HERE
+
+from .tunnels import planned
 
 VARIANTS = ["go", "go-debian"]
 
@@ -57,12 +60,12 @@ def pair() -> Iterator[Lab]:
     [(28, 92), (64, 124), (65, 140), (512, 572), (1024, 1084), (1408, 1468), (1409, 1480)],
 )
 def test_outer_length(inner: int, outer: int) -> None:
-    assert driver().outer_length(inner) == outer
+    assert planned("wireguard/go").outer_length(inner) == outer
 
 
 @given(inner=st.integers(20, 1420))
 def test_padding_is_to_sixteen_and_never_beyond_the_mtu(inner: int) -> None:
-    outer = driver().outer_length(inner)
+    outer = planned("wireguard/go").outer_length(inner)
     assert outer is not None
     padding = outer - 60 - inner
     assert 0 <= padding < 16
@@ -98,7 +101,7 @@ def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path:
     lacks = driver().missing(HERE)
     assert [lack.remedy for lack in lacks] == ["culvert install wireguard/go"]
     with pytest.raises(NotPossible):
-        driver().version()
+        driver().version(HERE)
 
 
 def test_the_distributions_program_does_not_pass_for_the_current_one(
@@ -107,7 +110,7 @@ def test_the_distributions_program_does_not_pass_for_the_current_one(
     old = tmp_path / "wireguard-go"
     old.write_text("#!/bin/sh\n")
     old.chmod(0o755)
-    monkeypatch.setattr(wireguard_program, "_DISTRIBUTIONS", old)
+    monkeypatch.setattr(wireguard_program, "_DISTRIBUTIONS", str(old))
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "none"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tools.find("wireguard-go") == old
@@ -117,7 +120,7 @@ def test_the_distributions_program_does_not_pass_for_the_current_one(
 
 @pytest.mark.vpn
 def test_version_names_program_and_compiler(vpn: WireGuard) -> None:
-    version = vpn.version()
+    version = vpn.version(HERE)
     assert "(go1." in version
     if vpn.variant.name == "go":
         assert version.startswith("v0.0.0-2026")
@@ -145,27 +148,27 @@ def test_without_offloads_takes_ethtool_and_a_version_that_has_offloads(
 @pytest.mark.vpn
 def test_up_means_that_the_handshake_is_complete(vpn: WireGuard, pair: Lab) -> None:
     vpn.prepare(pair)
-    vpn.listen(pair.b)
+    vpn.join(pair.b)
     with Capture(pair.a) as capture:
-        vpn.connect(pair.a)
+        vpn.reach(pair.path)
         seen = [packet for packet in capture.packets() if packet.protocol == 17]
         assert [packet.length for packet in seen if packet.outgoing][:1] == [148 + 28]
         assert [packet.length for packet in seen if not packet.outgoing][:1] == [92 + 28]
         assert [packet.outgoing for packet in seen if vpn.is_handshake(packet)] == [True, False]
-    assert vpn.control.peer(pair.a).last_handshake_ns > 0
+    assert vpn.control.peer(pair.a, vpn._targets_key[1]).last_handshake_ns > 0
     assert vpn.determine_data_path(pair.a) is DataPath.USER
     vpn.stop(pair)
     assert pair.a.link(DEVICE) is None
     assert isinstance(vpn.control, ControlSocket)
-    assert not pair.a.file(vpn.control.path).exists()
+    assert not pair.a.exists(vpn.control.path)
 
 
 @pytest.mark.lab
 @pytest.mark.vpn
 def test_one_byte_more_than_the_mtu_does_not_fit(vpn: WireGuard, pair: Lab) -> None:
     vpn.prepare(pair)
-    vpn.listen(pair.b)
-    vpn.connect(pair.a)
+    vpn.join(pair.b)
+    vpn.reach(pair.path)
     peer = vpn.inner(pair.b).ip
     link = pair.a.link(DEVICE)
     assert link is not None
@@ -182,8 +185,8 @@ def test_without_offloads_the_tunnel_is_handed_single_packets(pair: Lab) -> None
     if lacks := vpn.missing(HERE):
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     vpn.prepare(pair)
-    vpn.listen(pair.b)
-    vpn.connect(pair.a)
+    vpn.join(pair.b)
+    vpn.reach(pair.path)
     for node in (pair.a, pair.b):
         assert isinstance(node, NetnsNode)
         on = {name for name, is_on in node.features(DEVICE).items() if is_on}
@@ -210,7 +213,7 @@ def test_a_port_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None:
     assert squatter.stdout.readline() == b"bound\n"
     vpn.prepare(pair)
     with pytest.raises(VpnError, match="UDP port 51820: refused: Address already in use") as caught:
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
     assert "end the program that uses the UDP port" in caught.value.remedy
     vpn.stop(pair)
 
@@ -221,7 +224,7 @@ def test_an_interface_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None
     pair.b.add_link(DEVICE, "vxlan", vxlan_id=1, vxlan_port=4789)
     vpn.prepare(pair)
     with pytest.raises(VpnError, match=r"its log ends: .*Failed to create TUN device"):
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
     vpn.stop(pair)
 
 
@@ -233,10 +236,10 @@ def test_a_program_that_dies_at_start_is_quoted(
     dying = tmp_path / "wireguard-go"
     dying.write_text("#!/bin/sh\necho cannot open /dev/net/tun >&2\nexit 3\n")
     dying.chmod(0o755)
-    monkeypatch.setattr(vpn, "_program", lambda: dying)
+    monkeypatch.setattr(vpn, "_program", lambda _: str(dying))
     vpn.prepare(pair)
     with pytest.raises(VpnError, match=r"code 3.*cannot open /dev/net/tun"):
-        vpn.listen(pair.b)
+        vpn.join(pair.b)
 
 
 @pytest.mark.lab
@@ -247,7 +250,7 @@ def test_without_a_responder_it_says_what_was_seen(
     monkeypatch.setattr(WireGuard, "up_deadline_s", 0.3)
     vpn.prepare(pair)
     with pytest.raises(VpnError, match="148 bytes sent to the peer, 0 received"):
-        vpn.connect(pair.a)
+        vpn.reach(pair.path)
     vpn.stop(pair)
 
 
@@ -257,7 +260,7 @@ def test_a_smaller_underlay_makes_a_smaller_tunnel(vpn: WireGuard) -> None:
     spec = replace(LabSpec(), link=LinkSpec(mtu=1300))
     with NetnsLab(new_run_id(), spec) as lab:
         vpn.prepare(lab)
-        vpn.listen(lab.b)
+        vpn.join(lab.b)
         link = lab.b.link(DEVICE)
         assert link is not None
         assert link.mtu == 1220

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.declared import headline_columns
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
-from culvert.analysis.pairs import Effect, paired
+from culvert.analysis.pairs import paired
 from culvert.analysis.summary import summarise_observed
+from culvert.metrics import Better, Effect, HeadlineColumn
 from culvert.statistics.ranks import Rank, rank_intervals
 
 
@@ -32,15 +35,28 @@ class Estimate:
 class Question:
     """One column of the headline: a metric of one cell, and how it compares."""
 
-    key: str
-    title: str
+    column: HeadlineColumn
     measurement: str
     metric: str
     unit: str
-    effect: Effect
     more_is_better: bool
     condition: str
     parameters: str
+
+    @property
+    def key(self) -> str:
+        """Of the column, unique in a headline."""
+        return self.column.key or f"{self.measurement}.{self.metric}"
+
+    @property
+    def title(self) -> str:
+        """Of the column."""
+        return self.column.title
+
+    @property
+    def effect(self) -> Effect:
+        """How a VPN is compared with the baseline."""
+        return self.column.effect
 
 
 @dataclass(frozen=True)
@@ -82,20 +98,6 @@ class Headline:
     """By question key; the baseline does not compete."""
     apart: frozenset[str] = frozenset()
     """VPNs whose figures do not compare with the baseline's here."""
-
-
-_ASKED = (
-    ("tcp", "TCP goodput", "tcp", "goodput_bps", "bit/s", Effect.RATIO, True),
-    ("udp", "UDP goodput, small packets", "udp", "goodput_bps", "bit/s", Effect.RATIO, True),
-    ("rtt", "Round trip, median", "rtt", "rtt_p50_us", "us", Effect.DIFFERENCE, False),
-    ("rtt99", "Round trip, 99\u00a0%", "rtt", "rtt_p99_us", "us", Effect.DIFFERENCE, False),
-    ("cpu", "CPU per gigabyte, TCP", "tcp", "cpu_s_per_gb", "s/GB", Effect.RATIO, False),
-    ("up", "Connection up", "initiation", "total_ms", "ms", Effect.DIFFERENCE, False),
-)
-
-
-_UNSIZED = ("udp-unsized", "UDP goodput")
-"""Key and title of UDP goodput where no packet has a size in bytes."""
 
 
 def headlines(
@@ -157,8 +159,8 @@ def _headline(
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
     """What this condition has data for; of several parameters, the one with most trials."""
     questions = []
-    for key, title, measurement, metric, unit, effect, more_is_better in _ASKED:
-        found = pick(summary, metric, measurement=measurement)
+    for measurement, spec, declared in headline_columns():
+        found = pick(summary, spec.name, measurement=measurement)
         if found.is_empty():
             continue
         trials = {
@@ -166,22 +168,25 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             for _, parameters in contexts(found, measurement)
         }
         parameters = max(trials, key=lambda text: trials[text])
-        named = (key, title)
-        if key == "udp":
-            sized = min(trials, key=_packet_size)
-            # Imported data does not always tell the size.
-            known = _packet_size(sized) < float("inf")
-            parameters, named = (sized, named) if known else (parameters, _UNSIZED)
+        column = declared
+        if column.smallest:
+            sizes = {text: _size(text, column.smallest) for text in trials}
+            smallest = min(trials, key=lambda text: sizes[text])
+            if math.isfinite(sizes[smallest]):
+                parameters = smallest
+            else:
+                column = column.unsized or column
+        more_is_better = spec.better is Better.MORE
         questions.append(
             Question(
-                *named, measurement, metric, unit, effect, more_is_better, condition, parameters
+                column, measurement, spec.name, spec.unit, more_is_better, condition, parameters
             )
         )
     return questions
 
 
-def _packet_size(parameters: str) -> float:
-    size = json.loads(parameters).get("packet_size")
+def _size(parameters: str, name: str) -> float:
+    size = json.loads(parameters).get(name)
     return float(size) if isinstance(size, int | float) else float("inf")
 
 

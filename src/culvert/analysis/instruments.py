@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.declared import main_metrics
 from culvert.analysis.observations import pick
 from culvert.statistics.intervals import Interval
 from culvert.statistics.ratio import ratio_of_medians
 
 PROBE = "probe"
-HEADLINES = {"tcp": "goodput_bps", "udp": "goodput_bps", "rtt": "rtt_p50_us"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[Beside]
     ``observed`` as ``observations`` gives it.
     """
     found: list[Beside] = []
-    for measurement, metric in HEADLINES.items():
+    for measurement, metric in main_metrics().items():
         cells: dict[tuple[str, str, str], dict[str, pl.DataFrame]] = {}
         rows = pick(observed, metric, measurement=measurement)
         for (vpn, condition, parameters), frame in rows.group_by(

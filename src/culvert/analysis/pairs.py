@@ -6,20 +6,11 @@ difference), and its median and interval over the blocks (the blocks are what is
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import polars as pl
 
 from culvert.analysis.observations import BASELINE, CONTEXT, METRIC
 from culvert.analysis.summary import with_intervals
-
-
-class Effect(StrEnum):
-    """How two trials of a block are compared."""
-
-    RATIO = "ratio"
-    DIFFERENCE = "difference"
-
+from culvert.metrics import Effect
 
 _SAME = {Effect.RATIO: 1.0, Effect.DIFFERENCE: 0.0}
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import polars as pl
+
+from culvert.analysis.causes import cause_of
+from culvert.journal.record import Status
 
 STATUSES = ("ok", "invalid", "failed", "unsupported")
 
@@ -36,21 +40,23 @@ def counts_by_vpn(trials: pl.DataFrame) -> dict[str, StatusCounts]:
     return {vpn: status_counts(trials.filter(pl.col("vpn") == vpn)) for vpn in vpns}
 
 
-_NUMBER = r"\d+(?:[.,]\d+)*"
-
-
 def reasons(trials: pl.DataFrame) -> pl.DataFrame:
     """Why trials do not count: vpn, status, reason, remedy, trials, wordings; most frequent first.
 
-    Reasons that differ in their numbers alone (ports, bytes) count as one: ``reason`` is the first
-    of them, ``wordings`` how many there are.
+    Reasons of one cause (``cause_of``) count as one: ``reason`` is the first of them, ``wordings``
+    how many there are.
     """
     keys = ["vpn", "status", "reason", "remedy"]
-    alike = pl.col("reason").str.replace_all(_NUMBER, "#").alias("alike")
+    found = trials.filter(pl.col("status") != "ok")
+    evidence = found["evidence"] if "evidence" in found.columns else [None] * found.height
+    causes = [
+        cause_of(Status(status), reason or "", json.loads(text or "{}"))
+        for status, reason, text in zip(found["status"], found["reason"], evidence, strict=True)
+    ]
     return (
-        trials.select(pl.col(key).cast(pl.String) for key in keys)
-        .filter(pl.col("status") != "ok")
-        .group_by(["vpn", "status", "remedy", alike], maintain_order=True)
+        found.select(pl.col(key).cast(pl.String) for key in keys)
+        .with_columns(cause=pl.Series(causes, dtype=pl.String))
+        .group_by(["vpn", "status", "remedy", "cause"], maintain_order=True)
         .agg(
             pl.col("reason").first(),
             trials=pl.len().cast(pl.Int64),

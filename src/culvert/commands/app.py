@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from culvert import __version__
-from culvert.commands import journals, machine, native, results, runs, study, vm
+from culvert.commands import journals, machine, native, results, runs, study, vm, vpns
 from culvert.console import out
 
 
@@ -44,6 +44,7 @@ for _group in (machine, native, runs, results, journals):
     app.add_typer(_group.app)
 app.add_typer(study.app, name="study")
 app.add_typer(vm.app, name="vm")
+app.add_typer(vpns.app, name="vpns")
 
 
 def _version(wanted: bool) -> None:

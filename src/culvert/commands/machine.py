@@ -31,21 +31,6 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(3)
 
 
-@app.command(epilog="Example: culvert vpns --json")
-def vpns(as_json: Json = False) -> None:
-    """List VPNs and their variants: installed or not, and why not."""
-    from culvert.labs.netns.this_machine import ThisMachine
-    from culvert.machine import rootless
-    from culvert.vpns import listing
-
-    rootless.enter_where_possible()
-    rows = listing.list_vpns(ThisMachine())
-    if as_json:
-        print_json([row.as_json() for row in rows])
-    else:
-        out.print(listing.table(rows))
-
-
 @app.command(epilog="Example: culvert install wireguard/go")
 def install(
     names: Annotated[list[str] | None, typer.Argument(metavar="[VPN]...")] = None,
@@ -70,7 +55,9 @@ def install(
 @app.command(epilog="Example: culvert up wireguard/go")
 def up(
     vpn: Annotated[str, typer.Argument(metavar="VPN")],
-    topology: Annotated[str, typer.Option(help="pair or routed.")] = "pair",
+    topology: Annotated[
+        str, typer.Option(help="pair, routed, star:5 (clients) or mesh:3 (members).")
+    ] = "pair",
     as_json: Json = False,
 ) -> None:
     """Bring one tunnel up and keep it, to try things by hand; Ctrl-C removes it."""

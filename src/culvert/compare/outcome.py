@@ -10,8 +10,8 @@ import polars as pl
 
 from culvert.analysis.compare.absent import Absent, absent
 from culvert.analysis.compare.comparison import Comparison, comparisons
-from culvert.analysis.compare.directions import KEY
 from culvert.analysis.compare.verdict import Change
+from culvert.analysis.declared import compared_metrics
 from culvert.analysis.observations import observations
 from culvert.compare.machines import across, warnings
 from culvert.compare.side import Side
@@ -61,7 +61,7 @@ def compare(
 
     Raises UsageError where there is nothing to compare.
     """
-    wanted = list(metrics) or list(KEY)
+    wanted = list(metrics) or list(compared_metrics())
     rows = [_only(side.rows, only) for side in (a, b)]
     paired = a.directory.resolve() == b.directory.resolve()
     if a.vpn and b.vpn and a.vpn != b.vpn:
@@ -105,7 +105,7 @@ def _metrics(observed: pl.DataFrame, wanted: Sequence[str]) -> pl.DataFrame:
     ]
     found = observed.filter(pl.col("metric").is_in(names))
     # Figures with labels (per node, per process) are compared when they are asked for.
-    return found if list(wanted) != list(KEY) else found.filter(pl.col("labels") == "{}")
+    return found if tuple(wanted) != compared_metrics() else found.filter(pl.col("labels") == "{}")
 
 
 def _nothing(

@@ -3,6 +3,15 @@
 from culvert.doctor.examine import examine, ready
 from culvert.doctor.show import render, to_json
 from culvert.machine import features
-from culvert.machine.check import Check, Group, Status
+from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 
-__all__ = ["Check", "Group", "Status", "examine", "features", "ready", "render", "to_json"]
+__all__ = [
+    "FeatureCheck",
+    "FeatureGroup",
+    "FeatureStatus",
+    "examine",
+    "features",
+    "ready",
+    "render",
+    "to_json",
+]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from culvert.doctor.leftovers import left_behind
-from culvert.machine.check import Check, Status
+from culvert.machine.check import FeatureCheck, FeatureStatus
 from culvert.machine.features import FEATURES, check
 
 
-def examine() -> list[Check]:
+def examine() -> list[FeatureCheck]:
     """Try every feature and look for leftovers; changes nothing, and needs root to try most."""
     return [*(check(feature.name) for feature in FEATURES), left_behind()]
 
 
-def ready(checks: list[Check]) -> bool:
+def ready(checks: list[FeatureCheck]) -> bool:
     """Whether the default lab can be made and can measure here."""
     by_name = {check.name: check for check in checks}
     return all(
-        by_name[name].status in {Status.PRESENT, Status.DEGRADED}
+        by_name[name].status in {FeatureStatus.PRESENT, FeatureStatus.DEGRADED}
         for name in (
             "root",
             "capabilities",

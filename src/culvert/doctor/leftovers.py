@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from culvert.machine.check import Check, Group, Status
+from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 from culvert.machine.verdict import AS_ROOT
 from culvert.privilege import Privilege, is_root, privilege
 
@@ -12,21 +12,23 @@ NEEDED_BY = ("a clean machine",)
 REMEDY = "sudo culvert clean"
 
 
-def left_behind() -> Check:
+def left_behind() -> FeatureCheck:
     """Leftovers of runs whose owner is dead; those of a live run are not counted."""
     # labs ask doctor for features, so doctor must not import labs while it is being imported
     from culvert.labs.netns.cleanup import find_leftovers  # noqa: PLC0415
 
     if privilege() is Privilege.OWN_NAMESPACES:
-        return _check(Status.PRESENT, "runs without root leave nothing; root's see root's", None)
+        return _check(
+            FeatureStatus.PRESENT, "runs without root leave nothing; root's see root's", None
+        )
     if not is_root():
-        return _check(Status.UNKNOWN, "only root sees all of it", AS_ROOT)
+        return _check(FeatureStatus.UNKNOWN, "only root sees all of it", AS_ROOT)
     kinds = Counter(str(leftover.kind) for leftover in find_leftovers())
     if not kinds:
-        return _check(Status.PRESENT, "nothing was left behind by earlier runs", None)
+        return _check(FeatureStatus.PRESENT, "nothing was left behind by earlier runs", None)
     listed = ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items()))
-    return _check(Status.DEGRADED, f"earlier runs left: {listed}", REMEDY)
+    return _check(FeatureStatus.DEGRADED, f"earlier runs left: {listed}", REMEDY)
 
 
-def _check(status: Status, detail: str, remedy: str | None) -> Check:
-    return Check("leftovers", Group.LEFTOVERS, status, NEEDED_BY, detail, remedy)
+def _check(status: FeatureStatus, detail: str, remedy: str | None) -> FeatureCheck:
+    return FeatureCheck("leftovers", FeatureGroup.LEFTOVERS, status, NEEDED_BY, detail, remedy)

@@ -13,20 +13,20 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.doctor.examine import ready
-from culvert.machine.check import Check, Group, Status
+from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 
 STYLES = {
-    Status.PRESENT: "green",
-    Status.DEGRADED: "yellow",
-    Status.MISSING: "red",
-    Status.UNKNOWN: "magenta",
+    FeatureStatus.PRESENT: "green",
+    FeatureStatus.DEGRADED: "yellow",
+    FeatureStatus.MISSING: "red",
+    FeatureStatus.UNKNOWN: "magenta",
 }
 
 
-def render(checks: Sequence[Check]) -> RenderableType:
+def render(checks: Sequence[FeatureCheck]) -> RenderableType:
     """A table a group, and what it comes to."""
     parts: list[RenderableType] = []
-    for group in Group:
+    for group in FeatureGroup:
         members = [check for check in checks if check.group is group]
         if members:
             parts.append(_table(group, members))
@@ -34,7 +34,7 @@ def render(checks: Sequence[Check]) -> RenderableType:
     return Stack(*parts)
 
 
-def _table(group: Group, checks: Sequence[Check]) -> Table:
+def _table(group: FeatureGroup, checks: Sequence[FeatureCheck]) -> Table:
     table = Table(title=group.value, title_justify="left", title_style="bold", box=None)
     table.add_column("feature", no_wrap=True)
     table.add_column("status", no_wrap=True)
@@ -53,9 +53,11 @@ def _table(group: Group, checks: Sequence[Check]) -> Table:
     return table
 
 
-def _summary(checks: Sequence[Check]) -> Text:
+def _summary(checks: Sequence[FeatureCheck]) -> Text:
     counts = Counter(check.status for check in checks)
-    figures = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
+    figures = ", ".join(
+        f"{counts[status]} {status.value}" for status in FeatureStatus if counts[status]
+    )
     if ready(list(checks)):
         return Text(f"\n{figures}. This machine can run the default lab.", style="bold")
     return Text(
@@ -64,8 +66,8 @@ def _summary(checks: Sequence[Check]) -> Text:
     )
 
 
-def to_json(checks: Sequence[Check]) -> str:
-    """The same as a JSON object: ``ready``, and the checks with Check's fields as keys."""
+def to_json(checks: Sequence[FeatureCheck]) -> str:
+    """The same as a JSON object: ``ready``, and the checks with FeatureCheck's fields as keys."""
     return json.dumps(
         {"ready": ready(list(checks)), "checks": [asdict(check) for check in checks]}, indent=2
     )

@@ -42,7 +42,7 @@ class Hierarchy:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """A group that exists."""
 
     path: Path
@@ -115,14 +115,14 @@ def _groups_above(where: Hierarchy, cgroups: str) -> Iterator[Path]:
             yield from (above for above in own.parents if above.is_relative_to(where.path))
 
 
-def make(name: str) -> Group:
+def make(name: str) -> ControlGroup:
     """Make the group ``culvert-RUN-NODE``. Raises NotPossible where there are no quotas."""
     where = place()
     if where is None:
         raise NotPossible(
             "a CPU quota", "no cgroup with the controller cpu is mounted", "mount cgroup2"
         )
-    group = Group(where.path / name, where.version)
+    group = ControlGroup(where.path / name, where.version)
     try:
         if where.version == 2 and "cpu" not in _words(where.path / "cgroup.subtree_control"):
             (where.path / "cgroup.subtree_control").write_text("+cpu")
@@ -138,7 +138,7 @@ def make(name: str) -> Group:
 
 
 @contextmanager
-def trial(name: str) -> Iterator[Group]:
+def trial(name: str) -> Iterator[ControlGroup]:
     """A group that leaves nothing behind: its parent hands out the controller as before, too."""
     where = place()
     control = where.path / "cgroup.subtree_control" if where and where.version == 2 else None

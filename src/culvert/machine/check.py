@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Status(StrEnum):
+class FeatureStatus(StrEnum):
     """``degraded``: it works, with less than it should give. ``unknown``: could not be tried."""
 
     PRESENT = "present"
@@ -16,7 +16,7 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Group(StrEnum):
+class FeatureGroup(StrEnum):
     """What a feature is for, in the order in which it is shown."""
 
     PRIVILEGES = "privileges"
@@ -30,10 +30,10 @@ class Group(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class FeatureFinding:
     """What a trial came to; ``remedy`` replaces the feature's own where it knows better."""
 
-    status: Status
+    status: FeatureStatus
     detail: str
     remedy: str | None = None
 
@@ -47,43 +47,43 @@ class Feature:
     """
 
     name: str
-    group: Group
+    group: FeatureGroup
     needed_by: tuple[str, ...]
     remedy: str
-    trial: Callable[[], Finding]
+    trial: Callable[[], FeatureFinding]
     scratch: bool = False
 
 
 @dataclass(frozen=True)
-class Check:
+class FeatureCheck:
     """A feature's finding on this machine, for people and programs to read.
 
     ``remedy`` is None where nothing is to be done.
     """
 
     name: str
-    group: Group
-    status: Status
+    group: FeatureGroup
+    status: FeatureStatus
     needed_by: tuple[str, ...]
     detail: str
     remedy: str | None
 
 
-def present(detail: str) -> Finding:
+def present(detail: str) -> FeatureFinding:
     """It is there and was seen to work."""
-    return Finding(Status.PRESENT, detail)
+    return FeatureFinding(FeatureStatus.PRESENT, detail)
 
 
-def degraded(detail: str, remedy: str | None = None) -> Finding:
+def degraded(detail: str, remedy: str | None = None) -> FeatureFinding:
     """It works, but a measurement suffers."""
-    return Finding(Status.DEGRADED, detail, remedy)
+    return FeatureFinding(FeatureStatus.DEGRADED, detail, remedy)
 
 
-def missing(detail: str, remedy: str | None = None) -> Finding:
+def missing(detail: str, remedy: str | None = None) -> FeatureFinding:
     """It was tried and is not there."""
-    return Finding(Status.MISSING, detail, remedy)
+    return FeatureFinding(FeatureStatus.MISSING, detail, remedy)
 
 
-def unknown(detail: str, remedy: str | None = None) -> Finding:
+def unknown(detail: str, remedy: str | None = None) -> FeatureFinding:
     """It could not be tried."""
-    return Finding(Status.UNKNOWN, detail, remedy)
+    return FeatureFinding(FeatureStatus.UNKNOWN, detail, remedy)

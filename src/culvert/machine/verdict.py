@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.machine.check import Finding, missing, unknown
+from culvert.machine.check import FeatureFinding, missing, unknown
 from culvert.machine.scratch import UnshareRefusedError, in_scratch
 
 ABSENT = frozenset(
@@ -31,7 +31,7 @@ ABSENT = frozenset(
 AS_ROOT = "sudo culvert doctor"
 
 
-def find(trial: Callable[[], Finding], *, scratch: bool) -> Finding:
+def find(trial: Callable[[], FeatureFinding], *, scratch: bool) -> FeatureFinding:
     """Run a trial; a refusal by the kernel becomes a finding, anything else is a bug of ours."""
     try:
         return in_scratch(trial) if scratch else trial()
@@ -45,7 +45,7 @@ def find(trial: Callable[[], Finding], *, scratch: bool) -> Finding:
         return refused(error.errno or 0, error.strerror)
 
 
-def refused(code: int, text: str | None = None) -> Finding:
+def refused(code: int, text: str | None = None) -> FeatureFinding:
     """The finding for an errno."""
     name = errno.errorcode.get(code, str(code))
     reason = f"{text or os.strerror(code)} ({name})"

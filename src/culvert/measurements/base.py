@@ -8,19 +8,23 @@ CPU, drops and the proof cover exactly the packets that it counts.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from culvert.metrics import MetricSpec, Weight
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 
 
 class BaseParameters(BaseModel):
-    """Base of every measurement's parameters: a key that nobody knows is an error."""
+    """Base of every measurement's parameters: a key that nobody knows is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    The docstring below a field is what the documentation and the schema for editors say of it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 P = TypeVar("P", bound=BaseParameters)
@@ -30,17 +34,27 @@ class Measurement(ABC, Generic[P]):
     """One method."""
 
     kind: ClassVar[str]
+    title: ClassVar[str] = ""
+    """A few words for a table or a figure; without it, the kind with blanks."""
     summary: ClassVar[str]
     headline: ClassVar[str]
-    """The metric that progress shows and that the stopping rule looks at."""
-    metrics: ClassVar[Mapping[str, str]] = {}
-    """Name and unit of each metric that an outcome may hold, so that claims can be checked before
-    anything runs; those of the CPU go without saying. Empty: not declared, not checked."""
+    """The metric that progress shows and that the stopping rule looks at: the name of the declared
+    one of Weight.MAIN."""
+    metrics: ClassVar[Sequence[MetricSpec]] = ()
+    """Each metric that an outcome may hold: claims are checked against it before anything runs, and
+    reports and comparisons are derived from it. Those of EVERY_TRIAL need no declaration. Empty:
+    claims are not checked."""
     Parameters: ClassVar[type[BaseParameters]]
     drives_tunnel: ClassVar[bool] = False
     """True if it brings the tunnel up and down itself (initiation)."""
     of_the_link: ClassVar[bool] = False
     """True if it measures the link itself: no firewall, NAT or block is in its way."""
+
+    def __init_subclass__(cls) -> None:
+        """Take the name of the headline from the declared metrics."""
+        main = [spec.name for spec in cls.metrics if spec.weight is Weight.MAIN]
+        if main and "headline" not in vars(cls):
+            cls.headline = main[0]
 
     @classmethod
     @abstractmethod

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from culvert.journal.record import Metric
 from culvert.measurements.tcp.load import TcpLoad, TcpStreams
 from culvert.measurements.udp.stream import Arrivals, UdpStream, quiet_ms, udp_trial
+from culvert.metrics import MetricSpec
 from culvert.proof.limits import Ceiling
 from culvert.trial.session import Session
 
 CEILING_S = 0.15
 TCP_CEILING_S = 0.25
-CEILING_METRICS: Mapping[str, str] = {
-    "ceiling_sent_pps": "packets/s",
-    "ceiling_received_pps": "packets/s",
-}
-"""Names and units of what ``ceiling_metrics`` gives."""
+CEILING_METRICS = (
+    MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
+    MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
+)
+"""What ``ceiling_metrics`` gives."""
 HELD_BACK = 1.2
 """A sender that offers no more than so many times the link's rate is held back by its queue."""
 

@@ -9,18 +9,7 @@ from typing import Any
 
 import polars as pl
 
-MEASUREMENTS = {
-    "tcp": "TCP",
-    "udp": "UDP",
-    "rtt": "Round trip",
-    "initiation": "Initiation",
-    "loaded_rtt": "Round trip under load",
-    "throughput": "Throughput without loss",
-    "reconnect": "Reconnect",
-    "mtu": "Largest packets",
-    "tcp_rr": "TCP requests on one connection",
-    "tcp_crr": "TCP requests on a connection each",
-}
+from culvert.analysis.declared import measurement_title
 
 _ORDER = (
     "protocol",
@@ -104,8 +93,7 @@ class Labels:
 
     def cell(self, condition: str, measurement: str, parameters: str) -> str:
         """``UDP, 64 byte packets, lossy``: the condition only where there are several."""
-        name = MEASUREMENTS.get(measurement, measurement.replace("_", " "))
-        parts = [name, self.parameters(measurement, parameters)]
+        parts = [measurement_title(measurement), self.parameters(measurement, parameters)]
         if self._conditions > 1:
             parts.append(condition)
         return ", ".join(part for part in parts if part)

@@ -7,17 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
+from culvert.metrics import Effect
 from culvert.report.numbers import PERCENT, Scale, scale_for
-
-SUPERLATIVES = {
-    "tcp": "Highest TCP goodput",
-    "udp": "Highest UDP goodput, small packets",
-    "udp-unsized": "Highest UDP goodput",
-    "rtt": "Lowest latency",
-    "cpu": "Least CPU per gigabyte",
-    "up": "Quickest to connect",
-}
-"""The questions that name a winner, in the order in which they are told."""
 
 NO_DIFFERENCE = "no difference shown"
 _PLAIN = Scale(1.0, "")
@@ -32,9 +23,12 @@ def verdict(headline: Headline, vpn: str) -> str:
     }
     if not answers:
         return f"{vpn}: no trial that counts."
-    if any(question.key == "tcp" for question in answers):
-        answers = {q: answer for q, answer in answers.items() if not q.key.startswith("udp")}
-    parts = [part for part in (_part(*each) for each in answers.items()) if part]
+    keys = {question.key for question in answers}
+    parts = [
+        part
+        for question, answer in answers.items()
+        if question.column.unless not in keys and (part := _part(question, answer))
+    ]
     return f"{vpn} {joined(parts)}." if parts else f"{vpn}: see the table."
 
 
@@ -122,24 +116,23 @@ def question_scale(headline: Headline, question: Question) -> Scale:
     return scale_for(question.unit, values)
 
 
-def _part(question: Question, answer: Answer) -> str | None:
-    absolute, relative = answer.absolute, answer.relative
-    scale = scale_for(question.unit, [absolute.value])
-    if question.key in ("tcp", "udp", "udp-unsized"):
-        protocol = question.key[:3].upper()
-        text = f"carries {scale.told(absolute.value, absolute.low, absolute.high)} of {protocol}"
-        if relative:
+def _part(question: Question, answer: Answer) -> str:
+    """What the column's sentence says of a VPN; empty where it has none or lacks the baseline."""
+    absolute, relative, column = answer.absolute, answer.relative, question.column
+    if not column.sentence:
+        return ""
+    if column.absolute or (question.effect is Effect.RATIO and question.more_is_better):
+        scale = scale_for(question.unit, [absolute.value])
+        text = column.sentence.format(scale.told(absolute.value, absolute.low, absolute.high))
+        if relative and not column.absolute:
             told = share(relative.value, relative.low, relative.high)
             text += f", {told} of what the same link carries without a VPN"
         return text
-    if question.key == "rtt" and relative:
-        told = difference(question.unit, relative)
-        if shows_none(relative):
-            return f"shows no difference in the median round trip {told.interval}"
-        return f"changes the median round trip by {told}"
-    if question.key == "cpu" and relative:
-        told = times(relative.value, relative.low, relative.high)
-        return f"takes {told} the CPU per gigabyte"
-    if question.key == "up":
-        return f"is up in {scale.told(absolute.value, absolute.low, absolute.high)}"
-    return None
+    if relative is None:
+        return ""
+    if question.effect is Effect.RATIO:
+        return column.sentence.format(times(relative.value, relative.low, relative.high))
+    told = difference(question.unit, relative)
+    if shows_none(relative) and column.unchanged:
+        return column.unchanged.format(told.interval)
+    return column.sentence.format(told)

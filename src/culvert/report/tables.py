@@ -9,8 +9,9 @@ from culvert.analysis.initiation import cycles, initiation_table
 from culvert.analysis.latency import percentile_table
 from culvert.analysis.losses import loss_shares
 from culvert.analysis.observations import BASELINE
-from culvert.analysis.pairs import Effect, paired
+from culvert.analysis.pairs import paired
 from culvert.analysis.status import reasons
+from culvert.metrics import Effect
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
 

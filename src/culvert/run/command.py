@@ -36,6 +36,7 @@ from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
+from culvert.run.shortfalls import Machine, shortfalls
 from culvert.run.tally import Problem, Tally
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
@@ -99,13 +100,18 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and how long it takes; nothing is touched."""
     study, plan, catalogue = request.prepared()
     estimate = estimate_of(study, plan, catalogue)
+    # A guest has processors of its own.
+    missing = shortfalls(study, Machine.here(), plan) if request.lab == LABS[0] else []
     if as_json:
-        print_json(outline.as_json(study, plan, estimate))
+        document = outline.as_json(study, plan, estimate)
+        print_json({**document, "shortfalls": [one.as_json() for one in missing]})
         return
     out.print(outline.cells_table(study, plan))
     for line in outline.absent_text(study, plan):
         out.print(line, markup=False, style="dim")
     out.print(outline.plan_text(plan, estimate), markup=False)
+    for one in missing:
+        out.print(f"warning: {one}", markup=False, style="yellow")
 
 
 def run_in_guest(
@@ -229,7 +235,7 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
         )
         return
     for problem, count in tally.worst_first[:MOST_PROBLEMS]:
-        _explain(problem, count)
+        _explain(problem, count, wordings=len(tally.reasons.get(problem, ())))
     if len(tally.problems) > MOST_PROBLEMS:
         out.print(f"... and {len(tally.problems) - MOST_PROBLEMS} more problems: see the report")
     shown = "  ".join(
@@ -249,12 +255,13 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
     out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 
 
-def _explain(problem: Problem, count: int) -> None:
+def _explain(problem: Problem, count: int, *, wordings: int) -> None:
     """Why trials do not count, and what to do about it."""
     trials = "1 trial" if count == 1 else f"{count} trials"
     style = STYLES[problem.status]
+    such_as = "such as: " if wordings > 1 else ""
     out.print(
-        Text(f"{problem.vpn}: {trials} {problem.status}: {problem.reason}", style=style),
+        Text(f"{problem.vpn}: {trials} {problem.status}: {such_as}{problem.reason}", style=style),
         Text(f"  remedy: {problem.remedy}"),
         sep="\n",
     )

@@ -38,11 +38,14 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.facts import log_tail
 from culvert.vpns.variant import Missing
 
+MOST_DESCRIBED = 3
+"""Paths whose ends are described in a trial's evidence."""
+
 LabFactory = Callable[[LabSpec], Lab]
 
 
 @dataclass
-class Finding:
+class TrialFinding:
     """What came of a trial, before it is written down."""
 
     status: Status
@@ -75,9 +78,9 @@ class Execution:
         self._make_lab = make_lab
         self._known_max_size = known_max_size
 
-    def execute(self) -> Finding:
+    def execute(self) -> TrialFinding:
         """Run it; errors of lab, VPN and probe become the finding's status."""
-        finding = Finding(Status.FAILED)
+        finding = TrialFinding(Status.FAILED)
         try:
             require_room(self._vpn, self._spec.topology)
             topology = serving(self._spec.topology, self._vpn.needs)
@@ -96,7 +99,7 @@ class Execution:
             finding.reason, finding.remedy = str(error), error.remedy
         return finding
 
-    def _on_lab(self, lab: Lab, finding: Finding) -> None:
+    def _on_lab(self, lab: Lab, finding: TrialFinding) -> None:
         with ExitStack() as stack:
             stack.enter_context(lab)
             stack.callback(self._vpn.stop, lab)
@@ -109,9 +112,12 @@ class Execution:
                 self._blame_the_dead(finding)
                 finding.reason = _beside(finding.reason, lab)
 
-    def _measure(self, lab: Lab, finding: Finding) -> None:
+    def _measure(self, lab: Lab, finding: TrialFinding) -> None:
         vpn, paths = self._vpn, lab.spec.topology.paths
-        finding.evidence.underlay = {node.name: dict(node.facts()) for node in lab.members}
+        ends = dict.fromkeys(
+            name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
+        )
+        finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
         finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
@@ -134,7 +140,7 @@ class Execution:
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
 
-    def _on_path(self, session: Session, finding: Finding) -> Outcome | None:
+    def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
         """The outcome with its common metrics; None where a proof failed."""
         vpn = self._vpn
         drives = self._measurement.drives_tunnel
@@ -161,7 +167,7 @@ class Execution:
             return error
         return VpnError(self._vpn.id, f"{dead.detail}; noticed as: {error}", dead.remedy)
 
-    def _blame_the_dead(self, finding: Finding) -> None:
+    def _blame_the_dead(self, finding: TrialFinding) -> None:
         """A proof that failed because the VPN had died is a failure of the VPN."""
         dead = next((check for check in survivors(self._vpn) if not check.passed), None)
         if dead is not None:
@@ -169,7 +175,7 @@ class Execution:
             finding.reason = f"{dead.detail}; noticed as: {finding.reason}"
             finding.remedy = dead.remedy
 
-    def _proved(self, finding: Finding, path: Path, checks: list[Check]) -> bool:
+    def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
         if len(self._spec.topology.paths) > 1:
             checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
         finding.evidence.checks += checks
@@ -195,8 +201,8 @@ class Execution:
         return metrics
 
 
-def _unsupported(missing: list[Missing]) -> Finding:
-    return Finding(
+def _unsupported(missing: list[Missing]) -> TrialFinding:
+    return TrialFinding(
         Status.UNSUPPORTED,
         reason=f"missing: {', '.join(dict.fromkeys(each.what for each in missing))}",
         remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),

@@ -19,10 +19,10 @@ from culvert.errors import UsageError
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
 from culvert.journal.papers.kjorveziroski2024.study import STUDY, as_studied, ids_of
+from culvert.journal.readers.files import ForeignFile, foreign_files
 from culvert.journal.readers.foreign_run import ForeignRun, Lost
 from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming, cleaned, plain
-from culvert.journal.readers.reading import natural
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
 from culvert.journal.readers.tables import published_tables
 from culvert.journal.record import RunHead, Status, TrialRecord
@@ -74,11 +74,12 @@ def import_files(request: ImportRequest) -> Imported:
 
     Nothing is written where the files hold no run at all.
     """
-    runs, lost = _read(request)
+    files = foreign_files(request.paths)
+    runs, lost, others = _read(request.form, files)
     if not runs:
         raise UsageError(
             f"import {request.form}",
-            f"no run was found in {_files(len(request.paths))}" + (f"; {lost[0]}" if lost else ""),
+            f"no run was found in {_files(len(files))}" + (f"; {lost[0]}" if lost else ""),
             "check that the format is the right one: culvert import --help",
         )
     known = ids_of(runs)
@@ -87,6 +88,8 @@ def import_files(request: ImportRequest) -> Imported:
     runs, notes, number = _ordered(runs)
     runs = as_studied(runs)
     notes += _names(ids)
+    if others:
+        notes.append(f"left out, without a run of {request.form}: {_some(others)}")
     trials = trial_records(runs, ids, request.condition, number)
     directory = request.directory or Path("results") / (
         f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -120,35 +123,27 @@ def _study(request: ImportRequest, *, known: bool) -> _Judged:
     return _Judged(text, str(tomllib.loads(text)["title"]))
 
 
-def _read(request: ImportRequest) -> tuple[list[ForeignRun], list[Lost]]:
-    read = reader(request.form)
-    paths = _expanded(request.paths)
-    several = len({path.parent for path in paths}) > 1
+def _read(
+    form: ForeignFormat, files: Sequence[ForeignFile]
+) -> tuple[list[ForeignRun], list[Lost], list[str]]:
+    """Runs, what is lost, and the names of other files that a directory holds besides."""
+    read = reader(form)
+    several = len({file.path.parent for file in files}) > 1
+    found = [(file, read(file.path)) for file in files]
+    kinds = {file.path.suffix for file, one in found if one.runs}
     runs: list[ForeignRun] = []
     lost: list[Lost] = []
-    for path in paths:
-        found = read(path)
-        shown = str(Path(path.parent.name) / path.name) if several else path.name
-        lost += [replace(one, file=shown) for one in found.lost]
-        if not found.runs and not found.lost:
-            lost.append(Lost(shown, 0, "it holds no run"))
-        runs += [_named(run, path, shown, several=several) for run in found.runs]
-    return runs, lost
-
-
-def _expanded(paths: Sequence[Path]) -> list[Path]:
-    """Files in natural order, each once; a directory is its files."""
-    found: dict[Path, Path] = {}
-    for path in paths:
-        try:
-            inside = [one for one in path.iterdir() if one.is_file()] if path.is_dir() else [path]
-        except OSError as error:
-            raise UsageError(
-                str(path), f"it cannot be read: {error.strerror}", "check its mode"
-            ) from error
-        for one in inside:
-            found.setdefault(one.absolute(), one)
-    return sorted(found.values(), key=lambda one: natural(str(one)))
+    others: list[str] = []
+    for file, one in found:
+        # A README beside the data; a file of the data's own kind would be a damaged one.
+        if not one.runs and kinds and not file.named and file.path.suffix not in kinds:
+            others.append(file.shown)
+            continue
+        lost += [replace(each, file=file.shown) for each in one.lost]
+        if not one.runs and not one.lost:
+            lost.append(Lost(file.shown, 0, "it holds no run"))
+        runs += [_named(run, file.path, file.shown, several=several) for run in one.runs]
+    return runs, lost, others
 
 
 def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> ForeignRun:
@@ -219,6 +214,12 @@ def _head(
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _some(names: Sequence[str]) -> str:
+    """Up to three of them."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _files(count: int) -> str:

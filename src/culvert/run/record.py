@@ -6,11 +6,11 @@ from datetime import datetime
 
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
-from culvert.run.execution import Finding
+from culvert.run.execution import TrialFinding
 
 
 def record_of(
-    trial: Trial, finding: Finding, started_at: datetime, duration_s: float
+    trial: Trial, finding: TrialFinding, started_at: datetime, duration_s: float
 ) -> TrialRecord:
     """The record of a trial that has ended."""
     return TrialRecord(

@@ -24,7 +24,7 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.execution import Execution, Finding, LabFactory
+from culvert.run.execution import Execution, LabFactory, TrialFinding
 from culvert.run.expected import expectation, verifications
 from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
@@ -168,7 +168,7 @@ class Runner:
                 failures.clear()
         return record_of(trial, finding, started_at, time.monotonic() - begun)
 
-    def _execute(self, trial: Trial) -> Finding:
+    def _execute(self, trial: Trial) -> TrialFinding:
         cell = trial.cell
         try:
             spec = self._study.lab_spec(cell.condition, self._cores)
@@ -183,24 +183,24 @@ class Runner:
             )
             return execution.execute()
         except NotPossible as error:
-            return Finding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
+            return TrialFinding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
         except CulvertError as error:
-            return Finding(Status.FAILED, reason=str(error), remedy=error.remedy)
+            return TrialFinding(Status.FAILED, reason=str(error), remedy=error.remedy)
         except Exception as error:
             # Drivers and measurements may be anybody's: one that breaks spoils its own trials only.
             show_if_wanted(error)
             defect = as_error(error, f"{cell.vpn}, {cell.measurement}")
-            return Finding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
+            return TrialFinding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
 
-    def _lacking(self, cell: Cell) -> Finding | None:
+    def _lacking(self, cell: Cell) -> TrialFinding | None:
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
-        return Finding(Status.UNSUPPORTED, reason=reason, remedy=REMEDY) if reason else None
+        return TrialFinding(Status.UNSUPPORTED, reason=reason, remedy=REMEDY) if reason else None
 
-    def _given_up(self, cell: Cell) -> Finding | None:
+    def _given_up(self, cell: Cell) -> TrialFinding | None:
         vpn, reasons = cell.vpn, self._failures[cell.vpn, cell.condition]
         if len(reasons) < GIVE_UP_AFTER:
             return None
-        return Finding(
+        return TrialFinding(
             Status.FAILED,
             reason=f"not tried: {vpn} failed {len(reasons)} times in a row, last: {reasons[-1]}",
             remedy="remove the cause, then measure into another directory",

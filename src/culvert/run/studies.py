@@ -15,6 +15,7 @@ from culvert.errors import StudyError
 from culvert.plan.plan import Plan
 from culvert.run import outline
 from culvert.run.expected import estimate_of
+from culvert.run.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.shipped import shipped_studies
@@ -33,7 +34,8 @@ def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
                 {"what": one.what, "why": one.why, "remedy": one.remedy}
                 for one in error.all_problems
             ]
-            found.append({"study": name, "ok": False, "problems": problems, "warnings": []})
+            nothing: dict[str, Any] = {"warnings": [], "shortfalls": []}
+            found.append({"study": name, "ok": False, "problems": problems, **nothing})
             continue
         warned = warnings_of(study)
         for scale in study.file.scale:
@@ -41,7 +43,9 @@ def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
             warned += [
                 f"scale {scale}: {line}" for line in warnings_of(smaller) if line not in warned
             ]
-        found.append({"study": name, "ok": True, "problems": [], "warnings": warned})
+        missing = [one.as_json() for one in shortfalls(study, Machine.here())]
+        told: dict[str, Any] = {"warnings": warned, "shortfalls": missing}
+        found.append({"study": name, "ok": True, "problems": [], **told})
     return found
 
 
@@ -51,7 +55,8 @@ def show_checked(found: Sequence[dict[str, Any]]) -> None:
         for problem in one["problems"]:
             err.print(f"{problem['what']}: {problem['why']}", markup=False, style="bold red")
             err.print(f"  remedy: {problem['remedy']}", markup=False)
-        for line in one["warnings"]:
+        missing = [str(Shortfall(**each)) for each in one["shortfalls"]]
+        for line in (*one["warnings"], *missing):
             out.print(f"{one['study']}: warning: {line}", markup=False, style="yellow")
         if one["ok"]:
             out.print(f"{one['study']}: valid", markup=False, style="green")
@@ -93,6 +98,7 @@ def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
             for one in study.published
         ],
         "warnings": warnings_of(study),
+        "shortfalls": [one.as_json() for one in shortfalls(study, Machine.here())],
     }
 
 
@@ -116,7 +122,7 @@ def show(study: Study, catalogue: Catalogue) -> None:
     if study.published:
         out.print()
         out.print(_published(study))
-    for line in warnings_of(study):
+    for line in (*warnings_of(study), *map(str, shortfalls(study, Machine.here()))):
         out.print(f"warning: {line}", markup=False, style="yellow")
 
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from culvert.analysis.causes import cause_of
 from culvert.journal.record import Status, TrialRecord
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why trials of a VPN do not count, and what to do about it."""
+    """Why trials of a VPN do not count, and what to do about it; ``cause`` is what they share.
+
+    Problems are equal where all but the ``reason`` is: it is that of the first trial.
+    """
 
     vpn: str
     status: Status
-    reason: str
+    reason: str = field(compare=False)
     remedy: str
+    cause: str = ""
 
     def as_json(self, trials: int) -> dict[str, Any]:
         """For ``--json``."""
-        return {**asdict(self), "trials": trials}
+        shown = {key: value for key, value in asdict(self).items() if key != "cause"}
+        return {**shown, "trials": trials}
 
 
 @dataclass
@@ -30,6 +36,8 @@ class Tally:
     lacking: int = 0
     """Of the unsupported, those that the study says are lacking (``[[lacking]]``)."""
     problems: dict[Problem, int] = field(default_factory=dict)
+    reasons: dict[Problem, set[str]] = field(default_factory=dict)
+    """The wordings of each."""
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
     stopped: str = ""
@@ -42,8 +50,10 @@ class Tally:
         self.lacking += lacking
         self.measuring_s += record.measuring_s
         if record.status is not Status.OK:
-            problem = Problem(record.vpn, record.status, record.reason, record.remedy)
+            cause = cause_of(record.status, record.reason, record.evidence)
+            problem = Problem(record.vpn, record.status, record.reason, record.remedy, cause)
             self.problems[problem] = self.problems.get(problem, 0) + 1
+            self.reasons.setdefault(problem, set()).add(record.reason)
 
     @property
     def worst_first(self) -> list[tuple[Problem, int]]:

@@ -15,7 +15,7 @@ from culvert.journal.record import Status, TrialRecord
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
-from culvert.run.execution import Finding
+from culvert.run.execution import TrialFinding
 from culvert.run.record import record_of
 from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json
@@ -48,7 +48,7 @@ class Underlays:
         self,
         trial: Trial,
         done: Collection[tuple[int, str]],
-        execute: Callable[[Trial], Finding],
+        execute: Callable[[Trial], TrialFinding],
     ) -> TrialRecord | None:
         """Measure the link that the trial is about to use, unless that was done in its block.
 
@@ -67,13 +67,13 @@ class Underlays:
         self._verdicts[place] = _Verdict(finding.status, finding.reason, finding.remedy)
         return record_of(verification, finding, started_at, time.monotonic() - begun)
 
-    def objection(self, trial: Trial) -> Finding | None:
+    def objection(self, trial: Trial) -> TrialFinding | None:
         """Why the trial cannot count, if its link does something else than was asked."""
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
         if verdict is None or verdict.status is Status.OK:
             return None
         status = verdict.status if verdict.status is Status.UNSUPPORTED else Status.INVALID
-        return Finding(
+        return TrialFinding(
             status,
             reason=f"not measured, for the underlay in this block: {verdict.reason}",
             remedy=verdict.remedy,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, Protocol
@@ -10,38 +11,10 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel
 
 from culvert.errors import UsageError
+from culvert.metrics import EVERY_TRIAL, MetricSpec
+from culvert.topology.graph import Role
 
 GROUP = "culvert.measurements"
-
-COMMON_METRICS: Mapping[str, str] = {
-    "cpu_percent": "%",
-    "cpu_user_percent": "%",
-    "cpu_system_percent": "%",
-    "cpu_softirq_percent": "%",
-    "cpu_steal_percent": "%",
-    "cpu_busy_s": "s",
-    "cpu_vpn_s": "s",
-    "cpu_probe_s": "s",
-    "cpu_s_per_gb": "s/GB",
-    "cpu_vpn_s_per_gb": "s/GB",
-    "cpu_probe_s_per_gb": "s/GB",
-    "cpu_process_s": "s",
-    "cpu_thread_s": "s",
-    "cpu_kernel_thread_s": "s",
-    "core_user_s": "s",
-    "core_system_s": "s",
-    "core_softirq_s": "s",
-    "context_switches": "switches",
-    "context_switches_total": "switches",
-    "context_switches_most": "switches",
-    "memory_peak_bytes": "bytes",
-    "tunnel_up_s": "s",
-    "node_cpu_s": "s",
-    "node_memory_peak_bytes": "bytes",
-    "node_received_packets": "packets",
-    "node_received_bytes": "bytes",
-}
-"""What every trial may yield, with units: see measurements/cpu.py."""
 
 
 class MeasurementType(Protocol):
@@ -50,16 +23,30 @@ class MeasurementType(Protocol):
     kind: ClassVar[str]
     summary: ClassVar[str]
     Parameters: ClassVar[type[BaseModel]]
-    metrics: ClassVar[Mapping[str, str]]
+    metrics: ClassVar[Sequence[MetricSpec]]
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where a VPN can be: the servers that it ``needs``, and how many members it takes at most."""
+
+    needs: tuple[Role, ...] = ()
+    most_members: int | None = None
+
+
+def _anywhere(vpn: str) -> Placing:
+    del vpn
+    return Placing()
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """``canonical_vpn`` turns a VPN as a study writes it into its id (``name/variant+option``),
-    or raises UsageError with near matches."""
+    or raises UsageError with near matches; ``placing`` is by id."""
 
     measurements: Mapping[str, MeasurementType]
     canonical_vpn: Callable[[str], str]
+    placing: Callable[[str], Placing] = _anywhere
 
     def parameters(self, kind: str, canonical_json: str) -> BaseModel:
         """The parameters of a cell as the measurement's own model."""
@@ -68,8 +55,8 @@ class Catalogue:
     def units(self, kind: str) -> Mapping[str, str] | None:
         """Metrics and their units; None for a measurement that is not here or declares none."""
         measurement = self.measurements.get(kind)
-        declared = getattr(measurement, "metrics", None)
-        return {**declared, **COMMON_METRICS} if declared else None
+        declared = measurement.metrics if measurement is not None else ()
+        return {spec.name: spec.unit for spec in (*EVERY_TRIAL, *declared)} if declared else None
 
 
 def recalled_catalogue() -> Catalogue:
@@ -87,10 +74,21 @@ def installed_measurements() -> dict[str, Any]:
 
     Raises UsageError that names the package whose measurement cannot be used.
     """
+    return {entry.name: _load(entry) for entry in _entries()}
+
+
+def usable_measurements() -> dict[str, Any]:
+    """As ``installed_measurements``, without those that cannot be used: what was measured once is
+    shown all the same."""
     found: dict[str, Any] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        found[entry.name] = _load(entry)
+    for entry in _entries():
+        with suppress(UsageError):
+            found[entry.name] = _load(entry)
     return found
+
+
+def _entries() -> list[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
 
 def _load(entry: EntryPoint) -> Any:
@@ -110,5 +108,9 @@ def _load(entry: EntryPoint) -> Any:
     if not (isinstance(parameters, type) and issubclass(parameters, BaseModel)):
         raise UsageError(
             f"measurement {entry.name}", f"{entry.value} has no pydantic model Parameters", remedy
+        )
+    if not all(isinstance(spec, MetricSpec) for spec in getattr(measurement, "metrics", ())):
+        raise UsageError(
+            f"measurement {entry.name}", f"the metrics of {entry.value} are no MetricSpec", remedy
         )
     return measurement

@@ -19,6 +19,7 @@ from culvert.study.claims.test import (
     Where,
     parse_claim_test,
 )
+from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
@@ -26,6 +27,7 @@ from culvert.study.parameters import Requested, requested, takes_congestion
 from culvert.study.problems import Problem
 from culvert.study.rule import StopRule
 from culvert.study.scaling import moved, scaled
+from culvert.topology.shapes import serving
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Reading:
         )
         self.problems += _congestion_problems(file, catalogue, self.lacking)
         self.problems += _cpu_problems(file)
+        self.problems += self._topology_problems(file)
         whole = self._edition(file)
         self.problems += _exclude_problems(whole)
         self.editions[""] = whole = self._judged(whole)
@@ -93,6 +96,28 @@ class Reading:
             seen.add(vpn)
             self._spellings[word] = vpn
         return lacking
+
+    def _topology_problems(self, file: StudyFile) -> list[Problem]:
+        """VPNs that the lab's topology has no place for."""
+        topology = topology_of(file.lab)
+        found = []
+        for index, word in enumerate(file.vpns):
+            vpn = self._spellings.get(word)
+            if vpn is None or word in self.lacking.vpns:
+                continue
+            placing = self._catalogue.placing(vpn)
+            try:
+                placed = serving(topology, placing.needs)
+            except UsageError as error:
+                why = f'"{vpn}" on {error.what}: {error.why}'
+                found.append(Problem(("vpns", index), why, error.remedy))
+                continue
+            most, count = placing.most_members, len(placed.members)
+            if most is not None and count > most:
+                why = f'"{vpn}" is for {most} nodes, the topology "{topology.name}" has {count}'
+                remedy = 'write topology = "pair" in [lab], or exclude the VPN'
+                found.append(Problem(("vpns", index), why, remedy))
+        return found
 
     def _edition(self, file: StudyFile) -> Edition:
         found: dict[str, tuple[Requested, ...]] = {}

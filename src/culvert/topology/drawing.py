@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from culvert.topology.graph import NodeSpec, Topology
@@ -27,42 +28,69 @@ def _node(node: NodeSpec) -> dict[str, Any]:
     return told
 
 
-def rows(document: Mapping[str, Any]) -> list[list[str]]:
-    """The drawing: for each chain of nodes that ends at the one with most links, their labels.
+MOST_ALIKE = 3
+"""Chains that look alike and are drawn; of more the rest is one line."""
 
-    A pair is one chain of two. ``document`` is as ``as_json`` gives it, from whatever version.
-    """
-    labels = {node["name"]: _label(node) for node in document.get("nodes", ())}
-    networks = [tuple(ends) for ends in document.get("networks", ())]
-    degree = {name: sum(name in ends for ends in networks) for name in labels}
-    hub = max(labels, key=lambda name: degree[name], default="")
-    leaves = [name for name in labels if degree[name] == 1 and name != hub]
-    if len(labels) == 2:
-        return [list(labels.values())]
-    chains = []
-    for leaf in leaves:
-        chain, before, here = [labels[leaf]], "", leaf
-        while here != hub:
-            further = [
-                other
-                for ends in networks
-                if here in ends
-                for other in ends
-                if other not in (here, before)
-            ]
-            if not further:
-                break
-            before, here = here, further[0]
-            chain.append(labels[here])
-        chains.append(chain)
-    return chains
+
+@dataclass(frozen=True)
+class Chain:
+    """Nodes from a leaf towards the hub, as labels; ``measured`` if a measured path ends at it."""
+
+    nodes: tuple[str, ...]
+    measured: bool
+
+
+def chains(document: Mapping[str, Any]) -> tuple[list[Chain], str]:
+    """The drawing of a document as ``as_json`` gives it, from whatever version, and the label of
+    the hub: the node with most links; empty for a pair, which is one chain."""
+    nodes = {str(node["name"]): node for node in document.get("nodes", ())}
+    networks = [tuple(map(str, ends)) for ends in document.get("networks", ())]
+    measured = {str(end) for path in document.get("paths", ()) for end in path}
+    if len(nodes) <= 2:
+        return [Chain(tuple(_label(node) for node in nodes.values()), measured=True)], ""
+    neighbours: dict[str, list[str]] = {name: [] for name in nodes}
+    for left, right in networks:
+        neighbours[left].append(right)
+        neighbours[right].append(left)
+    hub = max(nodes, key=lambda name: len(neighbours[name]))
+    found: list[Chain] = []
+    alike: dict[tuple[str, ...], int] = {}
+    for leaf in nodes:
+        if leaf == hub or len(neighbours[leaf]) != 1:
+            continue
+        way = _towards(leaf, hub, neighbours)
+        kind = tuple(_kind(nodes[name]) for name in way)
+        alike[kind] = alike.get(kind, 0) + 1
+        if alike[kind] <= MOST_ALIKE:
+            found.append(Chain(tuple(_label(nodes[name]) for name in way), leaf in measured))
+    found += [
+        Chain((f"{count - MOST_ALIKE} more like these",), measured=False)
+        for count in alike.values()
+        if count > MOST_ALIKE
+    ]
+    return found, _label(nodes[hub])
+
+
+def _towards(leaf: str, hub: str, neighbours: Mapping[str, Sequence[str]]) -> list[str]:
+    way, before, here = [leaf], "", leaf
+    while True:
+        further = [other for other in neighbours[here] if other != before]
+        if not further or further[0] == hub:
+            return way
+        before, here = here, further[0]
+        way.append(here)
+
+
+def _kind(node: Mapping[str, Any]) -> str:
+    return f"{node.get('role')} {node.get('nat')} {node.get('blocks_udp')}"
 
 
 def _label(node: Mapping[str, Any]) -> str:
-    role = node.get("role", "")
-    words = [node["name"]] + ([f"({role})"] if role not in ("member", "router") else [])
+    words = [str(node["name"])]
+    if node.get("role") not in ("member", "router", node["name"]):
+        words.append(f"({node.get('role')})")
     if "nat" in node:
-        words.append(f"[{node['nat']} NAT]")
+        words = [str(node["name"]), f"{node['nat']} NAT"]
     if node.get("blocks_udp"):
-        words.append("[no UDP]")
+        words.append("no UDP")
     return " ".join(words)

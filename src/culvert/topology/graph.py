@@ -125,8 +125,8 @@ class Topology:
 
     @property
     def impaired(self) -> frozenset[str]:
-        """Networks on which a condition's impairments act: the first of each path's source, so
-        that what is requested happens once on the way of a path."""
+        """Networks on which a condition's impairments act: the first of each path's source. On a
+        path whose target is another path's source they act at both ends."""
         return frozenset(self.networks_of(path.source)[0].name for path in self.paths)
 
     def between(self, source: str, target: str) -> tuple[tuple[Network, bool], ...]:

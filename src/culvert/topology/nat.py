@@ -37,7 +37,7 @@ class Nat(StrEnum):
 
 
 @dataclass(frozen=True)
-class Side:
+class NatSide:
     """Which way the router translates: devices of the router, the address of the node that is
     behind it, and the address that others see."""
 
@@ -59,7 +59,7 @@ _REMEMBERED = {
 what arriving packets must find in it. The other kinds let in answers only: conntrack knows them."""
 
 
-def chains(kind: Nat, side: Side) -> str:
+def chains(kind: Nat, side: NatSide) -> str:
     """The chains that translate, for a table of family inet."""
     randomly = " fully-random" if kind is Nat.SYMMETRIC else ""
     return f"""\
@@ -75,7 +75,7 @@ def chains(kind: Nat, side: Side) -> str:
 """
 
 
-def guard(side: Side) -> str:
+def guard(side: NatSide) -> str:
     """The rule of the forward chain that nobody outside may address the private side."""
     return (
         f'iifname "{side.outside}" oifname "{side.inside}" ct state new ct status and dnat == 0 '
@@ -83,7 +83,7 @@ def guard(side: Side) -> str:
     )
 
 
-def _openings(kind: Nat, side: Side) -> str:
+def _openings(kind: Nat, side: NatSide) -> str:
     if kind not in _REMEMBERED:
         return ""
     key, leaving, arriving = _REMEMBERED[kind]

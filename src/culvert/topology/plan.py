@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Network, Role, Topology
-from culvert.topology.nat import Side
+from culvert.topology.nat import NatSide
 from culvert.topology.shapes import CORE, Shape
 
 PUBLIC = IPv4Network("198.18.0.0/16")
@@ -41,7 +41,7 @@ class Plug:
 
 
 @dataclass(frozen=True)
-class Route:
+class StaticRoute:
     """A route that a node needs to reach the others."""
 
     node: str
@@ -63,12 +63,12 @@ class Cable:
 
 
 @dataclass(frozen=True)
-class Plan:
+class UnderlayPlan:
     """What to build: cables in the order of the topology's networks, and routes."""
 
     topology: Topology
     cables: tuple[Cable, ...]
-    routes: tuple[Route, ...] = ()
+    routes: tuple[StaticRoute, ...] = ()
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         """The node's ends of cables; the first one is its underlay."""
@@ -76,7 +76,7 @@ class Plan:
             cable.end(node).attachment for cable in self.cables if node in cable.network.ends
         )
 
-    def side(self, router: str) -> Side:
+    def side(self, router: str) -> NatSide:
         """What a router with a NAT translates, for whom, and to which address."""
         within = self.topology.node(router).inside
         cables = [cable for cable in self.cables if router in cable.network.ends]
@@ -84,11 +84,11 @@ class Plan:
         (outside,) = (cable for cable in cables if cable is not inside)
         near, far = inside.end(router).attachment, outside.end(router).attachment
         private = inside.end(within).attachment.address.ip
-        return Side(near.device, far.device, private, far.address.ip)
+        return NatSide(near.device, far.device, private, far.address.ip)
 
 
 @cache
-def plan(topology: Topology) -> Plan:
+def plan(topology: Topology) -> UnderlayPlan:
     """The plan of a topology; equal topologies have the same."""
     devices: dict[str, int] = {}
     prefix = _WIDE if len(topology.networks) <= 256 else _NARROW
@@ -112,8 +112,8 @@ def plan(topology: Topology) -> Plan:
             interface = IPv4Interface(f"{address}/{subnet.prefixlen}")
             plugs.append(Plug(node, Attachment(f"u{number}", interface)))
         cables.append(Cable(network, *plugs))
-    made = Plan(topology, tuple(cables))
-    return Plan(topology, made.cables, tuple(_routes(made)))
+    made = UnderlayPlan(topology, tuple(cables))
+    return UnderlayPlan(topology, made.cables, tuple(_routes(made)))
 
 
 def mac_of(address: IPv4Interface) -> str:
@@ -131,25 +131,25 @@ def _hidden(topology: Topology, network: Network) -> bool:
     return topology.name == Shape.MESH and translator.nat is not None
 
 
-def _routes(made: Plan) -> list[Route]:
+def _routes(made: UnderlayPlan) -> list[StaticRoute]:
     if made.topology.name == Shape.ROUTED:
         near, far = made.cables
         return [
-            Route(near.left.node, far.left.attachment.address.network, _ip(near.right)),
-            Route(far.right.node, near.left.attachment.address.network, _ip(far.left)),
+            StaticRoute(near.left.node, far.left.attachment.address.network, _ip(near.right)),
+            StaticRoute(far.right.node, near.left.attachment.address.network, _ip(far.left)),
         ]
     routes = []
     for node in made.topology.nodes:
         upstream = _upstream(made, node.name)
         if upstream is None:
             continue
-        routes.append(Route(node.name, EVERYWHERE, _ip(upstream.end(upstream.network.right))))
+        routes.append(StaticRoute(node.name, EVERYWHERE, _ip(upstream.end(upstream.network.right))))
         if node.role is Role.ROUTER and node.nat is None:
             routes += _into(made, node.name, upstream)
     return routes
 
 
-def _upstream(made: Plan, node: str) -> Cable | None:
+def _upstream(made: UnderlayPlan, node: str) -> Cable | None:
     """The cable from a node towards the core router, which is always its right end."""
     if node == CORE or made.topology.name == Shape.PAIR:
         return None
@@ -157,13 +157,13 @@ def _upstream(made: Plan, node: str) -> Cable | None:
     return cables[-1]
 
 
-def _into(made: Plan, router: str, upstream: Cable) -> list[Route]:
+def _into(made: UnderlayPlan, router: str, upstream: Cable) -> list[StaticRoute]:
     """What is behind a router that does not translate, up to the next one that does."""
     inside = next(cable for cable in made.cables if cable.network.right == router)
     routes, via = [], upstream
     while True:
         beyond = via.network.right
-        routes.append(Route(beyond, inside.left.attachment.address.network, _ip(via.left)))
+        routes.append(StaticRoute(beyond, inside.left.attachment.address.network, _ip(via.left)))
         further = _upstream(made, beyond)
         if further is None or made.topology.node(beyond).nat is not None:
             return routes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from ipaddress import IPv4Address
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded, VpnError
@@ -105,3 +107,48 @@ def tun_lacks(host: Host) -> list[Missing]:
 def lacks_in_kernel(what: str) -> Missing:
     """Something of the kernel's: another kernel has it, such as that of a guest."""
     return Missing(what, "see culvert doctor" if guest() else "--lab vm, or see culvert doctor")
+
+
+def wait_for_device(
+    vpn: str, node: Node, device: str, process: Process, *, deadline_s: float
+) -> None:
+    """Return when the program has made its device, and the device is up with an address.
+
+    Raises VpnError with the end of the program's log.
+    """
+
+    def ready() -> bool:
+        link = node.link(device)
+        return link is not None and link.up and bool(link.addresses)
+
+    wait_for_fact(
+        ready,
+        vpn=vpn,
+        process=process,
+        what=f"{process.name} on node {node.name} brought {device} up",
+        deadline_s=deadline_s,
+    )
+
+
+def wait_for_ping(
+    vpn: str, node: Node, address: IPv4Address, process: Process, *, deadline_s: float
+) -> None:
+    """Return when a ping from the node to an inner address is answered; twenty a second are sent.
+
+    Raises VpnError with the end of the program's log.
+    """
+    ping = node.require("ping", "install iputils-ping")
+    wait = str(math.ceil(deadline_s) + 1)
+    argv = [ping, "-n", "-q", "-i", "0.05", "-c", "1", "-w", wait, str(address)]
+    pinging = node.spawn(argv, name=f"ping-{address}")
+    try:
+        wait_for_fact(
+            lambda: pinging.returncode() == 0,
+            vpn=vpn,
+            process=process,
+            what=f"{address} answered a ping of node {node.name} through the tunnel",
+            deadline_s=deadline_s,
+            evidence=lambda: pinging.log_text().strip(),
+        )
+    finally:
+        pinging.stop(grace_s=0)

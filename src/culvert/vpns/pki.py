@@ -30,7 +30,7 @@ class KeyKind(StrEnum):
     ED25519 = "Ed25519"
 
 
-class Usage(Enum):
+class CertificateUsage(Enum):
     """What an end may do with its certificate."""
 
     SERVER = ExtendedKeyUsageOID.SERVER_AUTH
@@ -63,7 +63,7 @@ class Authority:
         """The authority's own certificate, as PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, name: str, usage: Usage) -> Credential:
+    def issue(self, name: str, usage: CertificateUsage) -> Credential:
         """A new key and a certificate for an end called ``name``."""
         key = _generate(self.kind)
         authority_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())

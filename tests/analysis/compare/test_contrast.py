@@ -8,10 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
-from culvert.analysis.compare.directions import KEY, Direction, direction_of
 from culvert.analysis.compare.repetitions import MOST, more_repetitions
 from culvert.analysis.compare.verdict import TOO_FEW, Change, Tolerance, judge
-from culvert.study.catalogue import COMMON_METRICS, installed_measurements
+from culvert.analysis.declared import better_of, compared_metrics
+from culvert.metrics import EVERY_TRIAL, Better
+from culvert.study.catalogue import installed_measurements
 
 figures = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
 
@@ -69,22 +70,22 @@ def test_a_series_that_follows_itself_is_worth_less() -> None:
 def test_fewer_than_five_say_nothing() -> None:
     assert paired_contrast([1.0] * 4) is None
     assert unpaired_contrast([1.0] * 4, [1.0] * 10) is None
-    told = judge(None, 1.0, Tolerance.of_ratio(0.03), Direction.MORE, 0.05)
+    told = judge(None, 1.0, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
     assert (told.change, told.why) == (Change.UNCLEAR, TOO_FEW)
 
 
 @pytest.mark.parametrize(
     ("b", "direction", "change"),
     [
-        (1500.0, Direction.MORE, Change.FASTER),
-        (1300.0, Direction.MORE, Change.SLOWER),
-        (1300.0, Direction.LESS, Change.FASTER),
-        (1300.0, Direction.UNKNOWN, Change.CHANGED),
-        (1400.0, Direction.MORE, Change.SAME),
-        (1401.0, Direction.MORE, Change.SAME),
+        (1500.0, Better.MORE, Change.FASTER),
+        (1300.0, Better.MORE, Change.SLOWER),
+        (1300.0, Better.LESS, Change.FASTER),
+        (1300.0, Better.NEITHER, Change.CHANGED),
+        (1400.0, Better.MORE, Change.SAME),
+        (1401.0, Better.MORE, Change.SAME),
     ],
 )
-def test_figures_that_never_scatter(b: float, direction: Direction, change: Change) -> None:
+def test_figures_that_never_scatter(b: float, direction: Better, change: Change) -> None:
     contrast = unpaired_contrast([math.log(1400.0)] * 5, [math.log(b)] * 5)
     assert contrast is not None
     told = judge(contrast, contrast.p_two_sided(), Tolerance.of_ratio(0.03), direction, 0.05)
@@ -95,7 +96,7 @@ def test_what_holm_took_away_is_not_said() -> None:
     contrast = unpaired_contrast([0.0, 0.01] * 5, [0.05, 0.06] * 5)
     assert contrast is not None
     for p_adjusted, change in ((0.01, Change.FASTER), (0.06, Change.UNCLEAR)):
-        told = judge(contrast, p_adjusted, Tolerance.of_ratio(0.03), Direction.MORE, 0.05)
+        told = judge(contrast, p_adjusted, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
         assert told.change is change
 
 
@@ -121,23 +122,23 @@ def test_the_number_of_repetitions_decides() -> None:
 @pytest.mark.parametrize(
     ("metric", "direction"),
     [
-        ("goodput_bps", Direction.MORE),
-        ("cpu_s_per_gb", Direction.LESS),
-        ("cpu_vpn_s_per_gb", Direction.LESS),
-        ("rtt_p99_us", Direction.LESS),
-        ("rtt_loaded_p50_us", Direction.LESS),
-        ("loss_ratio", Direction.LESS),
-        ("pdr_pps", Direction.MORE),
-        ("ceiling_goodput_bps", Direction.UNKNOWN),
-        ("nobody_knows", Direction.UNKNOWN),
+        ("goodput_bps", Better.MORE),
+        ("cpu_s_per_gb", Better.LESS),
+        ("cpu_vpn_s_per_gb", Better.LESS),
+        ("rtt_p99_us", Better.LESS),
+        ("rtt_loaded_p50_us", Better.LESS),
+        ("loss_ratio", Better.LESS),
+        ("pdr_pps", Better.MORE),
+        ("ceiling_goodput_bps", Better.NEITHER),
+        ("nobody_knows", Better.NEITHER),
     ],
 )
-def test_directions(metric: str, direction: Direction) -> None:
-    assert direction_of(metric) is direction
+def test_directions(metric: str, direction: Better) -> None:
+    assert better_of(metric) is direction
 
 
-def test_every_key_metric_has_a_direction_and_is_measured() -> None:
-    measured = {name for one in installed_measurements().values() for name in one.metrics}
-    for metric in KEY:
-        assert direction_of(metric) is not Direction.UNKNOWN
-        assert metric in measured | COMMON_METRICS.keys()
+def test_what_is_compared_has_a_direction_and_is_measured() -> None:
+    declared = {spec for one in installed_measurements().values() for spec in one.metrics}
+    for metric in compared_metrics():
+        assert better_of(metric) is not Better.NEITHER
+        assert metric in {spec.name for spec in declared | set(EVERY_TRIAL)}

@@ -9,9 +9,9 @@ import pytest
 
 from culvert.analysis.compare.comparison import comparisons
 from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
-from culvert.analysis.compare.directions import Direction
 from culvert.analysis.compare.verdict import Change, Tolerance, judge
 from culvert.analysis.observations import observations
+from culvert.metrics import Better
 from tests.analysis.frames import rows
 from tests.analysis.series import correlated
 
@@ -32,7 +32,7 @@ def _changes(
         contrast = unpaired_contrast(before, after)
         assert contrast is not None
         p_value = contrast.p_two_sided()
-        told = judge(contrast, p_value, Tolerance.of_ratio(tolerance), Direction.MORE, ALPHA)
+        told = judge(contrast, p_value, Tolerance.of_ratio(tolerance), Better.MORE, ALPHA)
         found.append(told.change)
     return {change: found.count(change) / TIMES for change in Change}
 

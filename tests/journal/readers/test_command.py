@@ -84,12 +84,43 @@ def test_json(say: Cli, tmp_path: Path) -> None:
         assert journal.run()["lab"] == "imported"
 
 
+def test_a_tree_is_read_without_what_lies_beside_the_data(say: Cli, tmp_path: Path) -> None:
+    for folder in ("data/none/day 1", "data/netbird", "data/.git", "data/netbird/empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    for place in ("none/day 1/run1.csv", "netbird/run2.csv", "netbird/run10.csv"):
+        (tmp_path / "data" / place).write_text(HEY)
+    for place in (".gitignore", ".git/config", "README.md", "none/LICENSE"):
+        (tmp_path / "data" / place).write_text("no data\n")
+    said = say("import", "hey", tmp_path / "data", "--out", tmp_path / "o")
+    assert said.code == 0, said.err
+    assert "3 runs imported: 3 ok; lost: nothing" in said.out
+    assert "left out, without a run of hey: README.md, none/LICENSE" in said.out
+    assert "git" not in said.out
+    with Journal.open(tmp_path / "o") as journal:
+        trials = journal.trials()
+    files = [json.loads(text)["imported"]["file"] for text in trials["evidence"]]
+    assert sorted(files) == ["netbird/run10.csv", "netbird/run2.csv", "none/day 1/run1.csv"]
+
+
+def test_a_damaged_file_of_the_datas_kind_is_lost_in_a_tree_too(say: Cli, tmp_path: Path) -> None:
+    (tmp_path / "data/a").mkdir(parents=True)
+    (tmp_path / "data/a/run1.csv").write_text(HEY)
+    (tmp_path / "data/a/run2.csv").write_text("<html>504 Gateway Time-out</html>\n")
+    (tmp_path / "data/notes.txt").write_text("no data\n")
+    said = say("import", "hey", tmp_path / "data", "--out", tmp_path / "o")
+    assert said.code == 1
+    assert "lost: a/run2.csv:1: this is no CSV of hey" in said.out
+    assert "lost: notes.txt" not in said.out
+    named = say("import", "hey", *sorted(tmp_path.glob("data/*")), "--out", tmp_path / "p")
+    assert "lost: notes.txt:1" in named.out
+
+
 @pytest.mark.parametrize(
     ("form", "name", "said"),
     [
         ("knb", "ping.txt", "no run was found in 1 file; ping.txt:1: this is no KNB table"),
         ("ping", "missing.txt", "there is no such file"),
-        ("ping", "empty", "no run was found"),
+        ("ping", "empty", "no run was found in 0 files"),
         ("ping", "ping.txt", "it holds a journal already"),
     ],
 )

@@ -15,7 +15,7 @@ from culvert.measurements.instruments.base import Instrument, program
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
-from culvert.run.execution import Execution, Finding
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
@@ -39,7 +39,7 @@ CELLS = [
 ]
 
 
-def measure(vpn: str, measurement: type, given: dict[str, object], instrument: str) -> Finding:
+def measure(vpn: str, measurement: type, given: dict[str, object], instrument: str) -> TrialFinding:
     words = json.dumps({**given, "instrument": instrument})
     return Execution(
         registry.create(registry.parse(vpn)),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
-from culvert.measurements.instruments.base import InstrumentError, Load, Told
+from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
 
 TCP = Load(to="198.19.0.2", udp=False, duration_s=1, size=131072, congestion_control="cubic")
 UDP = Load(to="198.19.0.2", udp=True, duration_s=1, size=1000)
@@ -62,7 +62,7 @@ PAIRS = st.lists(
 
 
 def test_iperf2() -> None:
-    assert iperf2.parse(TCP, IPERF2_TCP) == Told(27717773715, 3469606972)
+    assert iperf2.parse(TCP, IPERF2_TCP) == ToolReport(27717773715, 3469606972)
     told = iperf2.parse(UDP, IPERF2_UDP)
     assert (told.goodput_bps, told.sent_packets, told.lost_packets) == (43771306, 6254, 781)
 
@@ -112,7 +112,7 @@ def test_ping(tmp_path: Path) -> None:
         ping.parse(tmp_path / "told")
 
 
-def possible(told: Told) -> None:
+def possible(told: ToolReport) -> None:
     assert told.goodput_bps >= 0
     assert told.received_bytes >= 0
     if told.sent_packets is not None:

@@ -11,6 +11,7 @@ from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
@@ -123,9 +124,9 @@ class FallsBack(OpenVpn):
 
     nodes: ClassVar[tuple[str, ...]]
 
-    def prepare(self, lab: Lab) -> None:
-        super().prepare(lab)
-        for node in (lab.a, lab.b):
+    def configure(self) -> None:
+        super().configure()
+        for node in self.lab.members:
             if node.name not in self.nodes:
                 continue
             written = (node.directory / "openvpn/config").read_text()
@@ -161,18 +162,19 @@ def test_it_is_dropped_called_again_and_restarted(lab: LabFactory, word: str) ->
     bring_up(vpn, pair)
     peer = vpn.inner(pair.b).ip
     with Agent(pair.a) as a, Capture(pair.a) as capture:
-        vpn.drop(pair.a)
+        vpn.drop(pair.path)
         assert a.pings_answered(peer) == 0
         capture.packets()
-        vpn.initiate(pair.a)
+        vpn.resume(pair.path)
         assert any(vpn.is_handshake(each) for each in capture.packets())
         assert a.pings_answered(peer) == 1
-        vpn.end_initiator(pair.a)
-        vpn.connect(pair.a)
+        vpn.crash(pair.a)
+        vpn.join(pair.a)
+        vpn.reach(pair.path)
         assert a.pings_answered(peer) == 1
         if vpn.name == "strongswan":
             capture.packets()
-            vpn.rekey(pair.a)
+            vpn.rekey(pair.path)
             assert any(vpn.is_handshake(each) for each in capture.packets())
             assert a.pings_answered(peer) == 1
     vpn.stop(pair)

@@ -17,8 +17,9 @@ from culvert.analysis.claims.cells import Cells, Context, Series, matching
 from culvert.analysis.claims.looks import Looks
 from culvert.analysis.claims.relation import Sides, tested
 from culvert.analysis.claims.verdict import Judged, Part, Verdict
-from culvert.analysis.compare.directions import Direction, direction_of
+from culvert.analysis.declared import better_of
 from culvert.analysis.line import NO_LINE, Line
+from culvert.metrics import Better
 from culvert.statistics.holm import holm
 from culvert.statistics.serial import FEWEST
 from culvert.study.claims.claim import ClaimTable
@@ -152,7 +153,7 @@ def _part(
                 yet = f"{one.vpn} has no {test.metric} yet"
                 return replace(part, why=why or yet, waiting=not why)
             found.append(series)
-        values.append(_best(found, test.metric))
+        values.append(_best(found, better_of(test.metric, test.measurement)))
     sides = Sides.of(
         values[0],
         values[1],
@@ -178,8 +179,8 @@ def _part(
     )
 
 
-def _best(found: Sequence[Series], metric: str) -> Series:
-    sign = -1.0 if direction_of(metric) is Direction.LESS else 1.0
+def _best(found: Sequence[Series], better: Better) -> Series:
+    sign = -1.0 if better is Better.LESS else 1.0
     return max(found, key=lambda series: sign * math.fsum(series.values()) / len(series))
 
 

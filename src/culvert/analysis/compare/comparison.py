@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
-from culvert.analysis.compare.directions import Direction, direction_of
 from culvert.analysis.compare.verdict import Change, Tolerance, judge
+from culvert.analysis.declared import better_of
 from culvert.analysis.observations import BASELINE, CELL, METRIC
+from culvert.metrics import Better
 from culvert.statistics.holm import holm
 
 ALPHA = 0.05
@@ -35,7 +36,7 @@ class Comparison:
     metric: str
     labels: str
     unit: str
-    direction: Direction
+    direction: Better
     n_a: int
     n_b: int
     median_a: float
@@ -148,7 +149,7 @@ def _adjusted(pairs: Sequence[_Pair]) -> Mapping[tuple[str, ...], float]:
 def _judged(pair: _Pair, p_adjusted: float, share: float, alpha: float) -> Comparison:
     vpn, condition, measurement, parameters, metric, labels, unit = pair.key
     contrast = pair.contrast
-    direction = direction_of(metric)
+    direction = better_of(metric, measurement)
     told = judge(contrast, p_adjusted, pair.tolerance(share), direction, alpha)
     low, high = contrast.interval() if contrast else (None, None)
     return Comparison(

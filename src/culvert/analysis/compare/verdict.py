@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.analysis.compare.contrast import Contrast
-from culvert.analysis.compare.directions import Direction
 from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.metrics import Better
 
 
 class Change(StrEnum):
@@ -63,7 +63,7 @@ def judge(
     contrast: Contrast | None,
     p_adjusted: float,
     tolerance: Tolerance,
-    direction: Direction,
+    direction: Better,
     alpha: float,
 ) -> Judgement:
     """Same if equivalent within the tolerance (two one-sided tests at ``alpha``).
@@ -90,8 +90,8 @@ def judge(
     return Judgement(Change.UNCLEAR, BEYOND if p_adjusted <= alpha else SCATTERS, more)
 
 
-def _changed(estimate: float, direction: Direction) -> Change:
-    if direction is Direction.UNKNOWN:
+def _changed(estimate: float, direction: Better) -> Change:
+    if direction is Better.NEITHER:
         return Change.CHANGED
-    better = (estimate > 0) == (direction is Direction.MORE)
+    better = (estimate > 0) == (direction is Better.MORE)
     return Change.FASTER if better else Change.SLOWER

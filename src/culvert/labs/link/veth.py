@@ -17,7 +17,7 @@ from culvert.topology.link.spec import LinkSpec
 
 
 @dataclass(frozen=True)
-class End:
+class CableEnd:
     """One end of a cable: where it is, its name, its addresses."""
 
     namespace: NamespaceThread
@@ -26,7 +26,7 @@ class End:
     mac: str
 
 
-def connect(left: End, right: End, spec: LinkSpec) -> None:
+def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
     """Make the cable; both ends know each other's address, and pass packets when ``wait_ready``
     returns."""
     queues = {"num_tx_queues": spec.queues, "num_rx_queues": spec.queues} if spec.queues > 1 else {}
@@ -60,19 +60,19 @@ def connect(left: End, right: End, spec: LinkSpec) -> None:
             shaping.limit(end.namespace, end.device, bucket)
 
 
-def configure(left: End, right: End, spec: LinkSpec) -> None:
+def configure(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
     """Give both ends of any kind of cable their addresses and each other's, and bring them up."""
     _configure(left, right, spec)
     _configure(right, left, spec)
 
 
-def wait_ready(left: End, right: End) -> None:
+def wait_ready(left: CableEnd, right: CableEnd) -> None:
     """Wait until both ends pass packets; raises DeadlineExceeded."""
     for end in (left, right):
         links.wait_ready(end.namespace, end.device)
 
 
-def _configure(end: End, peer: End, spec: LinkSpec) -> None:
+def _configure(end: CableEnd, peer: CableEnd, spec: LinkSpec) -> None:
     def set_up(netlink: Any) -> None:
         index = links.index_of(netlink, end.device)
         netlink.addr(

@@ -22,8 +22,9 @@ from culvert.labs.link.witness import Witness
 from culvert.labs.netns import cleanup, owner, syscalls, sysctls
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.limits import check
+from culvert.labs.netns.names import prepare_names
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.netns.places import NAMESPACES, run_directory
+from culvert.labs.netns.places import run_directory
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node
 from culvert.labs.router import firewall
@@ -135,7 +136,7 @@ class NetnsLab(Lab):
         directory.mkdir(mode=0o700)
         flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
         syscalls.mount(f"culvert-{self.run_id}", directory, "tmpfs", flags, "mode=0700")
-        NAMESPACES.mkdir(mode=0o755, parents=True, exist_ok=True)
+        prepare_names()
         for node in self._nodes.values():
             forwards = sysctls.ROUTER if node.role is Role.ROUTER else {}
             node.open({**sysctls.NODE, **forwards})
@@ -179,9 +180,9 @@ class NetnsLab(Lab):
                 self.wires.append(wire)
                 wire.open()
 
-    def _end(self, plug: Plug) -> veth.End:
+    def _end(self, plug: Plug) -> veth.CableEnd:
         address = plug.attachment.address
-        return veth.End(
+        return veth.CableEnd(
             self._nodes[plug.node].namespace, plug.attachment.device, address, mac_of(address)
         )
 

@@ -69,7 +69,7 @@ class NetnsNode(Node):
         self._run_id = run_id
         self._quota = quota
         self._variables = dict(variables or {})
-        self._group: cgroup.Group | None = None
+        self._group: cgroup.ControlGroup | None = None
         self._launcher: Launcher | None = None
         self._processes: list[LocalProcess] = []
         self._steered: list[str] = []

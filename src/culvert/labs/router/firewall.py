@@ -31,7 +31,7 @@ class Rules:
     """
 
     allowed: Sequence[Allowed] | None = None
-    translated: tuple[nat.Nat, nat.Side] | None = None
+    translated: tuple[nat.Nat, nat.NatSide] | None = None
     block_udp: bool = False
 
 
@@ -97,10 +97,14 @@ def obstacles(router: Node) -> list[str]:
         DROPPED: "packets that its firewall does not allow",
     }
     return [
-        f"the router dropped {counter.packets} {reasons[counter.name]}"
+        f"{_named(router)} dropped {counter.packets} {reasons[counter.name]}"
         for counter in counters(router)
         if counter.packets and counter.name in reasons
     ]
+
+
+def _named(router: Node) -> str:
+    return "the router" if router.name == "router" else f"the router {router.name}"
 
 
 def counters(router: Node) -> tuple[Counter, ...]:

@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GuestKernel:
     """A kernel that was built: ``release`` as in uname -r, ``source`` the package and version."""
 
     path: Path
@@ -59,14 +59,14 @@ class Kernel:
         return self.path / PROGRAM
 
 
-def built() -> Kernel | None:
+def built() -> GuestKernel | None:
     """The newest kernel of today's configuration, if one was built."""
     wanted = _digest(configuration())
     found = [kernel for kernel in _kept() if kernel.config == wanted]
     return max(found, key=lambda kernel: version_numbers(kernel.release), default=None)
 
 
-def build(say: Say, *, jobs: int | None = None) -> Kernel:
+def build(say: Say, *, jobs: int | None = None) -> GuestKernel:
     """The kernel, built if it is not there yet: a gigabyte and minutes of all processors.
 
     Raises NotPossible where a program is missing, CulvertError where the build fails.
@@ -85,7 +85,7 @@ def configuration() -> str:
     return resources.files("culvert.labs.vm").joinpath("uml.config").read_text("utf-8")
 
 
-def _build(say: Say, jobs: int) -> Kernel:
+def _build(say: Say, jobs: int) -> GuestKernel:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="culvert-kernel-", dir=_roomy()) as scratch:
         work = Path(scratch)
@@ -159,10 +159,10 @@ def options(text: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line.startswith("CONFIG_"))
 
 
-def _keep(out: Path, release: str, source: str, built_s: float) -> Kernel:
+def _keep(out: Path, release: str, source: str, built_s: float) -> GuestKernel:
     config = _digest(configuration())
     target = places.kernels() / f"uml-{release}-{config[:8]}"
-    kernel = Kernel(target, release, source, config, round(built_s, 1))
+    kernel = GuestKernel(target, release, source, config, round(built_s, 1))
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
     fresh.chmod(0o755)
@@ -175,11 +175,11 @@ def _keep(out: Path, release: str, source: str, built_s: float) -> Kernel:
     return kernel
 
 
-def _kept() -> Iterator[Kernel]:
+def _kept() -> Iterator[GuestKernel]:
     for record in places.kernels().glob(f"uml-*/{RECORD}"):
         try:
             told = json.loads(record.read_text("utf-8"))
-            kernel = Kernel(record.parent, **told)
+            kernel = GuestKernel(record.parent, **told)
         except (OSError, ValueError, TypeError):
             continue  # from another Culvert: not ours to use
         if os.access(kernel.program, os.X_OK):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from culvert.labs.vm.build import Kernel, built
+from culvert.labs.vm.build import GuestKernel, built
 from culvert.labs.vm.job import Folder
 from culvert.labs.vm.vehicle import Vehicle
 
@@ -23,7 +23,7 @@ class Uml(Vehicle):
 
     def __init__(self, program: Path | None = None) -> None:
         self._given = program
-        self._built: Kernel | None = None if program else built()
+        self._built: GuestKernel | None = None if program else built()
 
     def missing(self) -> str | None:
         """A kernel has to be built once."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from culvert.errors import UsageError
-from culvert.machine.check import Check, Feature, Finding, Group, Status
+from culvert.machine.check import Feature, FeatureCheck, FeatureFinding, FeatureGroup, FeatureStatus
 from culvert.machine.features.impairment import IMPAIRMENT
 from culvert.machine.features.lab import LAB, PRIVILEGES
 from culvert.machine.features.measurement import MEASUREMENT
@@ -29,7 +29,7 @@ FEATURES: tuple[Feature, ...] = (
     *STEADINESS,
 )
 
-FAMILIES: Mapping[str, Callable[[str], Callable[[], Finding]]] = {
+FAMILIES: Mapping[str, Callable[[str], Callable[[], FeatureFinding]]] = {
     "kind": links.link,
     "esp": ipsec.suite,
 }
@@ -43,14 +43,14 @@ def has(name: str) -> bool:
 
     Raises UsageError for a name that is not in FEATURES.
     """
-    return finding(name).status in {Status.PRESENT, Status.DEGRADED}
+    return finding(name).status in {FeatureStatus.PRESENT, FeatureStatus.DEGRADED}
 
 
-def check(name: str) -> Check:
+def check(name: str) -> FeatureCheck:
     """The feature's finding with what needs it and what to do about it."""
     feature = _feature(name)
     found = finding(name)
-    return Check(
+    return FeatureCheck(
         name=name,
         group=feature.group,
         status=found.status,
@@ -61,7 +61,7 @@ def check(name: str) -> Check:
 
 
 @cache
-def finding(name: str) -> Finding:
+def finding(name: str) -> FeatureFinding:
     """What the feature's trial came to; made at the first call of a process."""
     feature = _feature(name)
     return find(feature.trial, scratch=feature.scratch)
@@ -70,7 +70,9 @@ def finding(name: str) -> Finding:
 def _feature(name: str) -> Feature:
     family, colon, which = name.partition(":")
     if colon and family in FAMILIES:
-        return Feature(name, Group.VPN, (), "use another kernel", FAMILIES[family](which), True)
+        return Feature(
+            name, FeatureGroup.VPN, (), "use another kernel", FAMILIES[family](which), True
+        )
     try:
         return _BY_NAME[name]
     except KeyError:
@@ -79,9 +81,9 @@ def _feature(name: str) -> Feature:
         ) from None
 
 
-def _remedy(feature: Feature, found: Finding) -> str | None:
-    if found.status is Status.PRESENT:
+def _remedy(feature: Feature, found: FeatureFinding) -> str | None:
+    if found.status is FeatureStatus.PRESENT:
         return None
     if found.remedy is not None:
         return found.remedy
-    return AS_ROOT if found.status is Status.UNKNOWN else feature.remedy
+    return AS_ROOT if found.status is FeatureStatus.UNKNOWN else feature.remedy

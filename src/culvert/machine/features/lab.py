@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.machine.check import Feature, Group
+from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
 from culvert.machine.trials import accounting, firewall, links, privileges, tun
 
@@ -11,45 +11,51 @@ USER_SPACE = ("wireguard/go", "openvpn", "strongswan in user space")
 GIVE_CAPABILITIES = "in a container: docker run --privileged, or --cap-add for each of them"
 
 PRIVILEGES: tuple[Feature, ...] = (
-    Feature("root", Group.PRIVILEGES, ALL_LABS, privileges.GIVE_NAMESPACES, privileges.root),
+    Feature("root", FeatureGroup.PRIVILEGES, ALL_LABS, privileges.GIVE_NAMESPACES, privileges.root),
     Feature(
         "user-namespaces",
-        Group.PRIVILEGES,
+        FeatureGroup.PRIVILEGES,
         ("labs without root",),
         privileges.GIVE_ROOT,
         privileges.user_namespaces,
     ),
-    Feature("capabilities", Group.PRIVILEGES, ALL_LABS, GIVE_CAPABILITIES, privileges.capabilities),
+    Feature(
+        "capabilities",
+        FeatureGroup.PRIVILEGES,
+        ALL_LABS,
+        GIVE_CAPABILITIES,
+        privileges.capabilities,
+    ),
 )
 
 LAB: tuple[Feature, ...] = (
     Feature(
         "network-namespaces",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("lab netns",),
         kernel("veth", "CONFIG_NET_NS"),
         privileges.network_namespaces,
     ),
     Feature(
         "mount-namespaces",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("lab netns",),
         "use a kernel with CONFIG_NAMESPACES; in a container: docker run --privileged",
         privileges.mount_namespaces,
     ),
     Feature(
         "veth",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("lab netns",),
         kernel("veth", "CONFIG_VETH", 'link = "wire"'),
         links.link("veth", peer="cvscratch1"),
         scratch=True,
     ),
-    Feature("tun", Group.LAB, USER_SPACE, tun.MAKE_IT, tun.tun, scratch=True),
-    Feature("tap", Group.LAB, ("link wire",), tun.MAKE_IT, tun.tap, scratch=True),
+    Feature("tun", FeatureGroup.LAB, USER_SPACE, tun.MAKE_IT, tun.tun, scratch=True),
+    Feature("tap", FeatureGroup.LAB, ("link wire",), tun.MAKE_IT, tun.tap, scratch=True),
     Feature(
         "nftables",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("topology routed",),
         kernel("nf_tables", "CONFIG_NF_TABLES"),
         firewall.filtering,
@@ -57,7 +63,7 @@ LAB: tuple[Feature, ...] = (
     ),
     Feature(
         "nat",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("routers that translate addresses",),
         kernel("nft_chain_nat", "CONFIG_NFT_NAT"),
         firewall.translating,
@@ -65,7 +71,7 @@ LAB: tuple[Feature, ...] = (
     ),
     Feature(
         "kvm",
-        Group.LAB,
+        FeatureGroup.LAB,
         ("lab vm",),
         "sudo modprobe kvm_intel || sudo modprobe kvm_amd; in a guest, nested virtualisation "
         "must be on",

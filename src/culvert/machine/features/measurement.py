@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from culvert.machine.check import Feature, Group
+from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
 from culvert.machine.trials import accounting, quotas, sockets, steadiness
 
 MEASUREMENT: tuple[Feature, ...] = (
     Feature(
         "capture",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("the proof", "initiation"),
         kernel("af_packet", "CONFIG_PACKET"),
         sockets.capture,
@@ -18,7 +18,7 @@ MEASUREMENT: tuple[Feature, ...] = (
     *(
         Feature(
             name,
-            Group.MEASUREMENT,
+            FeatureGroup.MEASUREMENT,
             (f"tcp with {name}",),
             kernel(f"tcp_{name}", option),
             sockets.congestion_control(name),
@@ -32,7 +32,7 @@ MEASUREMENT: tuple[Feature, ...] = (
     ),
     Feature(
         "udp-gso",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("udp at high packet rates",),
         "use Linux 4.18 or newer",
         sockets.segmentation,
@@ -40,7 +40,7 @@ MEASUREMENT: tuple[Feature, ...] = (
     ),
     Feature(
         "udp-gro",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("udp at high packet rates",),
         "use Linux 5.0 or newer",
         sockets.coalescing,
@@ -48,7 +48,7 @@ MEASUREMENT: tuple[Feature, ...] = (
     ),
     Feature(
         "irq-time-accounting",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("softirq in cpu",),
         "boot a kernel with CONFIG_IRQ_TIME_ACCOUNTING=y (distributions' kernels have it); until "
         "then read CPU per process rather than softirq",
@@ -56,21 +56,21 @@ MEASUREMENT: tuple[Feature, ...] = (
     ),
     Feature(
         "schedstat",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("cpu per thread",),
         "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT)",
         accounting.scheduler_statistics,
     ),
     Feature(
         "cgroups",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("limits per node",),
         "sudo mount -t cgroup2 none /sys/fs/cgroup",
         steadiness.cgroups,
     ),
     Feature(
         "cpu-quota",
-        Group.MEASUREMENT,
+        FeatureGroup.MEASUREMENT,
         ("router = { quota = ... }",),
         "boot a kernel with CONFIG_CFS_BANDWIDTH, and let Culvert make control groups: in a "
         "container, docker run --privileged --cgroupns=host",

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from culvert.machine import rootless
-from culvert.machine.check import Feature, Group
+from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.trials import privileges, steadiness
 
 _EVERY = ("every measurement",)
 STEADINESS: tuple[Feature, ...] = (
     Feature(
-        "cpus", Group.STEADINESS, _EVERY, "use a machine with four or more CPUs", steadiness.cpus
+        "cpus",
+        FeatureGroup.STEADINESS,
+        _EVERY,
+        "use a machine with four or more CPUs",
+        steadiness.cpus,
     ),
     Feature(
         "governor",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         _EVERY,
         "sudo cpupower frequency-set -g performance",
         steadiness.governor,
     ),
     Feature(
         "boost",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         _EVERY,
         "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, or "
         "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
@@ -28,40 +32,44 @@ STEADINESS: tuple[Feature, ...] = (
     ),
     Feature(
         "smt",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         _EVERY,
         "echo off | sudo tee /sys/devices/system/cpu/smt/control",
         steadiness.smt,
     ),
     Feature(
         "clocksource",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         ("rtt", "initiation"),
         "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
         steadiness.clock,
     ),
     Feature(
         "hypervisor",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         _EVERY,
         "compare only what was measured in the same run; for absolute figures use bare metal",
         steadiness.hypervisor,
     ),
     Feature(
         "real-time",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         ("link wire",),
         rootless.REAL_TIME,
         privileges.real_time,
     ),
     Feature(
         "receive-buffers",
-        Group.STEADINESS,
+        FeatureGroup.STEADINESS,
         ("udp", "throughput"),
         rootless.BUFFERS,
         privileges.receive_buffers,
     ),
     Feature(
-        "load", Group.STEADINESS, _EVERY, "end what else is running (see top)", steadiness.load
+        "load",
+        FeatureGroup.STEADINESS,
+        _EVERY,
+        "end what else is running (see top)",
+        steadiness.load,
     ),
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from culvert.machine.check import Feature, Group
+from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
 from culvert.machine.trials import ipsec, links, steadiness, tun
 
 VPN: tuple[Feature, ...] = (
     Feature(
         "wireguard",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("wireguard/kernel",),
         kernel("wireguard", "CONFIG_WIREGUARD", "wireguard/go"),
         links.link("wireguard"),
@@ -17,7 +17,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "ovpn",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("openvpn with data channel offload",),
         kernel("ovpn", "CONFIG_OVPN", "openvpn in user space"),
         links.first_of("ovpn", "ovpn-dco-v2", "ovpn-dco"),
@@ -25,7 +25,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "xfrm",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("strongswan in the kernel",),
         kernel("xfrm_user", "CONFIG_XFRM_USER", "strongswan in user space"),
         ipsec.xfrm,
@@ -33,7 +33,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "esp",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("strongswan in the kernel",),
         kernel("esp4", "CONFIG_INET_ESP", "strongswan in user space"),
         ipsec.esp,
@@ -41,7 +41,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "ah",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("AH as a baseline",),
         kernel("ah4", "CONFIG_INET_AH"),
         ipsec.ah,
@@ -49,7 +49,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "xfrm-interface",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("route-based IPsec",),
         kernel("xfrm_interface", "CONFIG_XFRM_INTERFACE", "policies instead of routes"),
         links.link("xfrm", xfrm_link=1, xfrm_if_id=1),
@@ -57,7 +57,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "vxlan",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("vxlan",),
         kernel("vxlan", "CONFIG_VXLAN"),
         links.link("vxlan", vxlan_id=1, vxlan_port=4789),
@@ -65,7 +65,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "tun-offloads",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("wireguard/go at its best", "link wire"),
         "use Linux 6.2 or newer",
         tun.offloads,
@@ -73,7 +73,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "tun-multi-queue",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("VPNs that read from several threads",),
         "use Linux 3.8 or newer",
         tun.multi_queue,
@@ -81,7 +81,7 @@ VPN: tuple[Feature, ...] = (
     ),
     Feature(
         "aes-instructions",
-        Group.VPN,
+        FeatureGroup.VPN,
         ("AES variants at their best",),
         "choose a chacha20-poly1305 variant, or another machine",
         steadiness.aes,

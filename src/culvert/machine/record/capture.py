@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from culvert.machine.record.cpu import Cpu, read_cpu
-from culvert.machine.record.kernel import Distribution, Kernel, read_distribution, read_kernel
+from culvert.machine.record.kernel import Kernel, OsRelease, read_distribution, read_kernel
 from culvert.machine.record.memory import (
-    Load,
+    LoadAverage,
     Memory,
     Virtualisation,
     read_load,
     read_memory,
     read_virtualisation,
 )
-from culvert.machine.record.network import Network, read_network
+from culvert.machine.record.network import NetworkSettings, read_network
 from culvert.machine.record.software import Software, read_software
 from culvert.machine.tree import Tree
 
@@ -26,13 +26,13 @@ class Environment:
     """The whole record."""
 
     kernel: Kernel
-    distribution: Distribution
+    distribution: OsRelease
     cpu: Cpu
     memory: Memory
     virtualisation: Virtualisation
-    network: Network
+    network: NetworkSettings
     software: Software
-    load: Load
+    load: LoadAverage
 
 
 def observe(tree: Tree | None = None) -> Environment:

@@ -53,7 +53,7 @@ class Cpu:
 
 
 @dataclass(frozen=True)
-class Processors:
+class CpuRecord:
     """What /proc/cpuinfo says, over all processors."""
 
     model: str | None
@@ -130,7 +130,7 @@ def read_boost(tree: Tree) -> bool | None:
     return None if boost is None else boost != 0
 
 
-def parse_cpuinfo(text: str) -> Processors:
+def parse_cpuinfo(text: str) -> CpuRecord:
     """/proc/cpuinfo of x86 (``flags``) or Arm (``Features``); flags that every processor has."""
     model: str | None = None
     microcode: str | None = None
@@ -151,7 +151,7 @@ def parse_cpuinfo(text: str) -> Processors:
             case "flags" | "Features":
                 words = frozenset(value.split())
                 flags = words if flags is None else flags & words
-    return Processors(model, microcode, threads, flags or frozenset())
+    return CpuRecord(model, microcode, threads, flags or frozenset())
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...] | None:

@@ -66,7 +66,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class OsRelease:
     """From os-release(5)."""
 
     id: str | None
@@ -142,12 +142,12 @@ def parse_cgroup(mounts: str) -> str | None:
     return "v2" if v2 else "v1" if v1 else None
 
 
-def read_distribution(tree: Tree) -> Distribution:
+def read_distribution(tree: Tree) -> OsRelease:
     """Read os-release(5)."""
     values = parse_os_release(
         tree.text("/etc/os-release") or tree.text("/usr/lib/os-release") or ""
     )
-    return Distribution(
+    return OsRelease(
         id=values.get("ID"), version=values.get("VERSION_ID"), name=values.get("PRETTY_NAME")
     )
 

@@ -45,8 +45,8 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Load:
-    """Load averages over 1, 5 and 15 minutes; ``running``: tasks that could run, ours included."""
+class LoadAverage:
+    """Averages over 1, 5 and 15 minutes; ``running``: tasks that could run, ours included."""
 
     average_1min: float | None
     average_5min: float | None
@@ -122,10 +122,10 @@ def parse_meminfo(text: str) -> dict[str, int]:
     return sizes
 
 
-def read_load(tree: Tree) -> Load:
+def read_load(tree: Tree) -> LoadAverage:
     """Read the load now."""
     averages, running = parse_loadavg(tree.text("/proc/loadavg") or "")
-    return Load(*averages, running=running, irqbalance_running=_runs(tree, "irqbalance"))
+    return LoadAverage(*averages, running=running, irqbalance_running=_runs(tree, "irqbalance"))
 
 
 def parse_loadavg(

@@ -10,7 +10,7 @@ Triple = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkSettings:
     """System-wide settings, in the kernel's own units (bytes, packets, microseconds).
 
     ``tcp_rmem`` and ``tcp_wmem``: minimum, default, maximum of a socket's buffer in bytes.
@@ -45,7 +45,7 @@ class Network:
     rp_filter: int | None
 
 
-def read_network(tree: Tree) -> Network:
+def read_network(tree: Tree) -> NetworkSettings:
     """Read /proc/sys/net as this process's network namespace sees it."""
 
     def core(name: str) -> int | None:
@@ -58,7 +58,7 @@ def read_network(tree: Tree) -> Network:
         return integers(tree.text(f"/proc/sys/net/ipv4/{name}"))
 
     controls = tree.text("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    return Network(
+    return NetworkSettings(
         rmem_default_bytes=core("rmem_default"),
         rmem_max_bytes=core("rmem_max"),
         wmem_default_bytes=core("wmem_default"),

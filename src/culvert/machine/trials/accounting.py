@@ -9,7 +9,7 @@ import time
 import zlib
 from pathlib import Path
 
-from culvert.machine.check import Finding, missing, present, unknown
+from culvert.machine.check import FeatureFinding, missing, present, unknown
 from culvert.machine.tree import Tree
 
 KVM = Path("/dev/kvm")
@@ -21,7 +21,7 @@ KVM_API_VERSION = 12
 BUSY_S = 0.002
 
 
-def irq_time() -> Finding:
+def irq_time() -> FeatureFinding:
     """Whether interrupt time is measured or sampled at each tick; only the configuration tells."""
     options = kernel_configuration()
     if options is None:
@@ -38,7 +38,7 @@ def irq_time() -> Finding:
     return missing("interrupt time is sampled by the tick: softirq figures are estimates")
 
 
-def scheduler_statistics() -> Finding:
+def scheduler_statistics() -> FeatureFinding:
     """CPU time per thread in nanoseconds, and how long it waited for a CPU."""
 
     def run_ns() -> int | None:
@@ -58,7 +58,7 @@ def scheduler_statistics() -> Finding:
     return present("CPU time and waiting time per thread in nanoseconds")
 
 
-def kvm() -> Finding:
+def kvm() -> FeatureFinding:
     """A guest, made and dropped."""
     if not KVM.exists():
         return missing(f"{KVM} does not exist")

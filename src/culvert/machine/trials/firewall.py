@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pyroute2.nftables.main import NFTables
 
-from culvert.machine.check import Finding, present
+from culvert.machine.check import FeatureFinding, present
 
 NFPROTO_IPV4 = 2
 ACCEPT = 1
 
 
-def filtering() -> Finding:
+def filtering() -> FeatureFinding:
     """A table and a filtering chain."""
     _make_chain("forward", "filter")
     return present("a table and a chain on the forward hook were made")
 
 
-def translating() -> Finding:
+def translating() -> FeatureFinding:
     """A chain that translates addresses."""
     _make_chain("postrouting", "nat")
     return present("a chain of type nat was made")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from culvert.machine.check import Finding, degraded, missing, present
+from culvert.machine.check import FeatureFinding, degraded, missing, present
 from culvert.machine.trials.xfrm_state import (
     XFRMA_ALG_AEAD,
     XFRMA_ALG_AUTH_TRUNC,
     XFRMA_ALG_CRYPT,
-    Algorithm,
+    XfrmAlgorithm,
     add,
     ask_whether_there,
 )
 
 # key lengths include the 4 bytes of salt (RFC 4106, section 8.1; RFC 7634, section 2)
-GCM_128 = Algorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 16 + 4, 128)
-GCM_256 = Algorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 32 + 4, 128)
-CHACHA20 = Algorithm(XFRMA_ALG_AEAD, "rfc7539esp(chacha20,poly1305)", 32 + 4, 128)
-CBC_128 = Algorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 16, None)
-CBC_256 = Algorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 32, None)
-NULL = Algorithm(XFRMA_ALG_CRYPT, "ecb(cipher_null)", 0, None)
-SHA256 = Algorithm(XFRMA_ALG_AUTH_TRUNC, "hmac(sha256)", 32, 128)
+GCM_128 = XfrmAlgorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 16 + 4, 128)
+GCM_256 = XfrmAlgorithm(XFRMA_ALG_AEAD, "rfc4106(gcm(aes))", 32 + 4, 128)
+CHACHA20 = XfrmAlgorithm(XFRMA_ALG_AEAD, "rfc7539esp(chacha20,poly1305)", 32 + 4, 128)
+CBC_128 = XfrmAlgorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 16, None)
+CBC_256 = XfrmAlgorithm(XFRMA_ALG_CRYPT, "cbc(aes)", 32, None)
+NULL = XfrmAlgorithm(XFRMA_ALG_CRYPT, "ecb(cipher_null)", 0, None)
+SHA256 = XfrmAlgorithm(XFRMA_ALG_AUTH_TRUNC, "hmac(sha256)", 32, 128)
 
 ESP_SUITES = {
     "AES-128-GCM": (GCM_128,),
@@ -34,13 +34,13 @@ ESP_SUITES = {
 }
 
 
-def xfrm() -> Finding:
+def xfrm() -> FeatureFinding:
     """The kernel's IPsec databases."""
     ask_whether_there()
     return present("the kernel answers on NETLINK_XFRM")
 
 
-def esp() -> Finding:
+def esp() -> FeatureFinding:
     """ESP with each cipher; degraded where it lacks some, missing where it has none."""
     refusals: dict[str, OSError] = {}
     for suite, algorithms in ESP_SUITES.items():
@@ -55,17 +55,17 @@ def esp() -> Finding:
     return degraded(f"without {', '.join(refusals)}")
 
 
-def suite(name: str) -> Callable[[], Finding]:
+def suite(name: str) -> Callable[[], FeatureFinding]:
     """The trial whether the kernel's ESP takes one of the ESP_SUITES."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         add(socket.IPPROTO_ESP, ESP_SUITES[name])
         return present("a security association was added")
 
     return trial
 
 
-def ah() -> Finding:
+def ah() -> FeatureFinding:
     """AH, which authenticates only: one of the baselines of IPsec."""
     try:
         add(socket.IPPROTO_AH, (SHA256,))

@@ -9,16 +9,16 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.machine.check import Finding, present
+from culvert.machine.check import FeatureFinding, present
 from culvert.machine.verdict import ABSENT
 
 DEVICE = "cvscratch0"
 
 
-def link(kind: str, **attributes: Any) -> Callable[[], Finding]:
+def link(kind: str, **attributes: Any) -> Callable[[], FeatureFinding]:
     """A trial that makes an interface of ``kind`` (IFLA_INFO_KIND) and sees it there."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         with IPRoute() as ip:
             _add(ip, kind, attributes)
         return present("an interface was made")
@@ -26,10 +26,10 @@ def link(kind: str, **attributes: Any) -> Callable[[], Finding]:
     return trial
 
 
-def first_of(*kinds: str) -> Callable[[], Finding]:
+def first_of(*kinds: str) -> Callable[[], FeatureFinding]:
     """A trial of kinds that do the same (as in-tree ovpn and the older ovpn-dco-v2)."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         with IPRoute() as ip:
             for kind in kinds[:-1]:
                 try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.machine import rootless
-from culvert.machine.check import Finding, degraded, missing, present, unknown
+from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege, privilege
@@ -27,7 +27,7 @@ NEEDED: Mapping[str, int] = {
 end processes in them."""
 
 
-def root() -> Finding:
+def root() -> FeatureFinding:
     """Most of what follows needs root, the machine's or that of a user namespace."""
     match privilege():
         case Privilege.ROOT:
@@ -41,7 +41,7 @@ def root() -> Finding:
             return missing(f"running as user id {os.geteuid()}: labs cannot be made")
 
 
-def user_namespaces() -> Finding:
+def user_namespaces() -> FeatureFinding:
     """The other way: an ordinary user runs labs in namespaces of their own."""
     if privilege() is Privilege.OWN_NAMESPACES:
         return present("labs are made in one, and this was tried in one")
@@ -54,14 +54,14 @@ def user_namespaces() -> Finding:
     return present("an ordinary user can make labs, without root")
 
 
-def real_time() -> Finding:
+def real_time() -> FeatureFinding:
     """The wire's threads go before others at their moments."""
     if rootless.may_have_real_time():
         return present("threads may have real-time priority")
     return degraded("no real-time priority: delays are less exact on a busy machine")
 
 
-def receive_buffers() -> Finding:
+def receive_buffers() -> FeatureFinding:
     """Root's sockets may go beyond net.core.rmem_max."""
     wanted = rootless.WANTED_BUFFER_BYTES
     largest = rootless.largest_receive_buffer(wanted)
@@ -70,7 +70,7 @@ def receive_buffers() -> Finding:
     return present(f"{wanted} bytes")
 
 
-def capabilities() -> Finding:
+def capabilities() -> FeatureFinding:
     """A container may give root without what root can do."""
     mask = parse_effective(Tree().text("/proc/self/status") or "")
     if mask is None:
@@ -94,17 +94,17 @@ def parse_effective(status: str) -> int | None:
     return None
 
 
-def network_namespaces() -> Finding:
+def network_namespaces() -> FeatureFinding:
     """A network namespace of our own, seen to be another one."""
     return _own_namespace(CLONE_NEWNET, "net")
 
 
-def mount_namespaces() -> Finding:
+def mount_namespaces() -> FeatureFinding:
     """A mount namespace of our own: VPNs that insist on the same /run paths need it."""
     return _own_namespace(CLONE_NEWNS, "mnt")
 
 
-def _own_namespace(flags: int, kind: str) -> Finding:
+def _own_namespace(flags: int, kind: str) -> FeatureFinding:
     here = Path(f"/proc/thread-self/ns/{kind}").stat().st_ino
 
     def inside() -> int:

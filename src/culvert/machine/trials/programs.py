@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from culvert.machine.check import Feature, Finding, Group, missing, present
+from culvert.machine.check import Feature, FeatureFinding, FeatureGroup, missing, present
 from culvert.machine.remedies import install
 from culvert.tools import find
 
 
-def program(name: str) -> Callable[[], Finding]:
+def program(name: str) -> Callable[[], FeatureFinding]:
     """A trial that looks for a program where Culvert will look for it."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         path = find(name)
         return missing("not found") if path is None else present(str(path))
 
@@ -21,15 +21,15 @@ def program(name: str) -> Callable[[], Finding]:
 
 def _vpn(name: str, vpn: str, *needed_by: str) -> Feature:
     remedy = f"sudo culvert install {vpn}"
-    return Feature(name, Group.PROGRAM, needed_by or (vpn,), remedy, program(name))
+    return Feature(name, FeatureGroup.PROGRAM, needed_by or (vpn,), remedy, program(name))
 
 
 def _package(name: str, package: str, *needed_by: str) -> Feature:
-    return Feature(name, Group.PROGRAM, needed_by, install(package), program(name))
+    return Feature(name, FeatureGroup.PROGRAM, needed_by, install(package), program(name))
 
 
 def _own(name: str, *needed_by: str) -> Feature:
-    return Feature(name, Group.PROGRAM, needed_by, "make setup", program(name))
+    return Feature(name, FeatureGroup.PROGRAM, needed_by, "make setup", program(name))
 
 
 PROGRAMS = (

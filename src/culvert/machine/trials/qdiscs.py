@@ -7,16 +7,16 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from culvert.machine.check import Finding, present
+from culvert.machine.check import FeatureFinding, present
 
 DEVICE = "cvscratch0"
 ROOT_HANDLE = 0x10000
 
 
-def qdisc(kind: str, **parameters: Any) -> Callable[[], Finding]:
+def qdisc(kind: str, **parameters: Any) -> Callable[[], FeatureFinding]:
     """A trial that puts the qdisc (with pyroute2's parameters) on one end of a veth pair."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         with IPRoute() as ip:
             ip.link("add", ifname=DEVICE, kind="veth", peer="cvscratch1")
             (index,) = ip.link_lookup(ifname=DEVICE)

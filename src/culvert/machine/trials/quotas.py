@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from culvert.errors import CulvertError
 from culvert.machine import cgroup
-from culvert.machine.check import Finding, missing, present
+from culvert.machine.check import FeatureFinding, missing, present
 from culvert.runid import new_run_id
 
 CPUS = 0.5
 
 
-def cpu_quota() -> Finding:
+def cpu_quota() -> FeatureFinding:
     """A control group is made, given a quota and removed."""
     try:
         with cgroup.trial(f"culvert-{new_run_id()}-doctor") as group:

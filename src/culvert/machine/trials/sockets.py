@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pyroute2 import IPRoute
 
-from culvert.machine.check import Finding, missing, present
+from culvert.machine.check import FeatureFinding, missing, present
 
 DEADLINE_S = 1.0
 
@@ -24,10 +24,10 @@ TPACKET_V3 = 2
 ETH_P_ALL = 0x0003
 
 
-def congestion_control(name: str) -> Callable[[], Finding]:
+def congestion_control(name: str) -> Callable[[], FeatureFinding]:
     """A trial that sets the algorithm on a TCP socket, which loads its module where need be."""
 
-    def trial() -> Finding:
+    def trial() -> FeatureFinding:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
             s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
             taken = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
@@ -39,7 +39,7 @@ def congestion_control(name: str) -> Callable[[], Finding]:
     return trial
 
 
-def capture() -> Finding:
+def capture() -> FeatureFinding:
     """A packet on a packet socket, with a kernel timestamp in nanoseconds."""
     _raise_loopback()
     with (
@@ -60,7 +60,7 @@ def capture() -> Finding:
     return missing("a packet was captured, but without a kernel timestamp")
 
 
-def segmentation() -> Finding:
+def segmentation() -> FeatureFinding:
     """One send that leaves as two datagrams (UDP GSO, since Linux 4.18)."""
     _raise_loopback()
     with (
@@ -77,7 +77,7 @@ def segmentation() -> Finding:
     return present("one send left as two datagrams")
 
 
-def coalescing() -> Finding:
+def coalescing() -> FeatureFinding:
     """Receiving several datagrams in one read (UDP GRO, since Linux 5.0)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.setsockopt(SOL_UDP, UDP_GRO, 1)

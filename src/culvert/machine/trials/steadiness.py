@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from culvert.machine.check import Finding, degraded, missing, present, unknown
+from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.record.cpu import read_cpu
 from culvert.machine.record.kernel import parse_cgroup, read_kernel
 from culvert.machine.record.memory import read_load, read_virtualisation
@@ -16,7 +16,7 @@ IDLE_LOAD_PER_CPU = 0.25
 PRECISE_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"})
 
 
-def cpus() -> Finding:
+def cpus() -> FeatureFinding:
     """Sender, receiver and both ends of a VPN want a CPU each."""
     usable = len(os.sched_getaffinity(0))
     if usable < CPUS_WANTED:
@@ -26,7 +26,7 @@ def cpus() -> Finding:
     return present(f"{usable} usable CPUs")
 
 
-def governor() -> Finding:
+def governor() -> FeatureFinding:
     """A clock that follows the load makes short trials slow and unequal."""
     cpu = read_cpu(Tree())
     governors = cpu.frequency.governors
@@ -40,7 +40,7 @@ def governor() -> Finding:
     return present("governor performance")
 
 
-def boost() -> Finding:
+def boost() -> FeatureFinding:
     """A boosted clock depends on temperature and on what the other cores do."""
     boosting = read_cpu(Tree()).frequency.boost
     if boosting is None:
@@ -50,7 +50,7 @@ def boost() -> Finding:
     return present("boost is off")
 
 
-def smt() -> Finding:
+def smt() -> FeatureFinding:
     """Two threads of a core share its AES units."""
     active = read_cpu(Tree()).smt_active
     if active is None:
@@ -60,7 +60,7 @@ def smt() -> Finding:
     return present("each CPU is a core of its own, as far as this kernel sees")
 
 
-def aes() -> Finding:
+def aes() -> FeatureFinding:
     """Without AES instructions, AES is many times slower and ChaCha20 wins by default."""
     cpu = read_cpu(Tree())
     if cpu.crypto_flags is None:
@@ -77,7 +77,7 @@ def aes() -> Finding:
     return present("this CPU has AES instructions")
 
 
-def clock() -> Finding:
+def clock() -> FeatureFinding:
     """Each timestamp of the probe costs a clock reading."""
     source = read_kernel(Tree()).clocksource
     if source is None:
@@ -87,7 +87,7 @@ def clock() -> Finding:
     return present(f"clocksource {source}")
 
 
-def load() -> Finding:
+def load() -> FeatureFinding:
     """Other work on the machine is in every figure."""
     now = read_load(Tree())
     if now.average_1min is None:
@@ -100,7 +100,7 @@ def load() -> Finding:
     return present(f"load average {now.average_1min:g} on {threads} CPUs")
 
 
-def hypervisor() -> Finding:
+def hypervisor() -> FeatureFinding:
     """A guest's CPUs are not all its own."""
     machine = read_virtualisation(Tree())
     if machine.guest is None:
@@ -110,7 +110,7 @@ def hypervisor() -> Finding:
     return present("no hypervisor under this kernel")
 
 
-def cgroups() -> Finding:
+def cgroups() -> FeatureFinding:
     """Limits per node are set in control groups."""
     version = parse_cgroup(Tree().text("/proc/self/mounts") or "")
     if version is None:

@@ -7,7 +7,7 @@ import os
 import struct
 from pathlib import Path
 
-from culvert.machine.check import Finding, degraded, missing, present
+from culvert.machine.check import FeatureFinding, degraded, missing, present
 
 DEVICE = Path("/dev/net/tun")
 MAKE_IT = "sudo sh -c 'mkdir -p /dev/net; mknod -m 666 /dev/net/tun c 10 200; modprobe tun'"
@@ -25,22 +25,22 @@ TSO = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
 USO = TUN_F_USO4 | TUN_F_USO6
 
 
-def tun() -> Finding:
+def tun() -> FeatureFinding:
     """User-space VPNs need a TUN interface."""
     return _make(IFF_TUN, "TUN")
 
 
-def tap() -> Finding:
+def tap() -> FeatureFinding:
     """The wire holds a TAP interface in each node."""
     return _make(IFF_TAP, "TAP")
 
 
-def multi_queue() -> Finding:
+def multi_queue() -> FeatureFinding:
     """Some VPNs read one interface from several threads."""
     return _make(IFF_TUN | IFF_MULTI_QUEUE, "TUN with several queues")
 
 
-def offloads() -> Finding:
+def offloads() -> FeatureFinding:
     """Whether super-packets can cross a TUN: TCP's (TSO), and UDP's (USO, since Linux 6.2)."""
     if (absent := _absent()) is not None:
         return absent
@@ -57,7 +57,7 @@ def offloads() -> Finding:
     return present("TCP and UDP super-packets (TSO, USO)")
 
 
-def _make(flags: int, what: str) -> Finding:
+def _make(flags: int, what: str) -> FeatureFinding:
     if (absent := _absent()) is not None:
         return absent
     descriptor = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
@@ -68,7 +68,7 @@ def _make(flags: int, what: str) -> Finding:
     return present(f"an interface was made: {what}")
 
 
-def _absent() -> Finding | None:
+def _absent() -> FeatureFinding | None:
     if not DEVICE.exists():
         return missing(f"{DEVICE} does not exist")
     if not os.access(DEVICE, os.R_OK | os.W_OK):

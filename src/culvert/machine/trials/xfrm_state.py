@@ -28,7 +28,7 @@ DEADLINE_S = 2.0
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class XfrmAlgorithm:
     """``kind`` is the attribute (XFRMA_ALG_...); ``bits`` that the kind wants behind the key's
     length: that of the ICV, or None for a plain cipher."""
 
@@ -50,7 +50,7 @@ def ask_whether_there() -> None:
     _talk(XFRM_MSG_GETSADINFO, 0, struct.pack("=I", 0), replies=True)
 
 
-def add(protocol: int, algorithms: tuple[Algorithm, ...]) -> None:
+def add(protocol: int, algorithms: tuple[XfrmAlgorithm, ...]) -> None:
     """Add a tunnel-mode association with a random SPI and random keys to this namespace.
 
     Raises OSError with the kernel's errno and, where it gives one, its own reason.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from pydantic_core import PydanticCustomError
 
@@ -26,6 +27,8 @@ class Instrument(StrEnum):
 
 THROUGHPUT = (Instrument.PROBE, Instrument.IPERF2, Instrument.IPERF3, Instrument.NUTTCP)
 """Those that measure goodput."""
+INSTRUMENT_ERROR: Final = "instrument"
+"""The type of pydantic's error for what an instrument cannot do."""
 _PROGRAMS: Mapping[Instrument, tuple[str, str]] = {
     Instrument.IPERF2: ("iperf", "iperf"),
     Instrument.IPERF3: ("iperf3", "iperf3"),
@@ -57,7 +60,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToolReport:
     """What an instrument said. ``received_bytes`` are what its receiver got; packets are of UDP.
 
     ``congestion_control`` is empty where it does not tell.
@@ -97,4 +100,4 @@ def refuse(
 
 
 def _problem(why: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("instrument", "{why}", {"why": why, "remedy": remedy})
+    return PydanticCustomError(INSTRUMENT_ERROR, "{why}", {"why": why, "remedy": remedy})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from culvert.measurements.instruments.base import InstrumentError, Load, Told
+from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
 
 PORT = 5001
 _SUM = "-1"
@@ -36,7 +36,7 @@ def finished(load: Load, said: str) -> bool:
     return len(list(_rows(said, load))) >= load.streams
 
 
-def parse(load: Load, said: str) -> Told:
+def parse(load: Load, said: str) -> ToolReport:
     """From the server's report; raises InstrumentError where it says too little or nonsense."""
     rows = list(_rows(said, load))
     if len(rows) < load.streams:
@@ -45,14 +45,14 @@ def parse(load: Load, said: str) -> Told:
         received = sum(_number(row[7]) for row in rows)
         goodput_bps = sum(_number(row[8]) for row in rows)
         if not load.udp:
-            return Told(goodput_bps, received)
+            return ToolReport(goodput_bps, received)
         lost = sum(int(_number(row[10])) for row in rows)
         sent = sum(int(_number(row[11])) for row in rows)
     except (ValueError, OverflowError) as error:
         raise _silent(f"it reported what is no figure: {error}") from error
     if lost > sent:
         raise _silent(f"it lost {lost} of {sent} packets")
-    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)
+    return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
 
 
 def _rows(said: str, load: Load) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from culvert.journal.readers import iperf3 as reader
 from culvert.journal.record import Status
-from culvert.measurements.instruments.base import InstrumentError, Load, Told
+from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
 
 PORT = 5201
 
@@ -26,7 +26,7 @@ def client(load: Load) -> list[str]:
     return [*words, "-C", load.congestion_control, *(["-N"] if load.nodelay else [])]
 
 
-def parse(load: Load, document: Path) -> Told:
+def parse(load: Load, document: Path) -> ToolReport:
     """From the file that holds what the client printed; raises InstrumentError."""
     runs = reader.read(document).runs
     if not runs:
@@ -40,7 +40,7 @@ def parse(load: Load, document: Path) -> Told:
     if not load.udp:
         used = str(run.parameters.get("congestion_control", ""))
         retransmits = found.get("retransmitted_segments")
-        return Told(
+        return ToolReport(
             goodput_bps,
             received,
             None if retransmits is None else int(retransmits),
@@ -48,4 +48,4 @@ def parse(load: Load, document: Path) -> Told:
         )
     sent = int(found.get("offered_packets", 0))
     lost = round(found.get("loss_ratio", 0.0) * sent)
-    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)
+    return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from culvert.measurements.instruments.base import InstrumentError, Load, Told
+from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
 
 PORT = 5000
 DATA_PORT = 5101
@@ -32,7 +32,7 @@ def client(load: Load) -> list[str]:
     return [*words, load.to]
 
 
-def parse(load: Load, said: str) -> Told:
+def parse(load: Load, said: str) -> ToolReport:
     """From what the client printed; raises InstrumentError where it says too little."""
     found = dict(_PAIR.findall(said))
     try:
@@ -40,7 +40,7 @@ def parse(load: Load, said: str) -> Told:
         received = _MEGABYTE * _number(found["megabytes"])
         if not load.udp:
             retransmits = int(_number(found["retrans"])) if "retrans" in found else None
-            return Told(goodput_bps, received, retransmits)
+            return ToolReport(goodput_bps, received, retransmits)
         sent, lost = int(_number(found["pkt"])), int(_number(found["drop"]))
     except KeyError as error:
         last = said.strip().splitlines()[-1:] or ["nothing"]
@@ -49,7 +49,7 @@ def parse(load: Load, said: str) -> Told:
         raise _silent(f"it told what is no figure: {error}") from error
     if lost > sent:
         raise _silent(f"it lost {lost} of {sent} packets")
-    return Told(goodput_bps, received, sent_packets=sent, lost_packets=lost)
+    return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
 
 
 def _number(text: str) -> float:

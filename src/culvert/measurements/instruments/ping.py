@@ -6,7 +6,7 @@ from pathlib import Path
 
 from culvert.journal.readers import ping as reader
 from culvert.journal.record import Status
-from culvert.measurements.instruments.base import InstrumentError, Told
+from culvert.measurements.instruments.base import InstrumentError, ToolReport
 
 ICMP_HEADERS = 28
 PATTERN_BYTES = 16
@@ -24,7 +24,7 @@ def command(
     ]
 
 
-def parse(output: Path) -> Told:
+def parse(output: Path) -> ToolReport:
     """From the file that holds what it printed; raises InstrumentError."""
     runs = reader.read(output).runs
     if not runs:
@@ -34,7 +34,7 @@ def parse(output: Path) -> Told:
         raise InstrumentError("ping", run.reason, "try it by hand with 'culvert up'")
     found = {metric.name: metric.value for metric in run.metrics}
     sent = int(found.get("probes_sent", 0))
-    return Told(
+    return ToolReport(
         0.0,
         0.0,
         sent_packets=sent,

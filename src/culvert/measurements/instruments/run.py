@@ -20,7 +20,13 @@ from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
-from culvert.measurements.instruments.base import Instrument, InstrumentError, Load, Told, program
+from culvert.measurements.instruments.base import (
+    Instrument,
+    InstrumentError,
+    Load,
+    ToolReport,
+    program,
+)
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -54,7 +60,7 @@ class _Way:
 
 def measure_throughput(
     session: Session, instrument: Instrument, load: Load, *, up: bool = True
-) -> tuple[Told, Outcome]:
+) -> tuple[ToolReport, Outcome]:
     """What it told, and the outcome without metrics of the measurement's own."""
     nodes = session.source, session.target
     way = _Way(up, *(nodes if up else nodes[::-1]))
@@ -78,7 +84,7 @@ def measure_throughput(
 
 def measure_ping(
     session: Session, *, probes: int, rate_pps: float, packet_size: int, timeout_ms: int
-) -> tuple[Told, Outcome]:
+) -> tuple[ToolReport, Outcome]:
     """Echo requests from node a to node b, by ping."""
     a, to = session.source, session.inner(session.target)
     words = ping.command(
@@ -108,7 +114,7 @@ def measure_ping(
     )
 
 
-def loss_metrics(told: Told, size: int) -> list[Metric]:
+def loss_metrics(told: ToolReport, size: int) -> list[Metric]:
     """What a UDP instrument counted; ``size`` is the inner IP packet in bytes."""
     sent, lost = told.sent_packets or 0, told.lost_packets or 0
     return [
@@ -119,7 +125,7 @@ def loss_metrics(told: Told, size: int) -> list[Metric]:
     ]
 
 
-def _transfer(instrument: Instrument, load: Load, way: _Way) -> Told:
+def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:
     path = str(program(instrument))
     deadline_s = load.duration_s + GRACE_S
     match instrument:
@@ -218,7 +224,7 @@ def _send_marked(session: Session) -> None:
     echo.stop()
 
 
-def _udp_traffic(told: Told, load: Load, *, up: bool) -> InnerTraffic | None:
+def _udp_traffic(told: ToolReport, load: Load, *, up: bool) -> InnerTraffic | None:
     """Datagrams are counted by the instrument; of TCP nobody tells it the segments."""
     if not load.udp or told.sent_packets is None:
         return None
@@ -233,7 +239,7 @@ def _udp_traffic(told: Told, load: Load, *, up: bool) -> InnerTraffic | None:
     return InnerTraffic(CONTROL, NOTHING, sent, got)
 
 
-def _arrived(told: Told) -> Check:
+def _arrived(told: ToolReport) -> Check:
     return Check(
         "data arrived",
         told.received_bytes > 0,
@@ -243,7 +249,7 @@ def _arrived(told: Told) -> Check:
 
 
 def _crossed(
-    session: Session, watched: Watched, way: _Way, told: Told, instrument: Instrument
+    session: Session, watched: Watched, way: _Way, told: ToolReport, instrument: Instrument
 ) -> list[Check]:
     """What it says that it got must have come out of the tunnel, and left on the link."""
     interface = session.vpn.interface(way.receiver)
@@ -263,7 +269,7 @@ def _crossed(
     ]
 
 
-def _controlled(told: Told, load: Load) -> Check:
+def _controlled(told: ToolReport, load: Load) -> Check:
     return Check(
         "congestion control",
         told.congestion_control == load.congestion_control,

@@ -7,7 +7,7 @@ something on the way clamps the MSS.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -17,9 +17,10 @@ from culvert.errors import VpnError
 from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.mtu.path import End, Fate, OneWay, largest
+from culvert.measurements.mtu.path import Fate, OneWayMtu, PathEnd, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.measurements.udp.packet import SMALLEST, TCP_HEADERS
+from culvert.metrics import Better, MetricSpec, Weight
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -30,14 +31,14 @@ EXPECTED_S = 3.0
 
 
 class MtuParameters(BaseParameters):
-    """``oversize`` is by how many bytes a packet exceeds the interface's MTU that the sender's
-    kernel has to cut."""
+    """Of the packets that have to be cut."""
 
     oversize: Annotated[int, Field(ge=1, le=30_000)] = 400
+    """Bytes by which a packet exceeds the interface's MTU, so that the sender's kernel cuts it."""
 
 
 @dataclass(frozen=True)
-class Direction:
+class MtuDirection:
     """One way. Sizes are of inner IP packets in bytes; None: not even the smallest crosses."""
 
     interface_mtu: int
@@ -58,34 +59,41 @@ class Direction:
         return self.largest is not None and self.unfragmented != self.largest
 
 
+def _each_way(way: str, words: str, weight: Weight) -> tuple[MetricSpec, ...]:
+    """What is measured of one direction."""
+    return (
+        MetricSpec(
+            f"unfragmented_{way}_bytes",
+            "bytes",
+            f"Largest packet {words} that is not fragmented",
+            Better.MORE,
+            weight,
+            drawn=True,
+        ),
+        MetricSpec(f"largest_{way}_bytes", "bytes", f"Largest packet {words}", Better.MORE),
+        MetricSpec(f"interface_mtu_{way}_bytes", "bytes", f"MTU of the interface {words}"),
+        MetricSpec(f"mss_{way}_bytes", "bytes", f"Segment size of TCP {words}", Better.MORE),
+        MetricSpec(
+            f"mss_announced_{way}_bytes", "bytes", f"MSS that is announced {words}", Better.MORE
+        ),
+        MetricSpec(f"mss_arrived_{way}_bytes", "bytes", f"MSS that arrives {words}", Better.MORE),
+        MetricSpec(f"black_hole_{way}", "1", f"Large packets {words} vanish", Better.LESS),
+        MetricSpec(f"fragments_outside_{way}", "1", f"Fragments on the link {words}", Better.LESS),
+        MetricSpec(f"fragments_inside_{way}", "1", f"Fragments in the tunnel {words}", Better.LESS),
+        MetricSpec(f"mss_clamped_{way}", "1", f"MSS changed on its way {words}"),
+    )
+
+
 class Mtu(Measurement[MtuParameters]):
     """Both directions."""
 
     kind: ClassVar[str] = "mtu"
+    title: ClassVar[str] = "Largest packets"
     summary: ClassVar[str] = "largest packet each way, fragmentation, black holes, MSS clamping"
-    headline: ClassVar[str] = "unfragmented_a_to_b_bytes"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "interface_mtu_a_to_b_bytes": "bytes",
-        "largest_a_to_b_bytes": "bytes",
-        "unfragmented_a_to_b_bytes": "bytes",
-        "mss_a_to_b_bytes": "bytes",
-        "mss_announced_a_to_b_bytes": "bytes",
-        "mss_arrived_a_to_b_bytes": "bytes",
-        "interface_mtu_b_to_a_bytes": "bytes",
-        "largest_b_to_a_bytes": "bytes",
-        "unfragmented_b_to_a_bytes": "bytes",
-        "mss_b_to_a_bytes": "bytes",
-        "mss_announced_b_to_a_bytes": "bytes",
-        "mss_arrived_b_to_a_bytes": "bytes",
-        "black_hole_a_to_b": "1",
-        "fragments_outside_a_to_b": "1",
-        "fragments_inside_a_to_b": "1",
-        "mss_clamped_a_to_b": "1",
-        "black_hole_b_to_a": "1",
-        "fragments_outside_b_to_a": "1",
-        "fragments_inside_b_to_a": "1",
-        "mss_clamped_b_to_a": "1",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        *_each_way("a_to_b", "from a to b", Weight.MAIN),
+        *_each_way("b_to_a", "from b to a", Weight.KEY),
+    )
     Parameters = MtuParameters
 
     @classmethod
@@ -96,7 +104,7 @@ class Mtu(Measurement[MtuParameters]):
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search each way, then open a connection."""
-        a, b = End(session.source, session.a), End(session.target, session.b)
+        a, b = PathEnd(session.source, session.a), PathEnd(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
                 "a_to_b": _direction(session, a, b, parameters.oversize),
@@ -113,16 +121,16 @@ class Mtu(Measurement[MtuParameters]):
         )
 
 
-def _direction(session: Session, source: End, target: End, oversize: int) -> Direction:
+def _direction(session: Session, source: PathEnd, target: PathEnd, oversize: int) -> MtuDirection:
     mtu = _interface_mtu(session, source.node)
-    with OneWay(session, source, target) as way:
+    with OneWayMtu(session, source, target) as way:
         most = largest(SMALLEST, mtu, lambda size: way.fate(size).arrived)
         whole = (
             None
             if most is None
             else largest(SMALLEST, most, lambda size: way.fate(size) is Fate.WHOLE)
         )
-        return Direction(
+        return MtuDirection(
             interface_mtu=mtu,
             largest=most,
             unfragmented=whole,
@@ -138,7 +146,7 @@ def _interface_mtu(session: Session, node: Node) -> int:
     return state.mtu
 
 
-def _metrics(name: str, way: Direction) -> list[Metric]:
+def _metrics(name: str, way: MtuDirection) -> list[Metric]:
     return [
         Metric(f"interface_mtu_{name}_bytes", "bytes", way.interface_mtu),
         Metric(f"largest_{name}_bytes", "bytes", way.largest or 0),
@@ -161,7 +169,7 @@ def _mss(name: str, announced: Announced) -> list[Metric]:
     return [Metric(key, unit, value) for key, (unit, value) in values.items() if value is not None]
 
 
-def _some_cross(name: str, way: Direction) -> Check:
+def _some_cross(name: str, way: MtuDirection) -> Check:
     return Check(
         f"packets cross ({name})",
         way.largest is not None,

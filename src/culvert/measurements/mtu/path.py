@@ -44,7 +44,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True)
-class End:
+class PathEnd:
     """A node and the probe on it."""
 
     node: Node
@@ -75,16 +75,16 @@ def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
     return low
 
 
-class OneWay:
+class OneWayMtu:
     """Packets from ``source`` to ``target`` inside the tunnel. A context manager."""
 
-    def __init__(self, session: Session, source: End, target: End) -> None:
+    def __init__(self, session: Session, source: PathEnd, target: PathEnd) -> None:
         self._session = session
         self._source = source
         self._target = target
         self._known: dict[int, Fate] = {}
 
-    def __enter__(self) -> OneWay:
+    def __enter__(self) -> OneWayMtu:
         self._to = self._session.inner(self._target.node)
         self._echo = self._target.probe.begin(
             "echo", bind=self._to, token=self._session.token, idle_s=60

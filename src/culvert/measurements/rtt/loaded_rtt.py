@@ -11,7 +11,7 @@ The increase is what queues in the tunnel and below it add (bufferbloat), as in 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -20,9 +20,10 @@ from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
-from culvert.measurements.tcp.load import Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.tcp.load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST
+from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -37,41 +38,53 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 class LoadedRttParameters(BaseParameters):
-    """``idle`` and ``duration`` are the times of probing without and with load; ``streams`` is the
-    number of connections in each loaded direction."""
+    """Of the echo requests and of the load."""
 
-    load: Direction = Direction.BOTH
+    load: FlowDirection = FlowDirection.BOTH
+    """Direction of the TCP load: from a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
+    """Connections in each loaded direction."""
     idle_s: Annotated[DurationS, Field(gt=0)] = Field(2.0, alias="idle")
+    """Time of echo requests without load."""
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    """Time of echo requests under load."""
     rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
+    """Echo requests per second."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """Bytes of the inner IP packet of an echo request."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    """Of the load, as the kernel names it."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    """The sender looks at the clock without sleeping for this time before each probe is due."""
 
 
 class LoadedRtt(Measurement[LoadedRttParameters]):
     """Echo requests from node a to node b, idle and under TCP."""
 
     kind: ClassVar[str] = "loaded_rtt"
+    title: ClassVar[str] = "Round trip under load"
     summary: ClassVar[str] = "round-trip time under TCP load, and its increase over idle"
-    headline: ClassVar[str] = "rtt_loaded_p50_us"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "rtt_idle_p50_us": "us",
-        "rtt_idle_p90_us": "us",
-        "rtt_idle_p99_us": "us",
-        "rtt_loaded_p50_us": "us",
-        "rtt_loaded_p90_us": "us",
-        "rtt_loaded_p99_us": "us",
-        "rtt_increase_p50_us": "us",
-        "rtt_increase_p90_us": "us",
-        "rtt_increase_p99_us": "us",
-        "load_up_bps": "bit/s",
-        "load_down_bps": "bit/s",
-        "probe_loss_idle_ratio": "1",
-        "probe_loss_loaded_ratio": "1",
-        **FLOOR_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec(
+            "rtt_idle_p50_us", "us", "Round trip when idle, median", Better.LESS, drawn=True
+        ),
+        *family("rtt_idle_{}_us", "us", "Round trip when idle", ("p90", "p99"), Better.LESS),
+        MetricSpec(
+            "rtt_loaded_p50_us", "us", "Round trip under load, median", Better.LESS, Weight.MAIN
+        ),
+        MetricSpec(
+            "rtt_loaded_p99_us", "us", "Round trip under load, 99\u00a0%", Better.LESS, Weight.KEY
+        ),
+        MetricSpec("rtt_loaded_p90_us", "us", "Round trip under load, 90\u00a0%", Better.LESS),
+        *family(
+            "rtt_increase_{}_us", "us", "Increase over idle", ("p50", "p90", "p99"), Better.LESS
+        ),
+        MetricSpec("load_up_bps", "bit/s", "Load from a to b", Better.MORE),
+        MetricSpec("load_down_bps", "bit/s", "Load from b to a", Better.MORE),
+        MetricSpec("probe_loss_idle_ratio", "1", "Share of probes lost when idle", Better.LESS),
+        MetricSpec("probe_loss_loaded_ratio", "1", "Share of probes lost under load", Better.LESS),
+        *FLOOR_METRICS,
+    )
     Parameters = LoadedRttParameters
 
     @classmethod

@@ -7,11 +7,11 @@ trial. A round trip that is not well above it says more of the node than of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.journal.record import Histogram, Metric
 from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.metrics import family
 from culvert.probe.results import Floor, parse
 from culvert.trial.session import Session
 
@@ -19,8 +19,8 @@ LONGEST_S = 0.5
 FEWEST = 20
 SLACK_S = 15
 NAMES = ("p50", "p99", "max")
-FLOOR_METRICS: Mapping[str, str] = {f"noise_floor_{name}_us": "us" for name in NAMES}
-"""Names and units of what ``NoiseFloor.metrics`` gives."""
+FLOOR_METRICS = family("noise_floor_{}_us", "us", "Round trip of the instrument alone", NAMES)
+"""What ``NoiseFloor.metrics`` gives."""
 
 
 @dataclass(frozen=True)

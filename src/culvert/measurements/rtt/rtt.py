@@ -6,7 +6,7 @@ stall delays the answers that it should delay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR
 from culvert.trial.check import Check
@@ -53,17 +54,21 @@ SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
 
 
 class RttParameters(BaseParameters):
-    """``probes`` echo requests at ``rate`` per second; ``packet_size`` is the inner IP packet (over
-    TCP where each request is a segment of its own)."""
+    """Of an open schedule of echo requests."""
 
     protocol: Protocol = Protocol.UDP
+    """Of the echo."""
     rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
+    """Echo requests per second."""
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
+    """Echo requests."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
-    """84 bytes, as ping sends by default; over TCP ``SMALLEST_TCP``."""
+    """Bytes of the inner IP packet: 84 as ping sends by default; over TCP, where each request is a
+    segment of its own, the least is larger."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
-    """The sender looks at the clock without sleeping for so long before each probe is due."""
+    """The sender looks at the clock without sleeping for this time before each probe is due."""
     instrument: Instrument = Instrument.PROBE
+    """What sends and counts."""
 
     @model_validator(mode="before")
     @classmethod
@@ -92,25 +97,52 @@ class Rtt(Measurement[RttParameters]):
     """Echo requests from node a to node b."""
 
     kind: ClassVar[str] = "rtt"
+    title: ClassVar[str] = "Round trip"
     summary: ClassVar[str] = "round-trip time percentiles by UDP, ICMP or TCP echo"
-    headline: ClassVar[str] = "rtt_p50_us"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "probes_sent": "packets",
-        "probes_overdue": "packets",
-        "probes_lost": "packets",
-        "loss_ratio": "1",
-        "rtt_min_us": "us",
-        "rtt_mean_us": "us",
-        "rtt_p50_us": "us",
-        "rtt_p90_us": "us",
-        "rtt_p99_us": "us",
-        "rtt_p99_9_us": "us",
-        "rtt_p99_99_us": "us",
-        "rtt_max_us": "us",
-        "rtt_actual_p50_us": "us",
-        "schedule_error_p99_us": "us",
-        **FLOOR_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("probes_sent", "packets", "Probes sent"),
+        MetricSpec("probes_overdue", "packets", "Probes answered too late"),
+        MetricSpec("probes_lost", "packets", "Probes lost", Better.LESS),
+        MetricSpec("loss_ratio", "1", "Share of probes lost", Better.LESS),
+        MetricSpec(
+            "rtt_p50_us",
+            "us",
+            "Round trip, median",
+            Better.LESS,
+            Weight.MAIN,
+            column=HeadlineColumn(
+                "Round trip, median",
+                key="rtt",
+                place=30,
+                effect=Effect.DIFFERENCE,
+                superlative="Lowest latency",
+                sentence="changes the median round trip by {}",
+                unchanged="shows no difference in the median round trip {}",
+            ),
+        ),
+        MetricSpec(
+            "rtt_p99_us",
+            "us",
+            "Round trip, 99\u00a0%",
+            Better.LESS,
+            Weight.KEY,
+            column=HeadlineColumn(
+                "Round trip, 99\u00a0%", key="rtt99", place=31, effect=Effect.DIFFERENCE
+            ),
+        ),
+        *family(
+            "rtt_{}_us",
+            "us",
+            "Round trip",
+            ("min", "mean", "p90", "p99_9", "p99_99", "max"),
+            Better.LESS,
+        ),
+        MetricSpec(
+            "rtt_actual_p50_us", "us", "Round trip from the actual sending, median", Better.LESS
+        ),
+        MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
+        *FLOOR_METRICS,
+    )
     Parameters = RttParameters
 
     @classmethod

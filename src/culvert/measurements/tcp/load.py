@@ -16,7 +16,7 @@ WRITE_BYTES = 131072
 INTERVAL_MS = 100
 
 
-class Direction(StrEnum):
+class FlowDirection(StrEnum):
     """Which way TCP goes: up is node a to node b."""
 
     UP = "up"
@@ -29,7 +29,7 @@ class TcpStreams:
     """Connections of one kind: ``streams`` in each direction. ``write_size`` is bytes a write."""
 
     duration_s: float
-    direction: Direction = Direction.UP
+    direction: FlowDirection = FlowDirection.UP
     streams: int = 1
     congestion_control: str = "cubic"
     write_size: int = WRITE_BYTES
@@ -38,7 +38,11 @@ class TcpStreams:
     @property
     def ways(self) -> tuple[bool, ...]:
         """For each direction whether it is upward."""
-        ways = {Direction.UP: (True,), Direction.DOWN: (False,), Direction.BOTH: (True, False)}
+        ways = {
+            FlowDirection.UP: (True,),
+            FlowDirection.DOWN: (False,),
+            FlowDirection.BOTH: (True, False),
+        }
         return ways[self.direction]
 
 
@@ -53,7 +57,7 @@ class Loaded:
     @property
     def way(self) -> str:
         """As a study and metrics name it."""
-        return Direction.UP if self.upward else Direction.DOWN
+        return FlowDirection.UP if self.upward else FlowDirection.DOWN
 
     @property
     def traffic(self) -> InnerTraffic:

@@ -7,7 +7,7 @@ start has not filled the path. The congestion control is part of the condition: 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -18,8 +18,9 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
-from culvert.measurements.tcp.load import WRITE_BYTES, Direction, Loaded, TcpLoad, TcpStreams
+from culvert.measurements.tcp.load import WRITE_BYTES, FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
+from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.trial.check import Check
@@ -41,18 +42,24 @@ WriteSize = Annotated[
 
 
 class TcpParameters(BaseParameters):
-    """``duration`` counts after ``warmup``; ``write_size`` is bytes per write; ``streams`` are
-    connections in each direction; ``nodelay`` switches Nagle's algorithm off."""
+    """Of connections that are always full."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    """Time that counts."""
     warmup_s: DurationS = Field(0.5, alias="warmup")
-    direction: Direction = Direction.UP
+    """Time before it, which does not count."""
+    direction: FlowDirection = FlowDirection.UP
+    """From a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
+    """Connections in each direction."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    """As the kernel names it."""
     write_size: WriteSize = WRITE_BYTES
+    """Bytes of each write."""
     nodelay: bool = False
+    """Nagle's algorithm is off."""
     instrument: Instrument = Instrument.PROBE
-    """Others than the probe count their whole time: ``warmup`` is the probe's."""
+    """What sends and counts. Others than the probe count their whole time, without ``warmup``."""
 
     @model_validator(mode="after")
     def _instrument_can(self) -> Self:
@@ -60,7 +67,7 @@ class TcpParameters(BaseParameters):
             self.instrument,
             THROUGHPUT,
             {
-                "way of sending both ways at once": self.direction is Direction.BOTH,
+                "way of sending both ways at once": self.direction is FlowDirection.BOTH,
                 "duration in parts of a second": self.duration_s != round(self.duration_s),
                 "nodelay": self.nodelay and self.instrument is Instrument.NUTTCP,
             },
@@ -97,20 +104,43 @@ class Tcp(Measurement[TcpParameters]):
     """TCP connections between node a and node b."""
 
     kind: ClassVar[str] = "tcp"
+    title: ClassVar[str] = "TCP"
     summary: ClassVar[str] = "TCP goodput, retransmissions, congestion window and round trip"
-    headline: ClassVar[str] = "goodput_bps"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "goodput_bps": "bit/s",
-        "goodput_up_bps": "bit/s",
-        "goodput_down_bps": "bit/s",
-        "ceiling_goodput_bps": "bit/s",
-        "retransmitted_segments": "segments",
-        "retransmit_ratio": "1",
-        "mss_bytes": "bytes",
-        "tcp_rtt_p50_us": "us",
-        "cwnd_p50_segments": "segments",
-        "stream_fairness": "1",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec(
+            "goodput_bps",
+            "bit/s",
+            "Goodput",
+            Better.MORE,
+            Weight.MAIN,
+            column=HeadlineColumn(
+                "TCP goodput",
+                key="tcp",
+                place=10,
+                superlative="Highest TCP goodput",
+                sentence="carries {} of TCP",
+            ),
+        ),
+        MetricSpec("goodput_up_bps", "bit/s", "Goodput from a to b", Better.MORE),
+        MetricSpec("goodput_down_bps", "bit/s", "Goodput from b to a", Better.MORE),
+        MetricSpec("ceiling_goodput_bps", "bit/s", "Goodput beside the tunnel"),
+        MetricSpec("retransmitted_segments", "segments", "Segments sent again", Better.LESS),
+        MetricSpec("retransmit_ratio", "1", "Share of segments sent again", Better.LESS),
+        MetricSpec("mss_bytes", "bytes", "Maximum segment size", Better.MORE),
+        MetricSpec("tcp_rtt_p50_us", "us", "Round trip of TCP, median", Better.LESS),
+        MetricSpec("cwnd_p50_segments", "segments", "Congestion window, median"),
+        MetricSpec("stream_fairness", "1", "Fairness between streams (Jain)"),
+        replace(
+            CPU_S_PER_GB,
+            column=HeadlineColumn(
+                "CPU per gigabyte, TCP",
+                key="cpu",
+                place=40,
+                superlative="Least CPU per gigabyte",
+                sentence="takes {} the CPU per gigabyte",
+            ),
+        ),
+    )
     Parameters = TcpParameters
 
     @classmethod
@@ -148,7 +178,7 @@ class Tcp(Measurement[TcpParameters]):
 
 
 def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
-    up = parameters.direction is Direction.UP
+    up = parameters.direction is FlowDirection.UP
     to = session.inner(session.target if up else session.source)
     load = replace(parameters.load, to=to)
     told, outcome = measure_throughput(session, parameters.instrument, load, up=up)

@@ -11,7 +11,7 @@ times are of one caller that waits for each response.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -21,6 +21,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.tcp.echo import transaction_traffic
+from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -37,24 +38,32 @@ MAX_ERRORS = 0.01
 """Share of transactions that may fail."""
 Message = Annotated[int, Field(ge=1, le=1 << 20)]
 
-_METRICS: Mapping[str, str] = {
-    "transactions_per_s": "1/s",
-    "transactions": "transactions",
-    "ceiling_transactions_per_s": "1/s",
-    **{f"transaction_{name}_us": "us" for name in (*PERCENTILES, "min", "max")},
-}
+_METRICS = (
+    MetricSpec("transactions_per_s", "1/s", "Transactions per second", Better.MORE, Weight.MAIN),
+    MetricSpec("transactions", "transactions", "Transactions"),
+    MetricSpec("ceiling_transactions_per_s", "1/s", "Transactions per second beside the tunnel"),
+    *family(
+        "transaction_{}_us",
+        "us",
+        "Time of a transaction",
+        (*PERCENTILES, "min", "max"),
+        Better.LESS,
+    ),
+)
 
 
 class TransactionParameters(BaseParameters):
-    """``request_size`` and ``response_size`` are bytes of payload."""
+    """Of requests one after the other."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    """Time of asking."""
     request_size: Message = 1
+    """Bytes of payload of a request."""
     response_size: Message = 1
+    """Bytes of payload of a response."""
 
 
 class _Transactions(Measurement[TransactionParameters]):
-    headline: ClassVar[str] = "transactions_per_s"
     Parameters = TransactionParameters
 
     @classmethod
@@ -124,20 +133,24 @@ class TcpRr(_Transactions):
     """Over one connection from node a to node b."""
 
     kind: ClassVar[str] = "tcp_rr"
+    title: ClassVar[str] = "TCP requests on one connection"
     summary: ClassVar[str] = "requests and responses per second over one TCP connection"
-    metrics: ClassVar[Mapping[str, str]] = _METRICS
+    metrics: ClassVar[Sequence[MetricSpec]] = _METRICS
 
 
 class TcpCrr(_Transactions):
     """Over a connection of its own for each request."""
 
     kind: ClassVar[str] = "tcp_crr"
+    title: ClassVar[str] = "TCP requests on a connection each"
     summary: ClassVar[str] = "connections per second, each with a request and its response"
-    metrics: ClassVar[Mapping[str, str]] = {
-        **_METRICS,
-        **{f"connect_{name}_us": "us" for name in (*PERCENTILES, "min", "max")},
-        "failed_transactions": "transactions",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        *_METRICS,
+        *family(
+            "connect_{}_us", "us", "Time to connect", (*PERCENTILES, "min", "max"), Better.LESS
+        ),
+        MetricSpec("failed_transactions", "transactions", "Transactions that failed", Better.LESS),
+    )
 
     def _metrics(self, found: Transacted) -> list[Metric]:
         return [

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
@@ -29,6 +29,7 @@ from culvert.labs.process import Process
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.phases import phases_of
 from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
@@ -40,28 +41,52 @@ from culvert.units import DurationS
 RECORDED_PACKETS = 50_000
 RECORDED_BYTES = 64
 SLACK_S = 5.0
-TIMES = ("first_handshake_ms", "last_handshake_ms", "first_inner_ms", "handshake_ms", "total_ms")
+TIMES = (
+    MetricSpec("first_handshake_ms", "ms", "Until the first packet of the handshake"),
+    MetricSpec("last_handshake_ms", "ms", "Until the last packet of the handshake"),
+    MetricSpec("first_inner_ms", "ms", "Until the first encrypted packet"),
+    MetricSpec("handshake_ms", "ms", "Handshake alone", Better.LESS, Weight.KEY),
+    MetricSpec(
+        "total_ms",
+        "ms",
+        "Until the first packet is answered",
+        Better.LESS,
+        Weight.MAIN,
+        column=HeadlineColumn(
+            "Connection up",
+            key="up",
+            place=50,
+            effect=Effect.DIFFERENCE,
+            superlative="Quickest to connect",
+            sentence="is up in {}",
+            absolute=True,
+        ),
+    ),
+)
 
 
 class InitiationParameters(BaseParameters):
-    """``cycles`` starts of that kind in each trial, with a break of ``pause`` before each."""
+    """Of the starts of one trial."""
 
     cycles: Annotated[int, Field(ge=1, le=10_000)] = 5
+    """Starts in each trial."""
     start: Start = Start.COLD
+    """What is started, and what goes on running."""
     pause_s: Annotated[DurationS, Field(ge=0, le=60)] = Field(0.0, alias="pause")
+    """Time before each start."""
 
 
 class Initiation(Measurement[InitiationParameters]):
     """Starts of one kind, one after the other."""
 
     kind: ClassVar[str] = "initiation"
+    title: ClassVar[str] = "Initiation"
     summary: ClassVar[str] = "time to the first inner packet, and of the handshake, from packets"
-    headline: ClassVar[str] = "total_ms"
-    metrics: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(TIMES, "ms"),
-        "handshake_packets": "packets",
-        "echo_attempts": "packets",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        *TIMES,
+        MetricSpec("handshake_packets", "packets", "Packets of the handshake", Better.LESS),
+        MetricSpec("echo_attempts", "packets", "Echo requests until an answer", Better.LESS),
+    )
     Parameters = InitiationParameters
     drives_tunnel: ClassVar[bool] = True
 
@@ -181,7 +206,7 @@ class _Cycle:
 
 def _told(cycles: Sequence[_Cycle]) -> list[str]:
     """The times that every cycle has."""
-    return [name for name in TIMES if all(name in cycle.times_ms for cycle in cycles)]
+    return [spec.name for spec in TIMES if all(spec.name in cycle.times_ms for cycle in cycles)]
 
 
 def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:

@@ -12,7 +12,7 @@ times are told from a packet generator, RFC 6201 and RFC 7747): no clock of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
+from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.proof.capture import judge_capture
@@ -43,28 +44,35 @@ EVENT_S = 20.0
 
 
 class ReconnectParameters(BaseParameters):
-    """``recover_max`` is how long to wait for packets to go through again."""
+    """Of the event, and of the stream that is interrupted."""
 
     event: Event = Event.RESTART_PEER
+    """What happens to the tunnel."""
     rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
+    """Requests per second."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """Bytes of the inner IP packet of a request."""
     silence_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(10.0, alias="silence")
+    """Time without a packet, for ``event = "silence"``."""
     recover_max_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(30.0, alias="recover_max")
+    """Longest time to wait for an answer after the event."""
 
 
 class Reconnect(Measurement[ReconnectParameters]):
     """One event in each trial, on a new tunnel."""
 
     kind: ClassVar[str] = "reconnect"
+    title: ClassVar[str] = "Reconnect"
     summary: ClassVar[str] = "time without traffic after a restart, silence, roaming or a rekey"
-    headline: ClassVar[str] = "blocked_ms"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "blocked_ms": "ms",
-        "resolution_ms": "ms",
-        "event_ms": "ms",
-        "recovered_ms": "ms",
-        "lost_packets": "packets",
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("blocked_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
+        MetricSpec("resolution_ms", "ms", "Time between two requests"),
+        MetricSpec("event_ms", "ms", "Duration of the event"),
+        MetricSpec(
+            "recovered_ms", "ms", "From the event to the first answer", Better.LESS, Weight.KEY
+        ),
+        MetricSpec("lost_packets", "packets", "Requests without an answer", Better.LESS),
+    )
     Parameters = ReconnectParameters
 
     @classmethod

@@ -85,7 +85,7 @@ class Warm(Starting):
         session.vpn.resume(session.path)
 
 
-class RestartSelf(Starting):
+class AfterOwnRestart(Starting):
     """The initiator is killed and executed anew; the responder still has the tunnel that was."""
 
     def restarted(self, session: Session) -> Node | None:
@@ -102,7 +102,7 @@ class RestartSelf(Starting):
         session.vpn.reach(session.path)
 
 
-class RestartPeer(Starting):
+class AfterPeerRestart(Starting):
     """The responder is killed and executed anew; the initiator has the tunnel until it notices."""
 
     asks_every_us: ClassVar[int] = 1000  # it may take seconds, and each request is recorded
@@ -130,6 +130,6 @@ def starting(start: Start) -> Starting:
         case Start.WARM:
             return Warm()
         case Start.RESTART_SELF:
-            return RestartSelf()
+            return AfterOwnRestart()
         case Start.RESTART_PEER:
-            return RestartPeer()
+            return AfterPeerRestart()

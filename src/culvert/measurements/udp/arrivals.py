@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from culvert.journal.record import Histogram, Metric, Series
+from culvert.metrics import Better, MetricSpec, family
 from culvert.probe.results import UdpInterval, UdpSunk
 
-ARRIVAL_METRICS: Mapping[str, str] = {
-    "duplicate_packets": "packets",
-    "reordered_packets": "packets",
-    "reordered_ratio": "1",
-    "reordering_extent_mean": "packets",
-    "reordering_extent_max": "packets",
-    "loss_runs": "runs",
-    "longest_loss_run": "packets",
-    "mean_loss_run": "packets",
-    "jitter_us": "us",
-    **{f"one_way_{name}_us": "us" for name in ("min", "p50", "p99", "max")},
-    **{f"delay_variation_{name}_us": "us" for name in ("p50", "p99", "p99_9", "max")},
-    **{f"ipdv_{name}_us": "us" for name in ("p50", "p99", "max")},
-}
-"""Names and units of what ``arrival_metrics`` gives."""
+ARRIVAL_METRICS = (
+    MetricSpec("duplicate_packets", "packets", "Packets that arrived twice", Better.LESS),
+    MetricSpec("reordered_packets", "packets", "Packets out of order", Better.LESS),
+    MetricSpec("reordered_ratio", "1", "Share of packets out of order", Better.LESS),
+    MetricSpec("reordering_extent_mean", "packets", "Extent of reordering, mean", Better.LESS),
+    MetricSpec("reordering_extent_max", "packets", "Extent of reordering, greatest", Better.LESS),
+    MetricSpec("loss_runs", "runs", "Runs of lost packets", Better.LESS),
+    MetricSpec("longest_loss_run", "packets", "Longest run of lost packets", Better.LESS),
+    MetricSpec("mean_loss_run", "packets", "Mean run of lost packets", Better.LESS),
+    MetricSpec("jitter_us", "us", "Jitter", Better.LESS),
+    *family("one_way_{}_us", "us", "One-way delay", ("min", "p50", "p99", "max"), Better.LESS),
+    *family(
+        "delay_variation_{}_us",
+        "us",
+        "Delay above the least",
+        ("p50", "p99", "p99_9", "max"),
+        Better.LESS,
+    ),
+    *family(
+        "ipdv_{}_us", "us", "Difference of two delays in a row", ("p50", "p99", "max"), Better.LESS
+    ),
+)
+"""What ``arrival_metrics`` gives."""
 
 
 def arrival_metrics(sunk: UdpSunk) -> list[Metric]:

@@ -11,26 +11,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.journal.record import Metric
+from culvert.metrics import Better, MetricSpec
 from culvert.probe.results import Accounted, DeviceUse, UdpSunk
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 
-LOSS_METRICS: Mapping[str, str] = dict.fromkeys(
-    (
-        "lost_in_socket",
-        "lost_in_qdisc",
-        "lost_in_interface",
-        "lost_in_tunnel",
-        "lost_on_link",
-        "lost_unattributed",
-    ),
-    "packets",
+LOSS_METRICS = tuple(
+    MetricSpec(name, "packets", f"Packets lost {where}", Better.LESS)
+    for name, where in {
+        "lost_in_socket": "in the receiver's socket",
+        "lost_in_qdisc": "in a queue",
+        "lost_in_interface": "in an interface",
+        "lost_in_tunnel": "in the tunnel device",
+        "lost_on_link": "on the link",
+        "lost_unattributed": "where nothing counts",
+    }.items()
 )
-"""Names and units of what ``Losses.metrics`` gives."""
+"""What ``Losses.metrics`` gives."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ Throughput in the sense of RFC 2544, 26.1, and RFC 9004, with MLRsearch as the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from pydantic import Field
 
 from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.ceiling import ceiling_metrics, udp_ceiling
+from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
@@ -28,6 +28,7 @@ from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
+from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -46,21 +47,53 @@ MOST = 1e7
 
 
 class ThroughputParameters(BaseParameters):
-    """A rate is decided by trials of ``trial`` each, ``duration_sum`` in all.
-
-    ``width`` is that of the interval that is left, relative to its upper end. ``latency`` of 0
-    leaves latency out; ``latency_rate`` is that of the echo requests.
-    """
+    """Of the search, and of the round trips below its result."""
 
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented."""
     pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
+    """Loss that the PDR allows."""
     trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(0.5, alias="trial")
+    """Duration of one trial of the search."""
     duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
+    """Duration of all trials that decide about a rate."""
     width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
+    """Width of the interval that remains, relative to its upper end."""
     search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
+    """The search ends after this time in any case."""
     latency_s: DurationS = Field(1.0, alias="latency")
+    """Time of echo requests at each share of the PDR; 0: none."""
     latency_rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(
         500, alias="latency_rate"
+    )
+    """Echo requests per second."""
+
+
+def _rate(short: str, title: str, weight: Weight) -> tuple[MetricSpec, ...]:
+    return (
+        MetricSpec(f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True),
+        MetricSpec(f"{short}_forwarded_pps", "packets/s", f"{title}, forwarded", Better.MORE),
+        MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
+        MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
+        MetricSpec(f"{short}_width_ratio", "1", f"{title}, relative width of the bounds"),
+    )
+
+
+def _at_load(load: int) -> tuple[MetricSpec, ...]:
+    """Of the round trips at a share of the PDR in per cent."""
+    at = f"at {load}\u00a0% of the PDR"
+    return (
+        MetricSpec(
+            f"rtt_p50_at_pdr_{load}_us",
+            "us",
+            f"Round trip {at}, median",
+            Better.LESS,
+            drawn=True,
+        ),
+        *family(
+            f"rtt_{{}}_at_pdr_{load}_us", "us", f"Round trip {at}", ("p90", "p99"), Better.LESS
+        ),
+        MetricSpec(f"probe_loss_at_pdr_{load}_ratio", "1", f"Share lost {at}", Better.LESS),
     )
 
 
@@ -68,38 +101,18 @@ class Throughput(Measurement[ThroughputParameters]):
     """NDR and PDR from node a to node b."""
 
     kind: ClassVar[str] = "throughput"
+    title: ClassVar[str] = "Throughput without loss"
     summary: ClassVar[str] = "the highest rate with no loss (NDR) and with little (PDR), latency"
-    headline: ClassVar[str] = "pdr_pps"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "ndr_pps": "packets/s",
-        "ndr_forwarded_pps": "packets/s",
-        "ndr_upper_pps": "packets/s",
-        "pdr_pps": "packets/s",
-        "pdr_forwarded_pps": "packets/s",
-        "pdr_upper_pps": "packets/s",
-        "ceiling_sent_pps": "packets/s",
-        "ceiling_received_pps": "packets/s",
-        "ndr_bps": "bit/s",
-        "pdr_bps": "bit/s",
-        "ndr_width_ratio": "1",
-        "pdr_width_ratio": "1",
-        "probe_loss_at_pdr_10_ratio": "1",
-        "probe_loss_at_pdr_50_ratio": "1",
-        "probe_loss_at_pdr_90_ratio": "1",
-        "rtt_p50_at_pdr_10_us": "us",
-        "rtt_p90_at_pdr_10_us": "us",
-        "rtt_p99_at_pdr_10_us": "us",
-        "rtt_p50_at_pdr_50_us": "us",
-        "rtt_p90_at_pdr_50_us": "us",
-        "rtt_p99_at_pdr_50_us": "us",
-        "rtt_p50_at_pdr_90_us": "us",
-        "rtt_p90_at_pdr_90_us": "us",
-        "rtt_p99_at_pdr_90_us": "us",
-        "search_trials": "trials",
-        "search_s": "s",
-        "packet_size_bytes": "bytes",
-        **FLOOR_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        *_rate("pdr", "Rate with little loss (PDR)", Weight.MAIN),
+        *_rate("ndr", "Rate without loss (NDR)", Weight.KEY),
+        *(spec for load in LOADS for spec in _at_load(load)),
+        *CEILING_METRICS,
+        MetricSpec("search_trials", "trials", "Trials of the search"),
+        MetricSpec("search_s", "s", "Duration of the search"),
+        MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
+        *FLOOR_METRICS,
+    )
     Parameters = ThroughputParameters
 
     @classmethod

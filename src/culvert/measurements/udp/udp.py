@@ -6,7 +6,7 @@ many packets were lost in the receiver's socket, a queue, an interface, the tunn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -30,6 +30,7 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -41,26 +42,31 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class UdpParameters(BaseParameters):
-    """``packet_size`` is the inner IP packet in bytes, or a pattern of sizes; see packet_sizes.py.
-
-    ``rate`` is packets, or bits of payload, per second of all flows; without it as many as the
-    sender's sockets take.
-    ``burst`` packets come at once where ``arrivals`` say so. Each flow has a port of its own, the
-    first ``source_port`` and the others those behind it; 0 is any free one, also for ``port``,
-    that of the receiver. Flows are dealt to ``threads``. Series have a point each ``interval``.
-    """
+    """Of streams of packets; patterns of sizes are in packet_sizes.py."""
 
     packet_size: Sizes = MAX
+    """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented; or a pattern of
+    sizes."""
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
+    """Time of sending."""
     rate: AskedRate | None = None
+    """Packets or bits of payload per second, of all flows; without it, a flood."""
     arrivals: Arrivals = Arrivals.CONSTANT
+    """How packets are spaced."""
     burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Packets that leave at once, for ``arrivals = "burst"``."""
     flows: Annotated[int, Field(ge=1, le=256)] = 1
+    """Flows, each from a port of its own."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of the sender, among which the flows are dealt."""
     port: Port = 0
+    """Of the receiver; 0: any that is free."""
     source_port: Port = 0
+    """Of the first flow, the others use those that follow; 0: any that are free."""
     interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
+    """Time between two points of the series."""
     instrument: Instrument = Instrument.PROBE
+    """What sends and counts."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -98,23 +104,47 @@ class Udp(Measurement[UdpParameters]):
     """UDP packets from node a to node b."""
 
     kind: ClassVar[str] = "udp"
+    title: ClassVar[str] = "UDP"
     summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
-    headline: ClassVar[str] = "goodput_bps"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "packet_size_bytes": "bytes",
-        "offered_bps": "bit/s",
-        "goodput_bps": "bit/s",
-        "offered_pps": "packets/s",
-        "received_pps": "packets/s",
-        "offered_packets": "packets",
-        "received_packets": "packets",
-        "loss_ratio": "1",
-        "kernel_segmentation": "1",
-        "schedule_error_p99_us": "us",
-        **ARRIVAL_METRICS,
-        **LOSS_METRICS,
-        **CEILING_METRICS,
-    }
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
+        MetricSpec("offered_bps", "bit/s", "Offered rate"),
+        MetricSpec(
+            "goodput_bps",
+            "bit/s",
+            "Goodput",
+            Better.MORE,
+            Weight.MAIN,
+            column=HeadlineColumn(
+                "UDP goodput, small packets",
+                key="udp",
+                place=20,
+                superlative="Highest UDP goodput, small packets",
+                sentence="carries {} of UDP",
+                unless="tcp",
+                smallest="packet_size",
+                # Imported data may lack the packets' size.
+                unsized=HeadlineColumn(
+                    "UDP goodput",
+                    key="udp-unsized",
+                    place=20,
+                    superlative="Highest UDP goodput",
+                    sentence="carries {} of UDP",
+                    unless="tcp",
+                ),
+            ),
+        ),
+        MetricSpec("offered_pps", "packets/s", "Offered packets per second"),
+        MetricSpec("received_pps", "packets/s", "Received packets per second", Better.MORE),
+        MetricSpec("offered_packets", "packets", "Offered packets"),
+        MetricSpec("received_packets", "packets", "Received packets", Better.MORE),
+        MetricSpec("loss_ratio", "1", "Share of packets lost", Better.LESS),
+        MetricSpec("kernel_segmentation", "1", "The kernel cuts the source's packets"),
+        MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
+        *ARRIVAL_METRICS,
+        *LOSS_METRICS,
+        *CEILING_METRICS,
+    )
     Parameters = UdpParameters
 
     @classmethod

@@ -6,7 +6,7 @@ delivered disagree, no trial of that condition counts in that block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -14,6 +14,7 @@ from pydantic import Field
 from culvert.journal.record import Histogram
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.way import RATE_S, Way
+from culvert.metrics import MetricSpec, Weight
 from culvert.probe.results import RttResult, parse
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -30,37 +31,38 @@ PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 
 
 class UnderlayParameters(BaseParameters):
-    """``duration`` of the stream in each direction."""
+    """Of the stream."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(1.0, alias="duration")
+    """Of the stream in each direction."""
 
 
 class Underlay(Measurement[UnderlayParameters]):
     """Loss, delay, order and rate of the link itself, each direction on its own."""
 
     kind: ClassVar[str] = "underlay"
-    summary: ClassVar[str] = "what an impaired link delivers, beside what was asked of it"
-    headline: ClassVar[str] = "delivered_loss_ratio"
-    metrics: ClassVar[Mapping[str, str]] = {
-        "delivered_loss_ratio": "1",
-        "asked_loss_ratio": "1",
-        "asked_delay_ms": "ms",
-        "delivered_delay_ms": "ms",
-        "delivered_delay_min_ms": "ms",
-        "sent_packets": "packets",
-        "reordered_packets": "packets",
-        "duplicate_packets": "packets",
-        "delivered_delay_p99_ms": "ms",
-        "loss_runs": "runs",
-        "asked_loss_run": "packets",
-        "longest_loss_run": "packets",
-        "asked_reordered_ratio": "1",
-        "asked_duplicate_ratio": "1",
-        "per_super_packet": "1",
-        "oversize_arrived": "packets",
-        "asked_rate_bps": "bit/s",
-        "delivered_rate_bps": "bit/s",
-    }
+    title: ClassVar[str] = "Underlay"
+    summary: ClassVar[str] = "what an impaired link delivers, beside what is requested of it"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("delivered_loss_ratio", "1", "Share lost", weight=Weight.MAIN),
+        MetricSpec("asked_loss_ratio", "1", "Share to lose, as requested"),
+        MetricSpec("asked_delay_ms", "ms", "Delay, as requested"),
+        MetricSpec("delivered_delay_ms", "ms", "Delay, median"),
+        MetricSpec("delivered_delay_min_ms", "ms", "Delay, least"),
+        MetricSpec("sent_packets", "packets", "Packets sent"),
+        MetricSpec("reordered_packets", "packets", "Packets out of order"),
+        MetricSpec("duplicate_packets", "packets", "Packets that arrived twice"),
+        MetricSpec("delivered_delay_p99_ms", "ms", "Delay, 99\u00a0%"),
+        MetricSpec("loss_runs", "runs", "Runs of lost packets"),
+        MetricSpec("asked_loss_run", "packets", "Mean run of lost packets, as requested"),
+        MetricSpec("longest_loss_run", "packets", "Longest run of lost packets"),
+        MetricSpec("asked_reordered_ratio", "1", "Share out of order, as requested"),
+        MetricSpec("asked_duplicate_ratio", "1", "Share to arrive twice, as requested"),
+        MetricSpec("per_super_packet", "1", "Packets in a super-packet"),
+        MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
+        MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
+        MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
+    )
     Parameters = UnderlayParameters
     of_the_link: ClassVar[bool] = True
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from culvert.analysis.declared import drawn_metrics, title_of
 from culvert.analysis.observations import contexts
+from culvert.metrics import EVERY_TRIAL
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.labels import everything, order, slug
 from culvert.report.model import Data, Figure, Table
@@ -12,15 +14,7 @@ from culvert.report.numbers import scale_for
 
 DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
 """Measurements with figures of their own."""
-LEADING = {
-    "loaded_rtt": ("rtt_idle_p50_us", "rtt_loaded_p50_us"),
-    "reconnect": ("blocked_ms",),
-    "throughput": ("pdr_pps", "ndr_pps", *(f"rtt_p50_at_pdr_{load}_us" for load in (10, 50, 90))),
-    "mtu": ("unfragmented_a_to_b_bytes", "unfragmented_b_to_a_bytes"),
-}
-"""What is drawn; of a measurement that is not here, the metric that it records first."""
-_MACHINE = ("cpu_", "core_", "context_switches", "memory_", "tunnel_up_")
-"""Beginnings of metrics that every measurement has."""
+_EVERY_TRIAL = frozenset(spec.name for spec in EVERY_TRIAL)
 
 
 def other_figures(data: Data, condition: str) -> list[Figure]:
@@ -43,7 +37,7 @@ def _metrics(data: Data, kind: str, parameters: str, cell: pl.DataFrame) -> list
         pl.col("measurement") == kind, pl.col("parameters") == parameters, pl.col("labels") == "{}"
     )["metric"].unique(maintain_order=True)
     present = set(cell["metric"].to_list())
-    return [name for name in recorded if name in present and not name.startswith(_MACHINE)]
+    return [name for name in recorded if name in present and name not in _EVERY_TRIAL]
 
 
 def _figure(
@@ -55,7 +49,7 @@ def _figure(
     metrics: list[str],
 ) -> Figure:
     name = data.labels.cell(condition, kind, parameters)
-    leading = [metric for metric in LEADING.get(kind, ()) if metric in metrics] or metrics[:1]
+    leading = [metric for metric in drawn_metrics(kind) if metric in metrics] or metrics[:1]
     panels = []
     for metric in leading:
         summary = cell.filter(pl.col("metric") == metric)
@@ -67,9 +61,10 @@ def _figure(
             pl.col("metric") == metric,
             pl.col("labels") == "{}",
         )
-        words = readable(metric)
+        words = metric_title(kind, metric)
         panels.append(bars_with_trials(data, summary, trials, scale, words, scale.name))
-    rows = tuple((readable(metric), *_row(data, cell, metric)) for metric in metrics)
+    drawn = ", ".join(metric_title(kind, metric) for metric in leading)
+    rows = tuple((metric_title(kind, metric), *_row(data, cell, metric)) for metric in metrics)
     return Figure(
         name=slug(f"{kind} {condition} {name}"),
         title=name,
@@ -77,7 +72,7 @@ def _figure(
             "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
             f"(top) to the last (bottom). Parameters: {everything(parameters)}."
         ),
-        alt_text=f"Bar chart of {', '.join(readable(metric) for metric in leading)} for each VPN.",
+        alt_text=f"Bar chart of {drawn} for each VPN.",
         panels=tuple(panels),
         table=Table(("median [95 %]", *data.vpns), "l" + "r" * len(data.vpns), rows),
     )
@@ -93,8 +88,11 @@ def _row(data: Data, cell: pl.DataFrame, metric: str) -> list[str]:
     return [told.get(vpn, "\u2013") for vpn in data.vpns]
 
 
-def readable(metric: str) -> str:
-    """``rtt_idle_p50_us`` as ``rtt idle p50``: the unit stands beside the number."""
+def metric_title(measurement: str, metric: str) -> str:
+    """The declared title; without one, ``rtt_idle_p50_us`` as ``rtt idle p50``: the unit stands
+    beside the number."""
+    if title := title_of(metric, measurement):
+        return title
     words = metric.removesuffix("_per_s").split("_")
     if len(words) > 1 and words[-1] in _UNITS:
         words.pop()

@@ -29,6 +29,7 @@ from culvert.report.views.headline import headline_views
 from culvert.report.views.instruments import instruments_table
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.switches import switches_table
+from culvert.report.views.topology import third_nodes_table, topology_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
@@ -84,6 +85,8 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         listed=trial_list(data),
         limits=limits(data),
         underlay=underlay_views(data),
+        topologies=topology_views(data),
+        third_nodes=third_nodes_table(data),
         delivered=delivered_views(data),
         vpns=vpn_views(data),
         style=Markup(_template("report.css")),  # noqa: S704  our own file

@@ -7,28 +7,22 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.declared import figures
 from culvert.report.labels import Labels
 from culvert.report.model import Data
 from culvert.report.numbers import grouped
 from culvert.report.sentences import joined
 
-FIGURES = frozenset(
-    {
-        *("goodput_bps", "rtt_p50_us", "rtt_p99_us", "total_ms", "cpu_s_per_gb"),
-        *("pdr_pps", "blocked_ms", "rtt_loaded_p50_us", "transactions_per_s"),
-    }
-)
-"""The headline's metrics, and those that measurements are made for."""
-
 
 def behaviour_sentences(data: Data) -> tuple[str, ...]:
     """For each cell and figure that is correlated, drifts or jumps; empty where none does.
 
-    Figures are FIGURES; of a measurement that has none of them, every metric without labels.
+    Figures are those of ``figures()``; of a measurement that has none of them, every metric without
+    labels.
     ``openvpn/aes-256-gcm, TCP, goodput_bps: not independent: 20 trials are worth 6; it drifts.``
     """
     plain = data.summary.filter(pl.col("labels") == "{}")
-    figure = pl.col("metric").is_in(sorted(FIGURES))
+    figure = pl.col("metric").is_in(sorted(figures()))
     told = plain.filter(
         figure | ~figure.any().over("measurement"),
         pl.col("correlated") | pl.col("drifts") | (pl.col("jumps") != ""),

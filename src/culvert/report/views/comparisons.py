@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.declared import figures
 from culvert.report.model import Data, Table
 from culvert.report.numbers import scale_for
-from culvert.report.views.behaviour import FIGURES
 
 MOST = 200
 """Rows of a table in the page; all are in tables/."""
@@ -18,7 +18,7 @@ MOST = 200
 
 def comparison_table(data: Data) -> Table:
     """Every pair of VPNs in the headline's figures."""
-    found = data.comparisons.filter(pl.col("metric").is_in(sorted(FIGURES)))
+    found = data.comparisons.filter(pl.col("metric").is_in(sorted(figures())))
     columns = ("Cell", "Metric", "A", "B", "A less B", "95 %", "Cliff's delta", "p, Holm", "")
     rows = tuple(_comparison(data, row) for row in found.head(MOST).iter_rows(named=True))
     return Table(columns, "llllrrrrl", rows)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
 from culvert.analysis.observations import BASELINE
-from culvert.analysis.pairs import Effect
 from culvert.analysis.status import StatusCounts
+from culvert.metrics import Effect
 from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
     NO_DIFFERENCE,
-    SUPERLATIVES,
     Told,
     difference,
     joined,
@@ -119,15 +118,16 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
     )
     winners = tuple(
         WinnerCard(
-            title=title,
+            title=question.column.superlative,
             vpn=winner.vpn,
             colour=data.colours[winner.vpn],
-            value=_value(winner.absolute, scales[key]),
+            value=_value(winner.absolute, scales[question.key]),
             standing=standing(winner),
             certain=not winner.level_with and not winner.undecided,
         )
-        for key, title in SUPERLATIVES.items()
-        if (winner := headline.winners.get(key)) is not None
+        for question in headline.questions
+        if question.column.superlative
+        and (winner := headline.winners.get(question.key)) is not None
     )
     # A VPN with trials that count, but none of these measurements, has no verdict here.
     verdicts = tuple(
@@ -172,7 +172,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
     below = "does not compare with no VPN here" if vpn in headline.apart else below
     # A cold start against a link that needs none: the time itself is the answer.
-    if question.key == "up":
+    if question.column.absolute:
         below = ""
     elif relative is not None:
         below = told.main

@@ -22,7 +22,7 @@ from culvert.topology.link.impairment import (
     Bursts,
     Codel,
 )
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.recorded import Delays, Recorded, Trace
 from culvert.units import DurationNs, Fraction, SizeBytes
 
@@ -120,8 +120,8 @@ class JitterTable(Table):
     def jitter(self) -> Jitter:
         """As a link is told it."""
         if self.file is not None:
-            return Jitter(0, Distribution.EMPIRICAL, self.reorders, self.hold_ns, self.file)
-        distribution = Distribution(self.distribution)
+            return Jitter(0, JitterShape.EMPIRICAL, self.reorders, self.hold_ns, self.file)
+        distribution = JitterShape(self.distribution)
         return Jitter(self.spread_ns or 0, distribution, self.reorders, self.hold_ns)
 
 

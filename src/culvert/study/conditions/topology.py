@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import Field
 
@@ -12,8 +12,10 @@ from culvert.study.conditions.nat import by_node
 from culvert.study.table import problem
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Topology
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import MOST_NODES, Shape
+from culvert.topology.spec import LabSpec
 
 if TYPE_CHECKING:
     from culvert.study.conditions.condition import ConditionTable
@@ -28,6 +30,8 @@ PathsValue = (
 """``first``, ``every`` client's (of a star), or a list such as ``["a>b", "c>b"]`` (of a mesh)."""
 DEFAULT_MEMBERS = 3
 
+_LISTED = 8
+"""Names that an error lists."""
 _KEYS = {"clients": Shape.STAR, "members": Shape.MESH}
 
 
@@ -88,29 +92,95 @@ def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[
     table = lab if condition is None else condition
     if condition is None:
         for key, shape in _KEYS.items():
-            if getattr(lab, key) is not None and lab.topology != shape:
+            if getattr(lab, key) is not None and Shape(lab.topology) is not shape:
                 why = f'"{key}" is of the topology "{shape}"'
                 raise problem(why, f'write topology = "{shape}", or leave it out', [*here, key])
         _refuse_paths(lab, here)
     try:
         topology = topology_of(lab, condition)
     except UsageError as error:
-        culprit = next((key for key in ("nat", "block_udp") if getattr(table, key, None)), "")
-        place = [*here, culprit] if culprit else here
+        place = [*here, *_culprit(lab, condition, table)]
         raise problem(f"{error.what}: {error.why}", error.remedy, place) from None
-    names = {node.name for node in topology.nodes}
-    links = {network.name for network in topology.networks}
-    for name in condition.links or () if condition is not None else ():
-        if name not in links:
-            why = f'topology "{lab.topology}" has no link "{name}"'
-            known = ", ".join(sorted(links)[:8])
-            raise problem(why, f"its links are {known}", [*here, "links", name])
-    cpus = table.cpus
-    for name in cpus if isinstance(cpus, dict) else ():
-        if name not in names:
-            why = f'topology "{lab.topology}" has no node "{name}"'
-            known = ", ".join(sorted(names)[:8])
-            raise problem(why, f"its nodes are {known}", [*here, "cpus", name])
+    if condition is None:
+        _refuse_ends(topology, [*here, "paths"])
+    else:
+        _refuse_links(lab, condition, topology, here)
+        if condition.router is not None:
+            names = {node.name for node in topology.nodes}
+            _refuse_names(topology, [condition.router.node], names, [*here, "router", "node"])
+    if isinstance(table.cpus, dict):
+        names = {node.name for node in topology.nodes}
+        _refuse_names(topology, table.cpus, names, [*here, "cpus"], named=True)
+
+
+def _culprit(
+    lab: LabTable, condition: ConditionTable | None, table: LabTable | ConditionTable
+) -> list[str]:
+    """The key without which the topology could be built; none if several are wrong."""
+    for key in ("nat", "block_udp", "members", "clients", "paths"):
+        default = False if key == "block_udp" and table is lab else None
+        if getattr(table, key, default) in (None, False):
+            continue
+        without = table.model_copy(update={key: default})
+        try:
+            if condition is None:
+                topology_of(cast("LabTable", without))
+            else:
+                topology_of(lab, cast("ConditionTable", without))
+        except UsageError:
+            continue
+        return [key]
+    return []
+
+
+def _refuse_names(
+    topology: Topology,
+    words: Iterable[str],
+    known: Set[str],
+    place: list[str | int],
+    *,
+    named: bool = False,
+    kind: str = "node",
+) -> None:
+    """``named``: the word is a key of the table at that place."""
+    for word in words:
+        if word not in known:
+            why = f'topology "{topology.name}" has no {kind} "{word}"'
+            some = sorted(known)
+            listed = ", ".join(some[:_LISTED]) + (" ..." if len(some) > _LISTED else "")
+            raise problem(why, f"its {kind}s are {listed}", [*place, word] if named else place)
+
+
+def _refuse_links(
+    lab: LabTable, condition: ConditionTable, topology: Topology, here: list[str | int]
+) -> None:
+    """Links that are not there, and those whose impairments on one path cannot be stated as one."""
+    known = {network.name for network in topology.networks}
+    links = condition.links or {}
+    _refuse_names(topology, links, known, [*here, "links"], named=True, kind="link")
+    base = LinkSpec(lab.link.kind, lab.link.rate_bps, lab.link.mtu, lab.link.offloads)
+    spec = LabSpec(
+        topology,
+        condition.changed(base),
+        links={name: keys.changed(base) for name, keys in links.items()},
+    )
+    for path in topology.paths:
+        try:
+            spec.path_link(path)
+        except UsageError as error:
+            place = [*here, "links"] if links else here
+            raise problem(f"{error.what}: {error.why}", error.remedy, place) from None
+
+
+def _refuse_ends(topology: Topology, place: list[str | int]) -> None:
+    """Paths of a list: between two members, each once."""
+    members = {node.name for node in topology.members}
+    for path in topology.paths:
+        _refuse_names(topology, (path.source, path.target), members, place, kind="member")
+        if path.source == path.target:
+            raise problem(f'the path "{path}" has one end', 'write two members, "a>b"', place)
+        if topology.paths.count(path) > 1:
+            raise problem(f'the path "{path}" is listed twice', "list it once", place)
 
 
 def _refuse_paths(lab: LabTable, here: list[str | int]) -> None:

@@ -17,7 +17,7 @@ SIGMAS = 3.89
 """Of a normal distribution 99.99 % lie within: one false alarm in 10,000 checks."""
 
 
-class Distribution(StrEnum):
+class JitterShape(StrEnum):
     """How jitter is spread: evenly from -spread to +spread; normal with that standard deviation;
     Pareto (Lomax, shape 3), which only ever adds, with that mean; or as it was measured."""
 
@@ -36,7 +36,7 @@ class Jitter:
     """
 
     spread_ns: int = 0
-    distribution: Distribution = Distribution.UNIFORM
+    distribution: JitterShape = JitterShape.UNIFORM
     reorders: bool = False
     hold_ns: int = 0
     delays: Delays | None = None
@@ -45,22 +45,22 @@ class Jitter:
     def longest_ns(self) -> int:
         """The most that a packet gets."""
         match self.distribution:
-            case Distribution.UNIFORM:
+            case JitterShape.UNIFORM:
                 return self.spread_ns
-            case Distribution.NORMAL:
+            case JitterShape.NORMAL:
                 return NORMAL_CUT * self.spread_ns
-            case Distribution.PARETO:
+            case JitterShape.PARETO:
                 return PARETO_CUT * self.spread_ns
-            case Distribution.EMPIRICAL:
+            case JitterShape.EMPIRICAL:
                 return self.delays.per_cent_ns[-1] if self.delays else 0
 
     @property
     def least_ns(self) -> int:
         """The least that a packet gets: below nothing where the delay is shortened."""
         match self.distribution:
-            case Distribution.PARETO:
+            case JitterShape.PARETO:
                 return 0
-            case Distribution.EMPIRICAL:
+            case JitterShape.EMPIRICAL:
                 return self.delays.per_cent_ns[0] if self.delays else 0
             case _:
                 return -self.longest_ns
@@ -83,15 +83,15 @@ class Jitter:
         if share >= 1:
             return self.longest_ns
         match self.distribution:
-            case Distribution.UNIFORM:
+            case JitterShape.UNIFORM:
                 return (2 * share - 1) * self.spread_ns
-            case Distribution.NORMAL:
+            case JitterShape.NORMAL:
                 within = max(-NORMAL_CUT, min(NormalDist().inv_cdf(share), NORMAL_CUT))
                 return within * self.spread_ns
-            case Distribution.PARETO:  # Lomax with shape 3: its scale is twice its mean
+            case JitterShape.PARETO:  # Lomax with shape 3: its scale is twice its mean
                 within = 2 * (math.pow(1 - share, -1 / 3) - 1)
                 return min(within, PARETO_CUT) * self.spread_ns
-            case Distribution.EMPIRICAL:
+            case JitterShape.EMPIRICAL:
                 assert self.delays is not None  # it is what the distribution is
                 return self.delays.per_cent_ns[round(100 * share)]
 

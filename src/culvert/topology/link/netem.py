@@ -6,7 +6,7 @@ from typing import Any
 
 from culvert.errors import UsageError
 from culvert.topology.link.impairment import Bursts, OneWay
-from culvert.topology.link.jitter import Distribution
+from culvert.topology.link.jitter import JitterShape
 
 SMALLEST_FRAME_BYTES = 64
 UNLIMITED_BPS = 10**10
@@ -14,7 +14,7 @@ UNLIMITED_BPS = 10**10
 MIN_LIMIT_PACKETS = 1_000
 MAX_LIMIT_PACKETS = 10_000_000
 NS_PER_S = 1_000_000_000
-DISTRIBUTIONS = (Distribution.UNIFORM, Distribution.NORMAL)
+DISTRIBUTIONS = (JitterShape.UNIFORM, JitterShape.NORMAL)
 """Those that mean the same to netem: its "pareto" also shortens."""
 USE_THE_WIRE = 'write kind = "wire" for the link'
 

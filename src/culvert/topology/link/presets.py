@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.topology.link.impairment import Impairment, OneWay
-from culvert.topology.link.jitter import Distribution, Jitter
+from culvert.topology.link.jitter import Jitter, JitterShape
 
 MS = 1_000_000
 MBIT = 1_000_000
@@ -80,7 +80,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "wifi": Preset(
         Impairment.both(
-            OneWay(jitter=Jitter(24 * MS, Distribution.PARETO, hold_ns=WIFI_HOLD_MS * MS))
+            OneWay(jitter=Jitter(24 * MS, JitterShape.PARETO, hold_ns=WIFI_HOLD_MS * MS))
         ),
         "the hop adds 32 ms to half of the round trips and 100 ms to a tenth; order is kept",
         "Pei et al., WiFi can be the weakest link of round trip network latency in the wild, "

@@ -14,9 +14,9 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.leaks import Witness, witnessed
+from culvert.vpns.contract.leaks import LeakWitness, witnessed
 from culvert.vpns.contract.observe import PINGS, Agent, NodeState
-from culvert.vpns.contract.outside import Outside, outside
+from culvert.vpns.contract.outside import UnderlayLook, outside
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.registry import contract_faults
 from culvert.vpns.variant import DataPath, Missing
@@ -25,6 +25,7 @@ SIZES = (64, 512, 1024)
 """Inner packets in bytes; the largest that fits is added."""
 CYCLES = 5
 _ICMP = 1
+_TCP = 6
 _SMALLEST_INNER = 28
 
 
@@ -134,7 +135,7 @@ class _Run:
         except Exception as error:  # a driver may raise anything
             self.breaks(rule, f"raised {type(error).__name__} and no CulvertError: {error}")
 
-    def live(self, witness: Witness, capture: Outside) -> None:
+    def live(self, witness: LeakWitness, capture: UnderlayLook) -> None:
         """From prepare() to the last cycle; ends early where nothing more can be seen."""
         with self.guarded(Rule.LIFE):
             self.vpn.prepare(self.lab)
@@ -154,12 +155,12 @@ class _Run:
                 self.cycle(capture)
             self.look_at_events(capture)
 
-    def answered(self, source: Node, target: Node) -> bool:
+    def answered(self, source: Node, target: Node, rule: Rule = Rule.UP) -> bool:
         """An inner ping from one node to the other."""
         address = self.vpn.inner(target).ip
         if self.agents[source.name].pings_answered(address):
             return True
-        self.breaks(Rule.UP, f"{address} does not answer node {source.name}")
+        self.breaks(rule, f"{address} does not answer node {source.name}")
         return False
 
     def look_at_handshake(
@@ -217,7 +218,7 @@ class _Run:
                 return
             previous = outer
 
-    def look_at_lengths(self, capture: Outside) -> None:
+    def look_at_lengths(self, capture: UnderlayLook) -> None:
         target = self.vpn.inner(self.lab.b).ip
         for inner in (*SIZES, self.largest_inner()):
             capture.packets()
@@ -241,7 +242,7 @@ class _Run:
                     f"{PINGS} pings went out as {carriers or 'nothing in the outer flow'}",
                 )
 
-    def look_for_secrets(self, witness: Witness) -> None:
+    def look_for_secrets(self, witness: LeakWitness) -> None:
         if self.vpn.variant.encrypts and not witness.tokens():
             self.breaks(Rule.SECRET_FILES, "it encrypts, and nothing is written with secret=True")
         for exposed in witness.exposed_files(self.nodes):
@@ -249,7 +250,7 @@ class _Run:
         for leak in witness.leaks(self.nodes):
             self.breaks(Rule.LEAKS, leak)
 
-    def cycle(self, capture: Outside) -> None:
+    def cycle(self, capture: UnderlayLook) -> None:
         """Leave, see that it is down, reach, see that it is up by a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.leave(self.lab.a)
@@ -261,7 +262,7 @@ class _Run:
         if self.answered(self.lab.a, self.lab.b):
             self.look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
 
-    def look_at_events(self, capture: Outside) -> None:
+    def look_at_events(self, capture: UnderlayLook) -> None:
         """What a driver leaves out (NotPossible) is nothing to look at."""
         path = self.lab.path
         with self.guarded(Rule.ROUTE):
@@ -270,26 +271,34 @@ class _Run:
                 self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
         with self.guarded(Rule.DROP), suppress(NotPossible):
             self.vpn.drop(path)
+            target = self.vpn.inner(self.lab.b).ip
+            if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
+                self.breaks(Rule.DROP, f"{target} still answers after drop()")
             self.vpn.resume(path)
-            self.answered(self.lab.a, self.lab.b)
+            self.answered(self.lab.a, self.lab.b, Rule.DROP)
         for node in (self.lab.a, self.lab.b):
             with self.guarded(Rule.CRASH), suppress(NotPossible):
                 self.crash(node, capture)
 
-    def crash(self, node: Node, capture: Outside) -> None:
+    def crash(self, node: Node, capture: UnderlayLook) -> None:
         """Nothing may leave the node once it is killed; then all starts anew."""
         capture.packets()
         self.vpn.crash(node)
         outgoing = node.name == self.lab.a.name
-        said = [each for each in self.flow(capture.packets()) if each.outgoing is outgoing]
-        if said:
+        sent = [
+            each
+            for each in self.flow(capture.packets())
+            # The kernel closes the connections of what was killed.
+            if each.outgoing is outgoing and (each.protocol != _TCP or each.payload)
+        ]
+        if sent:
             self.breaks(
-                Rule.CRASH, f"node {node.name} sent {len(said)} packets while it was killed"
+                Rule.CRASH, f"node {node.name} sent {len(sent)} packets while it was killed"
             )
         self.vpn.leave(self.lab.a)
         self.vpn.join(node)
         self.vpn.reach(self.lab.path)
-        self.answered(self.lab.a, self.lab.b)
+        self.answered(self.lab.a, self.lab.b, Rule.CRASH)
 
     def stop_twice(self) -> None:
         for _ in range(2):

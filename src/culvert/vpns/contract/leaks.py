@@ -28,7 +28,7 @@ _READ_BYTES = 1 << 20
 
 
 @dataclass
-class Witness:
+class LeakWitness:
     """What a driver wrote and ran."""
 
     secrets: dict[Path, str] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class Witness:
 
 
 @contextmanager
-def witnessed(lab: Lab) -> Iterator[Witness]:
+def witnessed(lab: Lab) -> Iterator[LeakWitness]:
     """Note every file written and every command run on all nodes."""
-    witness = Witness()
+    witness = LeakWitness()
     with ExitStack() as stack:
         for node in lab.nodes.values():
             for name, wrapped in _wrappers(node, witness).items():
@@ -77,7 +77,7 @@ def witnessed(lab: Lab) -> Iterator[Witness]:
         yield witness
 
 
-def _wrappers(node: Node, witness: Witness) -> dict[str, object]:
+def _wrappers(node: Node, witness: LeakWitness) -> dict[str, object]:
     write, run, spawn = node.write, node.run, node.spawn
 
     def noted_write(path: str, text: str | bytes, *, secret: bool = False) -> Path:

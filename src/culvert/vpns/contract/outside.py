@@ -22,7 +22,7 @@ _MOST_PACKETS = 100_000
 _READ_DEADLINE_S = 30.0
 
 
-class Outside(Protocol):
+class UnderlayLook(Protocol):
     """Looks at the underlay."""
 
     def packets(self) -> list[OuterPacket]:
@@ -30,7 +30,7 @@ class Outside(Protocol):
 
 
 @contextmanager
-def outside(lab: Lab) -> Iterator[Outside]:
+def outside(lab: Lab) -> Iterator[UnderlayLook]:
     """The wire where it is the link, else a capture on node a."""
     witness = lab.witness(lab.a)
     if witness is None:

@@ -29,7 +29,7 @@ _NON_ESP_MARKER = bytes(4)
 
 
 @dataclass(frozen=True)
-class Shape:
+class EspShape:
     """Lengths in bytes that a cipher brings along. ``alignment`` is what padding fills up to."""
 
     iv: int
@@ -37,17 +37,17 @@ class Shape:
     icv: int
 
 
-CBC_SHA256 = Shape(iv=16, alignment=16, icv=16)
+CBC_SHA256 = EspShape(iv=16, alignment=16, icv=16)
 """AES-CBC (RFC 3602) with HMAC-SHA-256-128 (RFC 4868)."""
-GCM = Shape(iv=8, alignment=4, icv=16)
+GCM = EspShape(iv=8, alignment=4, icv=16)
 """AES-GCM with an ICV of 16 bytes (RFC 4106)."""
-CHACHA20_POLY1305 = Shape(iv=8, alignment=4, icv=16)
+CHACHA20_POLY1305 = EspShape(iv=8, alignment=4, icv=16)
 """RFC 7634."""
-NULL_SHA256 = Shape(iv=0, alignment=4, icv=16)
+NULL_SHA256 = EspShape(iv=0, alignment=4, icv=16)
 """No encryption (RFC 2410) with HMAC-SHA-256-128."""
 
 
-def esp_length(shape: Shape, inner_length: int, *, in_udp: bool, transport: bool) -> int:
+def esp_length(shape: EspShape, inner_length: int, *, in_udp: bool, transport: bool) -> int:
     """Length in bytes of the outer IP packet for an inner one, by ESP."""
     filled = inner_length - (_IP if transport else 0) + _PAD_LENGTH_NEXT_HEADER
     filled += -filled % shape.alignment

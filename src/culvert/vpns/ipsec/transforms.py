@@ -37,7 +37,7 @@ class Transform:
 
     cipher: str
     proposal: str
-    shape: esp.Shape | None
+    shape: esp.EspShape | None
     algorithms: tuple[Algorithm, ...]
     encrypts: bool = True
 

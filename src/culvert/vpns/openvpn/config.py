@@ -69,7 +69,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Ends:
+class TunnelEnds:
     """Addresses of the underlay, and inside the tunnel. The client initiates."""
 
     server: IPv4Address
@@ -84,7 +84,7 @@ class Tunnel:
     cipher: Cipher
     transport: Transport
     dialect: Dialect
-    ends: Ends
+    ends: TunnelEnds
     keepalive: bool = False
     """Pings, and a restart for want of them."""
     renegotiates: bool = False

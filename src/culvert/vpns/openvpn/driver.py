@@ -29,7 +29,7 @@ from culvert.vpns.openvpn.lacks import INSTALL, lacks
 from culvert.vpns.openvpn.management import Management
 from culvert.vpns.openvpn.up import NEWS_S, Arrival, socket_of
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import LEAVE_OUT, DataPath, Missing, Variant
 from culvert.waiting import wait_until
@@ -94,7 +94,9 @@ class OpenVpn(TunnelVpn):
             self.choice.cipher,
             self.choice.transport,
             openvpn_program.dialect(self.target, self._program(self.target)),
-            config.Ends(underlay_address(self.target), self.inner(source), self.inner(self.target)),
+            config.TunnelEnds(
+                underlay_address(self.target), self.inner(source), self.inner(self.target)
+            ),
             keepalive=self.choice.keepalive,
             renegotiates=self.choice.renegotiates,
             offloaded=self.choice.offloaded,
@@ -104,11 +106,11 @@ class OpenVpn(TunnelVpn):
     def _prepare_certificates(self) -> None:
         authority = Authority(KeyKind.SECP384R1)
         server = self.target
-        own = _write_credential(server, authority, Usage.SERVER)
+        own = _write_credential(server, authority, CertificateUsage.SERVER)
         for client in self.sources:
             tunnel = self._tunnel(client)
             entry = server.write(f"openvpn/clients/{client.name}", config.client_entry(tunnel))
-            files = _write_credential(client, authority, Usage.CLIENT)
+            files = _write_credential(client, authority, CertificateUsage.CLIENT)
             client.write(
                 "openvpn/config",
                 config.client_config(tunnel, files, server.name, socket_of(client)),
@@ -323,7 +325,9 @@ def _negotiated(framing: wire.Framing, client_log: str) -> wire.Framing:
     return wire.Framing.AEAD_EPOCH if epoch and framing is wire.Framing.AEAD else framing
 
 
-def _write_credential(node: Node, authority: Authority, usage: Usage) -> config.CertificateFiles:
+def _write_credential(
+    node: Node, authority: Authority, usage: CertificateUsage
+) -> config.CertificateFiles:
     credential = authority.issue(node.name, usage)
     return config.CertificateFiles(
         authority=node.write("openvpn/ca.crt", authority.certificate),

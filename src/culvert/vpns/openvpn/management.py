@@ -18,7 +18,7 @@ SOCKET_PATH_MAX = 107
 
 
 @dataclass(frozen=True)
-class State:
+class ManagementState:
     """``name`` such as WAIT, AUTH, CONNECTED, RECONNECTING, EXITING; ``detail`` says why."""
 
     name: str
@@ -36,7 +36,7 @@ class Management:
         self._path = path
         self._connection: socket.socket | None = None
         self._unread = b""
-        self.latest: State | None = None
+        self.latest: ManagementState | None = None
         """The latest state; None as long as none is known."""
         self.holds = False
         """Whether it waits, after the end of a connection, for ``hold release``."""
@@ -51,7 +51,7 @@ class Management:
             self._connection.close()
             self._connection = None
 
-    def watch(self, wait_s: float) -> State | None:
+    def watch(self, wait_s: float) -> ManagementState | None:
         """The latest state, after waiting for news for up to ``wait_s`` seconds.
 
         Raises OSError as long as the program does not listen, and when it is gone.
@@ -98,10 +98,10 @@ class Management:
             self.latest = self.latest or parse_state(line)
 
 
-def parse_state(text: str) -> State | None:
+def parse_state(text: str) -> ManagementState | None:
     """``time,name,detail,...``; None if it is no such line."""
     fields = text.split(",")
     with suppress(ValueError, IndexError):
         int(fields[0])
-        return State(fields[1], fields[2] if len(fields) > 2 else "")
+        return ManagementState(fields[1], fields[2] if len(fields) > 2 else "")
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +11,9 @@ from pathlib import Path
 from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
 from culvert.vpns.openvpn.config import DEVICE
-from culvert.vpns.openvpn.lacks import INSTALL
-from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, State
+from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
 NEWS_S = 0.02
 """How long to wait for the next state before looking whether the program still runs."""
@@ -78,32 +76,15 @@ class Arrival:
     def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
-        def has_address() -> bool:
-            link = source.link(DEVICE)
-            return link is not None and link.up and bool(link.addresses)
-
-        wait_for_fact(
-            has_address,
-            vpn=self.vpn,
-            process=process,
-            what=f"node {source.name} gave {DEVICE} its address",
-            deadline_s=self.deadline_s,
-            evidence=self._server_said,
-        )
-        ping = source.spawn(self._ping(source, peer), name="openvpn-ping")
+        wait_for_device(self.vpn, source, DEVICE, process, deadline_s=self.deadline_s)
         try:
-            wait_for_fact(
-                lambda: ping.returncode() == 0,
-                vpn=self.vpn,
-                process=process,
-                what="the server answered a ping through the tunnel",
-                deadline_s=self.deadline_s,
-                evidence=lambda: f"{ping.log_text().strip()}; {self._server_said()}".lstrip("; "),
-            )
-        finally:
-            ping.stop(grace_s=0)
+            wait_for_ping(self.vpn, source, peer, process, deadline_s=self.deadline_s)
+        except VpnError as error:
+            raise VpnError(
+                error.what, f"{error.why}; {self._server_said()}", error.remedy
+            ) from error
 
-    def _refuse_setback(self, node: Node, process: Process, state: State | None) -> None:
+    def _refuse_setback(self, node: Node, process: Process, state: ManagementState | None) -> None:
         """A second attempt of the client would be another start, and later than it should be; the
         one that was asked for is none."""
         if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
@@ -117,12 +98,6 @@ class Arrival:
     def _server_said(self) -> str:
         ended = "".join(_end(process) for process in self.servers)
         return f"the server's log ends: {ended}" if ended else "the server's log is empty"
-
-    def _ping(self, source: Node, peer: IPv4Address) -> list[str]:
-        """Twenty pings a second until one is answered."""
-        deadline = str(math.ceil(self.deadline_s) + 1)
-        ping = source.require("ping", INSTALL)
-        return [ping, "-n", "-q", "-i", "0.05", "-c", "1", "-w", deadline, str(peer)]
 
 
 def socket_of(node: Node) -> Path:

@@ -42,7 +42,7 @@ _PLUGINS = (
 
 
 @dataclass(frozen=True)
-class End:
+class IkeEnd:
     """One end: its identity, its address on the underlay, and the one inside the tunnel."""
 
     identity: str
@@ -117,8 +117,8 @@ class Connection:
     ``shared_key``, else with ``certificate`` (a file below x509/)."""
 
     name: str
-    local: End
-    remote: End
+    local: IkeEnd
+    remote: IkeEnd
     initiates: bool
     shared_key: str | None = None
     certificate: str = ""

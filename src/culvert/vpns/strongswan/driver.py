@@ -27,11 +27,11 @@ from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.pki import Authority, KeyKind, Usage
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.charon import Charon
-from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, Connection, End, Upkeep
+from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, Connection, IkeEnd, Upkeep
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DataPath, Missing, Variant
 
@@ -171,7 +171,9 @@ class StrongSwan(TunnelVpn):
             node.write("strongswan/strongswan.conf", daemon)
             node.write("strongswan/swanctl.conf", text, secret=True)
             if authority is not None:
-                own = authority.issue(node.name, Usage.CLIENT if initiates else Usage.SERVER)
+                own = authority.issue(
+                    node.name, CertificateUsage.CLIENT if initiates else CertificateUsage.SERVER
+                )
                 node.write("strongswan/x509ca/authority.pem", authority.certificate)
                 node.write("strongswan/x509/own.pem", own.certificate)
                 node.write("strongswan/private/own.pem", own.key, secret=True)
@@ -179,10 +181,10 @@ class StrongSwan(TunnelVpn):
     def _shared_key(self) -> str | None:
         return None if self.certificates else secrets.token_hex(_KEY_BYTES)
 
-    def _end_of(self, node: Node) -> End:
+    def _end_of(self, node: Node) -> IkeEnd:
         inner = self.inner(node).ip
         outer = inner if self.carriage.transport else underlay_address(node)
-        return End(node.name, outer, inner)
+        return IkeEnd(node.name, outer, inner)
 
     def listen(self, target: Node) -> None:
         """Start the responder; ready when it has loaded its connections."""

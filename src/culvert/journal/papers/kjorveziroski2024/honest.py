@@ -16,8 +16,8 @@ from culvert.journal.papers.kjorveziroski2024.runs import (
     BASE_1230,
     BASE_1450,
     CONDITIONS,
-    Cell,
     Key,
+    PaperCell,
 )
 from culvert.statistics.effects import hodges_lehmann
 from culvert.statistics.holm import holm
@@ -30,7 +30,7 @@ from culvert.statistics.trend import mann_kendall
 ALPHA = 0.05
 
 
-def table(cells: Mapping[Key, Cell], protocol: str) -> pl.DataFrame:
+def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
     """Beside A1 (tcp) or A2 (udp), a row a cell, baselines included.
 
     Columns: name, condition, runs, dropped, median and mean (Mbit/s), lag1 (of neighbours in time),
@@ -63,7 +63,7 @@ def table(cells: Mapping[Key, Cell], protocol: str) -> pl.DataFrame:
     return _noted(pl.DataFrame(found, infer_schema_length=None))
 
 
-def _against(base: Cell | None, cell: Cell, mtu: str) -> dict[str, object]:
+def _against(base: PaperCell | None, cell: PaperCell, mtu: str) -> dict[str, object]:
     names = (f"times_{mtu}", f"times_{mtu}_low", f"times_{mtu}_high")
     if base is None or base is cell or not base.values.size:
         return dict.fromkeys(names)
@@ -92,7 +92,7 @@ def _adjusted(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     return frame.insert_column(frame.get_column_index(column) + 1, adjusted)
 
 
-def tests(cells: Mapping[Key, Cell]) -> pl.DataFrame:
+def tests(cells: Mapping[Key, PaperCell]) -> pl.DataFrame:
     """The paper's Mann-Whitney tests, every pair without impairment, with what they say of size.
 
     Columns: protocol, a, b, runs_a, runs_b, p (as the paper has it), p_holm (adjusted for all pairs
@@ -104,7 +104,7 @@ def tests(cells: Mapping[Key, Cell]) -> pl.DataFrame:
     return frame if frame.is_empty() else _adjusted(frame, "p")
 
 
-def _pairs(cells: Mapping[Key, Cell]) -> Iterator[dict[str, object]]:
+def _pairs(cells: Mapping[Key, PaperCell]) -> Iterator[dict[str, object]]:
     for protocol in ("tcp", "udp"):
         for a, b in combinations(CONFIGURATIONS, 2):
             first, second = (cells.get((name, protocol, "clean")) for name in (a, b))

@@ -12,14 +12,14 @@ from culvert.journal.papers.kjorveziroski2024.runs import (
     BASE_1450,
     CONDITIONS,
     PAPER_CONDITIONS,
-    Cell,
     Key,
+    PaperCell,
     paper_name,
 )
 from culvert.statistics.location import describe
 
 
-def table(cells: Mapping[Key, Cell], protocol: str) -> pl.DataFrame:
+def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
     """A1 (tcp) or A2 (udp): 42 rows where the data is whole, in the paper's order.
 
     Columns: test, condition, runs, dropped, mean and sd (Mbit/s; sd with n - 1), cv, times_1450 and
@@ -61,7 +61,7 @@ _SCHEMA = {
 }
 
 
-def _times(baseline: Cell | None, mean: float) -> float | None:
+def _times(baseline: PaperCell | None, mean: float) -> float | None:
     if baseline is None or not baseline.values.size or mean == 0:
         return None
     return describe(baseline.values).mean / mean

@@ -32,7 +32,7 @@ PAPER_CONDITIONS = dict(
 
 
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """Pod to pod: the goodput of the runs that count, Mbit/s, in the order of time."""
 
     values: Array
@@ -45,7 +45,7 @@ Key = tuple[str, str, str]
 """Configuration as the data names it, protocol, condition."""
 
 
-def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, Cell]:
+def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, PaperCell]:
     """Every cell of the paper's; empty for a journal that does not hold its data."""
     wanted = trials.filter(
         pl.col("measurement").is_in(["tcp", "udp"]),
@@ -53,7 +53,7 @@ def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, Cell]:
     )
     goodput = rows.filter(pl.col("metric") == "goodput_bps").select("trial", "value")
     names = pl.Series("name", [_name(text) for text in wanted["evidence"]], pl.String)
-    found: dict[Key, Cell] = {}
+    found: dict[Key, PaperCell] = {}
     if not set(names) <= set(CONFIGURATIONS):
         return found
     runs = wanted.with_columns(names).join(goodput, on="trial", how="left").sort("block")
@@ -62,7 +62,7 @@ def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, Cell]:
         values = np.asarray(counted["value"].to_numpy() / 1e6, dtype=np.float64)
         name, protocol, condition = map(str, key)
         numbers = tuple(counted["block"].to_list())
-        found[name, protocol, condition] = Cell(values, numbers, group.height - counted.height)
+        found[name, protocol, condition] = PaperCell(values, numbers, group.height - counted.height)
     return found
 
 

@@ -24,7 +24,7 @@ from culvert.topology.link.spec import LinkSpec
 TC_DEADLINE_S = 5.0
 
 
-def connect(left: veth.End, right: veth.End, spec: LinkSpec) -> None:
+def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
     """Make the cable. Raises NotPossible without netem, UsageError for what netem cannot do."""
     asked = {left: spec.impairment.a_to_b, right: spec.impairment.b_to_a}
     if spec.offloads:
@@ -48,7 +48,7 @@ def connect(left: veth.End, right: veth.End, spec: LinkSpec) -> None:
             _impair(end, chosen)
 
 
-def _impair(end: veth.End, chosen: dict[str, Any]) -> None:
+def _impair(end: veth.CableEnd, chosen: dict[str, Any]) -> None:
     def add(netlink: Any) -> None:
         index = index_of(netlink, end.device)
         netlink.tc("add", "netem", index=index, handle=0x10000, **chosen)
@@ -56,7 +56,7 @@ def _impair(end: veth.End, chosen: dict[str, Any]) -> None:
     end.namespace.netlink(add, f"netem on {end.device}")
 
 
-def _impair_by_tc(end: veth.End, one_way: OneWay, chosen: dict[str, Any]) -> None:
+def _impair_by_tc(end: veth.CableEnd, one_way: OneWay, chosen: dict[str, Any]) -> None:
     tc = tools.require("tc", "apt install iproute2, or " + USE_THE_WIRE)
     argv = [str(tc), "qdisc", "add", "dev", end.device, "root", "handle", "1:", "netem"]
     argv += netem_words.words(one_way, chosen)

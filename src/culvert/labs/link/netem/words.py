@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from culvert.topology.link.impairment import Bursts, OneWay
-from culvert.topology.link.jitter import Distribution
+from culvert.topology.link.jitter import JitterShape
 
 _SHARES = {"loss": "loss", "duplicate": "duplicate", "corrupt": "prob_corrupt"}
 """tc's word and pyroute2's parameter."""
@@ -48,4 +48,4 @@ def _gemodel(bursts: Bursts) -> list[str]:
 
 
 def _is_normal(one_way: OneWay) -> bool:
-    return one_way.jitter is not None and one_way.jitter.distribution is Distribution.NORMAL
+    return one_way.jitter is not None and one_way.jitter.distribution is JitterShape.NORMAL

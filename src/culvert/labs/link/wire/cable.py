@@ -27,7 +27,12 @@ class Wire:
     """One cable, from ``left`` (its end a) to ``right`` (its end b), by its name in the program."""
 
     def __init__(
-        self, program: WireProgram, name: str, left: veth.End, right: veth.End, spec: LinkSpec
+        self,
+        program: WireProgram,
+        name: str,
+        left: veth.CableEnd,
+        right: veth.CableEnd,
+        spec: LinkSpec,
     ) -> None:
         self.program = program
         self._name = name
@@ -70,7 +75,7 @@ class Wire:
         return Statistics.said(self._ask("statistics", event="statistics"))
 
     @property
-    def ends(self) -> tuple[veth.End, veth.End]:
+    def ends(self) -> tuple[veth.CableEnd, veth.CableEnd]:
         """Its end a and its end b."""
         return self._left, self._right
 
@@ -123,7 +128,7 @@ class Wire:
         return self.program.ask(said, event=event, deadline_s=deadline_s)
 
 
-def _has_carrier(end: veth.End) -> bool:
+def _has_carrier(end: veth.CableEnd) -> bool:
     """A TAP device that is up with its carrier passes packets: the carrier was there before it was
     brought up, so there is nothing that the kernel deals with later, and its operational state
     stays UNKNOWN."""
@@ -135,7 +140,7 @@ def _has_carrier(end: veth.End) -> bool:
     return end.namespace.netlink(read, f"interface {end.device}")
 
 
-def _set_mac(end: veth.End) -> None:
+def _set_mac(end: veth.CableEnd) -> None:
     end.namespace.netlink(
         lambda netlink: netlink.link("set", index=index_of(netlink, end.device), address=end.mac),
         f"address of {end.device}",

@@ -1,0 +1,110 @@
+"""What the installed measurements declare about the metrics of a run.
+
+A run may hold metrics of a measurement that is not installed any more, or that only an import has.
+They are looked up by name among all that is declared; one that nobody declares has no title and no
+better direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from culvert.journal.readers.declared import IMPORTED
+from culvert.metrics import EVERY_TRIAL, Better, HeadlineColumn, MetricSpec, Weight
+from culvert.study.catalogue import MeasurementType, usable_measurements
+
+
+@cache
+def measurements() -> Mapping[str, MeasurementType]:
+    """The installed measurements by kind, without those that cannot be loaded."""
+    return usable_measurements()
+
+
+def spec_of(metric: str, measurement: str = "") -> MetricSpec | None:
+    """The declaration of a metric: by its own measurement, as a metric of every trial or of an
+    import, else by any other measurement."""
+    own = _declared().get(measurement, {})
+    return own.get(metric) or _by_name().get(metric)
+
+
+def title_of(metric: str, measurement: str) -> str:
+    """The title that its own measurement, every trial or an import declares; empty without one."""
+    own = _declared().get(measurement, {}).get(metric)
+    shared = (spec for spec in (*EVERY_TRIAL, *IMPORTED) if spec.name == metric)
+    spec = own or next(shared, None)
+    return spec.title if spec else ""
+
+
+def measurement_title(kind: str) -> str:
+    """A few words for a measurement; its kind with blanks where it is not installed."""
+    return getattr(measurements().get(kind), "title", "") or kind.replace("_", " ")
+
+
+def better_of(metric: str, measurement: str = "") -> Better:
+    """Which way a metric is better."""
+    spec = spec_of(metric, measurement)
+    return spec.better if spec else Better.NEITHER
+
+
+def headline_columns() -> Iterator[tuple[str, MetricSpec, HeadlineColumn]]:
+    """Measurement, metric and column of the report's headline, in their order.
+
+    Of two columns with one key, which two packages may declare, the later has none.
+    """
+    found = [
+        (measurement, spec, spec.column)
+        for measurement, specs in _declared().items()
+        for spec in specs.values()
+        if spec.column is not None
+    ]
+    taken: set[str] = set()
+    for measurement, spec, column in sorted(
+        found, key=lambda one: (one[2].place, one[0], one[1].name)
+    ):
+        yield measurement, spec, replace(column, key="") if column.key in taken else column
+        taken.add(column.key)
+
+
+def main_metrics() -> Mapping[str, str]:
+    """The main metric of each measurement that has one."""
+    found = {kind: getattr(one, "headline", "") for kind, one in measurements().items()}
+    return {kind: metric for kind, metric in found.items() if metric}
+
+
+def figures() -> frozenset[str]:
+    """Names of the metrics that measurements are made for, and of the headline's columns."""
+    return frozenset((*main_metrics().values(), *(spec.name for _, spec, _ in headline_columns())))
+
+
+def compared_metrics() -> tuple[str, ...]:
+    """Names of what is compared unless other metrics are requested."""
+    declared = (spec for specs in _declared().values() for spec in specs.values())
+    names = (spec.name for spec in (*EVERY_TRIAL, *declared) if spec.compared)
+    return tuple(dict.fromkeys(names))
+
+
+def drawn_metrics(measurement: str) -> tuple[str, ...]:
+    """Names of what the report draws of a measurement without figures of its own."""
+    specs = _declared().get(measurement, {}).values()
+    return tuple(spec.name for spec in specs if spec.drawn or spec.weight is Weight.MAIN)
+
+
+@cache
+def _declared() -> Mapping[str, Mapping[str, MetricSpec]]:
+    return {
+        kind: {spec.name: spec for spec in getattr(one, "metrics", ())}
+        for kind, one in measurements().items()
+    }
+
+
+@cache
+def _by_name() -> Mapping[str, MetricSpec]:
+    """Where measurements differ about a name, one that says which way is better counts."""
+    found: dict[str, MetricSpec] = {}
+    for specs in (*_declared().values(), {spec.name: spec for spec in (*EVERY_TRIAL, *IMPORTED)}):
+        for name, spec in specs.items():
+            if name not in found or found[name].better is Better.NEITHER:
+                found[name] = spec
+    return found

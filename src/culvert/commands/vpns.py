@@ -1,0 +1,67 @@
+"""``culvert vpns``: what there is, a new driver's package, the contract of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json
+from culvert.console import out, print_json
+
+app = typer.Typer(help="List VPNs and their variants; write and check drivers.")
+
+
+@app.callback(invoke_without_command=True, epilog="Example: culvert vpns --json")
+def vpns(ctx: typer.Context, as_json: Json = False) -> None:
+    """List VPNs and their variants: installed or not, and why not."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from culvert.labs.netns.this_machine import ThisMachine
+    from culvert.machine import rootless
+    from culvert.vpns import listing
+
+    rootless.enter_where_possible()
+    rows = listing.list_vpns(ThisMachine())
+    if as_json:
+        print_json([row.as_json() for row in rows])
+    else:
+        out.print(listing.table(rows))
+
+
+@app.command("new", epilog="Example: culvert vpns new myvpn && cd culvert-myvpn")
+def new(
+    name: Annotated[str, typer.Argument(help="The VPN's name: a-z, 0-9 and -.")],
+    directory: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where; default: culvert-NAME.")
+    ] = None,
+) -> None:
+    """Write the package of a new driver: driver, role, contract test, package data."""
+    from culvert.vpns.contract.package import write_package
+
+    target = directory or Path(f"culvert-{name}")
+    for path in write_package(name, target):
+        out.print(f"  {path}", markup=False)
+    out.print(
+        f"Next: edit the driver, then\n"
+        f"  uv pip install --python .venv/bin/python -e {target}\n"
+        f"  culvert vpns check {name}/default",
+        markup=False,
+    )
+
+
+@app.command("check", epilog="Example: culvert vpns check wireguard/go")
+def check(
+    vpn: Annotated[str, typer.Argument(help="A VPN, such as wireguard/go.")],
+    link: Annotated[str, typer.Option(help="veth, or wire (the emulated link).")] = "veth",
+    as_json: Json = False,
+) -> None:
+    """Run a driver through the contract: its life, its events, its proof, what it leaves."""
+    from culvert.machine import rootless
+    from culvert.run.contract import check_contract
+
+    rootless.enter()
+    kept = check_contract(vpn, link, as_json=as_json)
+    if not kept:
+        raise typer.Exit(1)

@@ -1,0 +1,90 @@
+"""The declaration of a metric. Reports, comparisons, claims and the documentation derive from it.
+
+A measurement declares its metrics in its own file::
+
+    metrics = (
+        MetricSpec("blocked_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
+        MetricSpec("lost_packets", "packets", "Requests without an answer", Better.LESS),
+    )
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.metrics.headline_column import HeadlineColumn
+
+
+class Better(StrEnum):
+    """Which way a metric is better."""
+
+    MORE = "more is better"
+    LESS = "less is better"
+    NEITHER = "neither is better"
+    """Of what says nothing of the VPN: the instrument's own figures, the link's, the machine's."""
+
+
+class Weight(StrEnum):
+    """Where a metric is shown without a request for it."""
+
+    MAIN = "main"
+    """The one of its measurement that progress shows and that the stopping rule looks at."""
+    KEY = "key"
+    """Compared by ``culvert compare``, as the main one is. Few: each more costs all of them
+    power."""
+    DETAIL = "detail"
+    """In the tables and the export."""
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """One metric.
+
+    ``unit`` is that of the journal ("bit/s", "us", "1" for a ratio), ``title`` a few words for a
+    table or an axis. ``drawn``: the report draws it beside the main one, where the measurement has
+    no figures of its own. ``column`` puts it into the report's headline.
+    """
+
+    name: str
+    unit: str
+    title: str
+    better: Better = Better.NEITHER
+    weight: Weight = Weight.DETAIL
+    drawn: bool = False
+    column: HeadlineColumn | None = None
+
+    def __post_init__(self) -> None:
+        if self.column is not None and self.better is Better.NEITHER:
+            raise ValueError(f"{self.name} is a column of the headline: declare which is better")
+
+    @property
+    def compared(self) -> bool:
+        """Whether ``culvert compare`` compares it without a request for it."""
+        return self.weight is not Weight.DETAIL and self.better is not Better.NEITHER
+
+
+_STATISTICS = {
+    "min": "least",
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90\u00a0%",
+    "p99": "99\u00a0%",
+    "p99_9": "99.9\u00a0%",
+    "p99_99": "99.99\u00a0%",
+    "max": "greatest",
+}
+
+
+def family(
+    name: str, unit: str, title: str, statistics: Iterable[str], better: Better = Better.NEITHER
+) -> tuple[MetricSpec, ...]:
+    """One metric per statistic: ``family("jitter_{}_us", "us", "Jitter", ("p50", "max"))``.
+
+    Statistics are ``min``, ``mean``, ``max`` and percentiles such as ``p50`` and ``p99_9``.
+    """
+    return tuple(
+        MetricSpec(name.format(one), unit, f"{title}, {_STATISTICS[one]}", better)
+        for one in statistics
+    )

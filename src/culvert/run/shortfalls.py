@@ -1,0 +1,128 @@
+"""What a study asks of a machine that the machine does not have: its cells would be unsupported."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from culvert.errors import NotPossible
+from culvert.labs.vm import inside
+from culvert.machine.record.memory import read_memory
+from culvert.machine.tree import Tree
+from culvert.plan.plan import Plan
+from culvert.study.conditions.condition import ConditionTable
+from culvert.study.conditions.cpus import cores
+from culvert.study.conditions.processors import node_cpus
+from culvert.study.conditions.topology import topology_of
+from culvert.study.lines import Path, line_numbers, nearest_line
+from culvert.study.study import Study
+from culvert.topology.graph import Topology
+
+NODE_BYTES = 1 << 20
+"""Of a namespace with its links and its thread: 0.7 MB measured."""
+MEMBER_BYTES = 16 << 20
+"""Of a VPN's program, which takes 10 to 60 MB."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What labs are made of. ``cores`` are the CPUs that may be used, by physical core."""
+
+    cores: Sequence[tuple[int, ...]]
+    memory_bytes: int | None = None
+    """What is available; None where it is not known."""
+
+    @classmethod
+    def here(cls) -> Machine:
+        """This machine, or the guest that this process runs in."""
+        return cls(inside.processors(cores()), read_memory(Tree()).available_bytes)
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """One thing that is missing. ``line`` of the study's text asks for it (None where that is a
+    default); ``cells`` of the study's are unsupported for it, in ``conditions``."""
+
+    line: int | None
+    what: str
+    why: str
+    remedy: str
+    conditions: tuple[str, ...]
+    cells: int
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        count = "1 cell" if self.cells == 1 else f"{self.cells} cells"
+        where = ", ".join(self.conditions)
+        return (
+            f"{place}{self.what}: {self.why}, so {count} ({where}) would be unsupported here: "
+            f"{self.remedy}"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return asdict(self)
+
+
+def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list[Shortfall]:
+    """What the labs of the study's conditions need and the machine does not have.
+
+    ``plan`` where only a part of the study is meant. Conditions whose cells are lacking anyway
+    (``[[lacking]]``) are left out.
+    """
+    plan = plan or Plan.of(study)
+    cells = Counter(cell.condition for cell in plan.cells if cell not in plan.absent)
+    found: dict[tuple[int | None, str, str, str], list[str]] = {}
+    for condition in cells:
+        try:
+            spec = study.lab_spec(condition, machine.cores)
+            _require_memory(spec.topology, machine)
+        except NotPossible as error:
+            line = _line(study, condition, machine)
+            found.setdefault((line, error.what, error.why, error.remedy), []).append(condition)
+    return [
+        Shortfall(*problem, tuple(conditions), sum(cells[one] for one in conditions))
+        for problem, conditions in found.items()
+    ]
+
+
+def _require_memory(topology: Topology, machine: Machine) -> None:
+    nodes, members = len(topology.nodes), len(topology.members)
+    wanted = nodes * NODE_BYTES + members * MEMBER_BYTES
+    if machine.memory_bytes is not None and wanted > machine.memory_bytes:
+        raise NotPossible(
+            f'topology "{topology.name}" with {members} members',
+            f"{nodes} nodes with a VPN on each member take about {wanted >> 20} MB, "
+            f"{machine.memory_bytes >> 20} MB are available",
+            "use fewer members, or a machine with more memory",
+        )
+
+
+def _line(study: Study, name: str, machine: Machine) -> int | None:
+    """Where the study asks for the CPUs of a condition."""
+    condition = study.condition(name)
+    # A scale leaves conditions out: the text has them all.
+    tables = tomllib.loads(study.text).get("condition", [])
+    index = next((at for at, table in enumerate(tables) if table.get("name") == name), None)
+    key = _key(study, condition, machine)
+    path: Path = ("lab", "cpus") if key is None or index is None else ("condition", index, key)
+    return nearest_line(line_numbers(study.text), path)
+
+
+def _key(study: Study, condition: ConditionTable, machine: Machine) -> str | None:
+    """The condition's key that cannot be met; None where it is ``cpus`` of ``[lab]``."""
+    if condition.router is not None and condition.router.cores is not None:
+        try:
+            nodes = [node.name for node in topology_of(study.file.lab, condition).nodes]
+            others = condition.model_copy(update={"router": None})
+            node_cpus(study.file.lab, others, nodes, machine.cores)
+        except NotPossible:
+            pass
+        else:
+            return "router"
+    if condition.cores is not None:
+        return "cores"
+    return "cpus" if condition.cpus is not None else None

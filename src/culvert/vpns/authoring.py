@@ -1,0 +1,60 @@
+"""What an author of a driver imports: everything that the contract names, in one place."""
+
+from __future__ import annotations
+
+from culvert.errors import LabError, NotPossible, VpnError
+from culvert.labs.base import Ends, Lab
+from culvert.labs.host import Completed, Host
+from culvert.labs.node import LinkState, Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path, Role
+from culvert.vpns.base import Vpn, underlay_address
+from culvert.vpns.facts import (
+    kernel_lacks,
+    path_of_device,
+    tun_lacks,
+    wait_for_device,
+    wait_for_fact,
+    wait_for_ping,
+)
+from culvert.vpns.gobuild import read_go_build
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.packages import package_version
+from culvert.vpns.program import TunProgram
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
+
+__all__ = [
+    "DIRECT",
+    "LEAVE_OUT",
+    "Completed",
+    "DataPath",
+    "Ends",
+    "Host",
+    "Lab",
+    "LabError",
+    "LinkState",
+    "Missing",
+    "Node",
+    "NotPossible",
+    "OuterFlow",
+    "OuterPacket",
+    "Path",
+    "Process",
+    "Role",
+    "Route",
+    "TunProgram",
+    "TunnelVpn",
+    "Variant",
+    "Vpn",
+    "VpnError",
+    "kernel_lacks",
+    "package_version",
+    "path_of_device",
+    "read_go_build",
+    "tun_lacks",
+    "underlay_address",
+    "wait_for_device",
+    "wait_for_fact",
+    "wait_for_ping",
+]

@@ -1,0 +1,101 @@
+"""The commonest form of a VPN: one foreground program, one tun device, one UDP port."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from culvert.errors import NotPossible
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.facts import path_of_device, tun_lacks, wait_for_device, wait_for_ping
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.variant import DataPath, Missing
+
+UDP = 17
+
+
+class TunProgram(TunnelVpn):
+    """A driver gives the class attributes below, ``configure()`` and ``arguments()``; and
+    ``is_handshake()`` where it has a handshake.
+
+    The responder listens when its device is up; an initiator is connected when a ping through the
+    tunnel is answered. ``overhead`` is constant: outer less inner IP packet, in bytes.
+    """
+
+    program: ClassVar[str]
+    """Its name on PATH or among Culvert's tools."""
+    device: ClassVar[str]
+    port: ClassVar[int]
+    overhead: ClassVar[int]
+    version_arguments: ClassVar[Sequence[str]] = ("--version",)
+    """What makes the program print its version, in the first line."""
+
+    @abstractmethod
+    def arguments(self, node: Node) -> Sequence[str]:
+        """The program's arguments on a node, for the foreground; files are named absolutely
+        (``node.directory``)."""
+
+    def missing(self, host: Host) -> list[Missing]:
+        """The program and /dev/net/tun."""
+        missing = tun_lacks(host)
+        if host.find(self.program) is None:
+            remedy = f"culvert install {self.id}" if self.role else f"put {self.program} on PATH"
+            missing.append(Missing(self.program, remedy))
+        return missing
+
+    def version(self, host: Host) -> str:
+        """The first line that the program prints for ``version_arguments``."""
+        done = host.run([self._program(host), *self.version_arguments], check=False)
+        lines = (done.stdout or done.stderr).strip().splitlines()
+        return lines[0] if lines else "unknown"
+
+    def listen(self, target: Node) -> None:
+        """Start it; its device is up."""
+        self.start(target)
+
+    def connect(self, source: Node) -> None:
+        """Start it; a ping to the responder's inner address is answered."""
+        process = self.start(source)
+        address = self.inner(self.target).ip
+        wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
+
+    def start(self, node: Node) -> Process:
+        """Start the program on a node and wait for its device."""
+        argv = [self._program(node), *self.arguments(node)]
+        process = node.spawn(argv, name=self.program)
+        self.processes[node.name].append(process)
+        wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)
+        return process
+
+    def interface(self, node: Node) -> str:
+        """The tun device."""
+        del node
+        return self.device
+
+    @property
+    def data_path(self) -> DataPath:
+        """A program encrypts."""
+        return DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """By the kind of the interface."""
+        return path_of_device(self.id, node, self.device, kernel_kind=self.name)
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP with the program's port at one end."""
+        return OuterFlow(UDP, frozenset({self.port}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """By the constant overhead."""
+        return inner_length + self.overhead
+
+    def _program(self, host: Host) -> str:
+        path = host.find(self.program)
+        if path is None:
+            raise NotPossible(self.id, f"{self.program} is missing", f"culvert install {self.id}")
+        return path

@@ -1,0 +1,104 @@
+"""What a machine does not have is named before a run, with line and remedy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from culvert.plan.plan import Plan
+from culvert.run.shortfalls import Machine, Shortfall, shortfalls
+from culvert.study.study import Study
+from culvert.vpns.installed import installed_catalogue
+from tests.cli import Cli
+
+TWO = Machine([(0,), (1,)])
+MANY = Machine([(core,) for core in range(12)])
+
+HEAD = """name = "s"
+vpns = ["none", "wireguard/go"]
+[lab]
+topology = "routed"
+cpus = "split"
+[[measurement]]
+kind = "tcp"
+"""
+CONDITIONS = """[[condition]]
+name = "shared"
+cpus = "shared"
+[[condition]]
+name = "split"
+[[condition]]
+name = "two"
+cores = 2
+[[condition]]
+name = "chosen"
+cpus = { a = [0], b = [9] }
+[[condition]]
+name = "slow"
+cpus = { a = [0], b = [1], router = [0] }
+router = { quota = "20%", cores = 2 }
+[scale.small]
+conditions = ["slow"]
+"""
+
+
+def missing(text: str, machine: Machine = TWO, scale: str = "") -> list[Shortfall]:
+    return shortfalls(Study.parse(text, installed_catalogue(), scale=scale), machine)
+
+
+def test_each_condition_has_the_line_that_asks_for_too_much() -> None:
+    found = missing(HEAD + CONDITIONS)
+    assert [(one.line, one.conditions, one.cells) for one in found] == [
+        (5, ("split",), 2),
+        (15, ("two",), 2),
+        (18, ("chosen",), 2),
+        (22, ("slow",), 2),
+    ]
+    assert all(one.remedy for one in found)
+    assert str(found[0]) == (
+        'line 5: cpus = "split": 3 nodes need 3 CPUs, this machine has 2, so 2 cells (split) would '
+        'be unsupported here: write cpus = "shared" in [lab]'
+    )
+
+
+def test_conditions_with_one_cause_are_one() -> None:
+    (found,) = missing(HEAD + '[[condition]]\nname = "x"\n[[condition]]\nname = "y"\n')
+    assert (found.conditions, found.cells) == (("x", "y"), 4)
+    (found,) = missing(HEAD)
+    assert (found.line, found.conditions) == (5, ("clean",))
+
+
+def test_lines_are_those_of_the_file_in_a_smaller_scale_too() -> None:
+    (found,) = missing(HEAD + CONDITIONS, scale="small")
+    assert (found.line, found.conditions) == (22, ("slow",))
+
+
+def test_a_machine_that_has_it_all_lacks_nothing() -> None:
+    without_quota = HEAD + CONDITIONS.replace("cores = 2 }", "cores = 1 }")
+    assert missing(without_quota, MANY) == []
+    assert missing(HEAD.replace('cpus = "split"\n', "")) == []
+
+
+def test_a_part_of_the_plan_needs_its_own_labs_only() -> None:
+    study = Study.parse(HEAD + CONDITIONS, installed_catalogue())
+    (found,) = shortfalls(study, TWO, Plan.of(study).only("two"))
+    assert found.conditions == ("two",)
+
+
+@pytest.mark.parametrize("link", ["", 'link = { kind = "wire" }\n'])
+def test_check_and_dry_run_say_so_and_succeed(say: Cli, tmp_path: Path, link: str) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        HEAD.replace('cpus = "split"\n', link) + '[[condition]]\nname = "x"\ncores = 999\n'
+    )
+    for words in (("study", "check", path), ("run", path, "--dry-run"), ("study", "show", path)):
+        said = say(*words)
+        assert said.code == 0, said.err
+        text = " ".join(said.out.split())
+        assert "cores = 999: 3 nodes with 999 CPUs each need 2997" in text
+        assert "so 2 cells (x) would be unsupported here: measure this condition" in text
+    told = json.loads(say("run", path, "--dry-run", "--json").out)["shortfalls"]
+    assert [one["conditions"] for one in told] == [["x"]]
+    assert json.loads(say("study", "check", path, "--json").out)[0]["shortfalls"] == told

@@ -1,0 +1,77 @@
+"""Trials that do not count for one cause are one problem of the summary."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from culvert.journal.record import Status, TrialRecord
+from culvert.run.tally import Tally
+
+
+def record(reason: str, status: Status = Status.FAILED, **other: Any) -> TrialRecord:
+    fields: dict[str, Any] = {
+        "block": 1,
+        "position": 1,
+        "cell_key": "c",
+        "vpn": "x",
+        "condition": "clean",
+        "measurement": "tcp",
+        "parameters": "{}",
+        "status": status,
+        "reason": reason,
+        "remedy": "try again",
+        "started_at": datetime(2026, 1, 1, tzinfo=UTC),
+        "duration_s": 1.0,
+    }
+    return TrialRecord(**(fields | other))
+
+
+def tallied(*records: TrialRecord) -> list[tuple[str, int]]:
+    tally = Tally()
+    for one in records:
+        tally.add(one)
+    return [(problem.reason, count) for problem, count in tally.worst_first]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2026-11-22 00:53:50 pid 4711 died", "2026-11-23 23:04:01 pid 12 died"),
+        ("connect to 10.0.0.1:41172: refused", "connect to 10.0.0.1:4789: refused"),
+        ("socket /run/cv-3fa9c1/ctl is missing", "socket /run/cv-01b2d4/ctl is missing"),
+        ("peer(A1b2\u2026x/8=) went", "peer(Zz9Q\u2026k1m2) went"),
+        (
+            "key xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg= unknown",
+            "key TrMvSoP4jYQlY6RIzBgbssQqY3vxI2Pi+y71lOWWXX0= unknown",
+        ),
+    ],
+)
+def test_what_differs_each_time_does_not_divide(first: str, second: str) -> None:
+    assert tallied(record(first), record(second)) == [(first, 2)]
+
+
+def test_other_words_remedies_and_vpns_do() -> None:
+    told = [
+        record("it was refused 3 times"),
+        record("it was lost 3 times"),
+        record("it was refused 3 times", remedy="leave it out"),
+        record("it was refused 3 times", vpn="y"),
+        record("it was refused 3 times", Status.UNSUPPORTED),
+    ]
+    assert len(tallied(*told)) == len(told)
+
+
+def test_an_invalid_trials_cause_is_the_check_that_did_not_pass() -> None:
+    def invalid(name: str, detail: str) -> TrialRecord:
+        checks = [{"name": "path", "passed": True}, {"name": name, "passed": False}]
+        return record(f"{name}: {detail}", Status.INVALID, evidence={"checks": checks})
+
+    found = tallied(
+        invalid("canary", "readable towards a"),
+        invalid("canary", "readable in packets such as b"),
+        invalid("bytes", "half of them are missing"),
+    )
+    assert found == [("canary: readable towards a", 2), ("bytes: half of them are missing", 1)]

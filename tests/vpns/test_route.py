@@ -1,0 +1,108 @@
+"""Direct or relayed: a path counts only if its packets travel the way that the VPN claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.proof.canary import CANARY_PACKETS
+from culvert.proof.route import ALL_BUT
+from culvert.run.execution import TrialFinding
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh
+from culvert.topology.spec import LabSpec
+from tests.run.cells import SHORT, execute, measure
+
+from .relayed import (
+    RELAY,
+    ChangesPath,
+    ClaimsDirect,
+    ClaimsRelay,
+    Direct,
+    PretendsDirect,
+    PretendsRelay,
+    Relayed,
+    ReportsItsClaim,
+)
+from .tunnels import skip_reason
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.vpn,
+    pytest.mark.skipif(bool(skip_reason("wireguard/go")), reason=skip_reason("wireguard/go")),
+]
+MESH = LabSpec(topology=mesh(2), link=LinkSpec(rate_bps=30_000_000_000))
+"""Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
+CROSSED = f"packets through {RELAY}"
+
+
+def made(driver: type[Relayed]) -> Relayed:
+    return driver(driver.variants[0])
+
+
+def figures(finding: TrialFinding) -> dict[str, Any]:
+    """What was counted at the relay."""
+    (counted,) = (check for check in finding.evidence.checks if check.name == CROSSED)
+    return dict(counted.figures)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "rtt"])
+def test_a_relayed_path_counts_and_so_do_packets_at_the_relay(kind: str) -> None:
+    finding = execute(made(Relayed), kind, MESH)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    counted = figures(finding)
+    assert counted["relayed"]
+    assert counted["crossed"] >= (1 - ALL_BUT) * counted["sent"] > 0
+    checks = {check.name: check for check in finding.evidence.checks}
+    at_relay = checks[f"no clear text on the underlay (at {RELAY})"]
+    assert at_relay.passed
+    assert dict(at_relay.figures)["packets"] >= 4 * CANARY_PACKETS  # both ways, in and out
+    for when in ("start", "end"):
+        route = checks[f"the path's route at the {when}"]
+        assert route.detail.startswith("a>b: relayed through relay")
+    (received,) = (
+        metric.value
+        for metric in finding.outcome.metrics
+        if metric.name == "node_received_packets" and metric.labels["node"] == RELAY
+    )
+    assert received == counted["crossed"]
+
+
+def test_a_direct_path_counts_where_a_relay_is_at_hand() -> None:
+    finding = execute(made(Direct), "tcp", MESH)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    counted = figures(finding)
+    assert (counted["relayed"], counted["crossed"]) == (False, 0)
+    assert counted["sent"] > 0
+
+
+@pytest.mark.parametrize("kind", ["tcp", "rtt"])
+@pytest.mark.parametrize("driver", [ClaimsDirect, ClaimsRelay])
+def test_a_report_that_is_not_the_claim_is_invalid(driver: type[Relayed], kind: str) -> None:
+    finding = execute(made(driver), kind, MESH)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith("the path's route at the start: a>b: ")
+    assert "relayed through relay" in finding.reason
+
+
+@pytest.mark.parametrize("driver", [PretendsDirect, PretendsRelay])
+def test_a_report_that_packets_contradict_is_invalid(driver: type[Relayed]) -> None:
+    finding = execute(made(driver), "tcp", MESH)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith(f"{CROSSED}: ")
+    assert f"packets arrived at {RELAY}" in finding.reason
+    counted = figures(finding)
+    assert (counted["crossed"] == 0) == (driver is PretendsRelay)
+
+
+@pytest.mark.parametrize("driver", [Relayed, ReportsItsClaim])
+def test_a_path_that_changes_in_the_middle_is_invalid(driver: type[Relayed]) -> None:
+    _, parameters = SHORT["tcp"]
+    finding = measure(made(driver), ChangesPath(), parameters, MESH)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith(f"{CROSSED}: ")
+    assert f"packets arrived at {RELAY}" in finding.reason
+    counted = figures(finding)
+    assert 0 < counted["crossed"] < (1 - ALL_BUT) * counted["sent"]
