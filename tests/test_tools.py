@@ -58,3 +58,14 @@ def test_a_missing_program_names_the_remedy(own: Path) -> None:
 def test_system_programs_are_found_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert tools.find("sh") is None or tools.find("sh") != Path("sh")
+
+
+def test_a_user_has_tools_besides_roots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CULVERT_TOOLS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert tools.tool_directories() == (tools.MACHINES,)
+    monkeypatch.setattr(tools, "is_root", lambda: False)
+    assert tools.tools_directory() == tmp_path / "culvert/tools"
+    assert tools.tool_directories() == (tmp_path / "culvert/tools", tools.MACHINES)
+    monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "x"))
+    assert tools.tool_directories() == (tmp_path / "x",)

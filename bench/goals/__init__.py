@@ -13,6 +13,7 @@ from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
 from bench.goals.replay import Replay, ReplayInTime
+from bench.goals.rootless import RootlessEqualsRoot
 from bench.goals.rtt_agreement import (
     RttAgreement,
     RttAgreement10,
@@ -39,6 +40,7 @@ GOALS: tuple[type[Goal], ...] = (
     Lab200,
     WireGuardProved,
     Variants,
+    RootlessEqualsRoot,
     *PACKETS_BESIDE,
     PacketsUnsegmented,
     ReceiverLoss,

@@ -1,4 +1,4 @@
-"""``culvert wire`` and ``culvert probe``: the native programs by hand."""
+"""``culvert wire``, ``probe`` and ``shell``: other programs in our place."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def become(program: str, arguments: Sequence[str]) -> NoReturn:
     """
     path = tools.require(program, "run `make setup`")
     os.execv(path, [str(path), *(arguments or ["--help"])])  # noqa: S606  no shell is wanted
+
+
+def become_any(argv: Sequence[str]) -> NoReturn:
+    """Run any program in our place. Raises NotPossible if it is not installed."""
+    path = tools.require(argv[0], f"install {argv[0]}")
+    os.execv(path, list(argv))  # noqa: S606  no shell is wanted

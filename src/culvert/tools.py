@@ -1,7 +1,8 @@
 """Where programs are: Culvert's own tools first, then beside Python, then the system's.
 
 ``make setup`` and the Ansible roles put pinned versions into Culvert's tool directory, so that the
-version that is measured is the one that was installed for it.
+version that is measured is the one that was installed for it. Root's directory serves all users; an
+ordinary user has one besides.
 """
 
 from __future__ import annotations
@@ -11,19 +12,39 @@ import sys
 from pathlib import Path
 
 from culvert.errors import NotPossible
+from culvert.privilege import is_root
 
 SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec")
 """Searched after PATH: a user's PATH often lacks them."""
 
 
+MACHINES = Path("/var/lib/culvert/tools")
+"""Root's tool directory, whose programs all users of the machine may run."""
+
+
 def tools_directory() -> Path:
-    """Culvert's own tool directory: $CULVERT_TOOLS, else /var/lib/culvert/tools."""
-    return Path(os.environ.get("CULVERT_TOOLS") or "/var/lib/culvert/tools")
+    """Culvert's own tool directory: $CULVERT_TOOLS, else root's, else the user's own."""
+    chosen = os.environ.get("CULVERT_TOOLS")
+    if chosen:
+        return Path(chosen)
+    return MACHINES if is_root() else _users()
+
+
+def tool_directories() -> tuple[Path, ...]:
+    """Where tools are looked for, in order: the own directory, then root's."""
+    own = tools_directory()
+    return (own,) if os.environ.get("CULVERT_TOOLS") or own == MACHINES else (own, MACHINES)
+
+
+def _users() -> Path:
+    """Of the XDG Base Directory Specification."""
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local/share") / "culvert/tools"
 
 
 def search_path() -> str:
     """The directories that ``find`` looks into, in order, in the form of PATH."""
-    own = (str(tools_directory() / "bin"), str(Path(sys.executable).parent))
+    own = (*(str(path / "bin") for path in tool_directories()), str(Path(sys.executable).parent))
     users = os.environ.get("PATH", os.defpath).split(os.pathsep)
     # An empty entry of PATH means the working directory: never a place to run things from as root.
     return os.pathsep.join(dict.fromkeys(filter(None, (*own, *users, *SYSTEM_DIRECTORIES))))
@@ -47,4 +68,4 @@ def require(program: str, remedy: str) -> Path:
 
 
 def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    return os.access(path, os.X_OK) and path.is_file()  # in this order: the first never raises

@@ -271,8 +271,6 @@ def test_a_journal_that_is_not_whole_is_2_and_left_alone(
     [
         ("run", "quick"),
         ("up", "none"),
-        ("install", "wireguard/go"),
-        ("clean",),
     ],
 )
 def test_without_root_it_is_3(words: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod exec;
+mod rootless;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ enum Command {
     Agent,
     /// Run a program inside a node's namespaces.
     Exec(exec::Args),
+    /// Run a program as root of a user, a mount and a PID namespace of its own.
+    Rootless(rootless::Args),
     #[command(flatten)]
     ByHand(by_hand::Command),
 }
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Agent => agent(),
         Command::Exec(args) => exec::run(&args),
+        Command::Rootless(args) => rootless::run(&args),
         Command::ByHand(command) => by_hand::run(&command),
     }
 }

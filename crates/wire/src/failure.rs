@@ -45,9 +45,12 @@ impl Failure {
     /// A refusal by the kernel; for want of privilege it is this machine that cannot do it.
     pub fn refused(what: impl fmt::Display, errno: nix::Error, remedy: &'static str) -> Self {
         match errno {
-            nix::Error::EPERM | nix::Error::EACCES => {
-                Self::new(Kind::NotPossible, what, errno.desc(), "run it as root")
-            }
+            nix::Error::EPERM | nix::Error::EACCES => Self::new(
+                Kind::NotPossible,
+                what,
+                errno.desc(),
+                "run it as root, or in `culvert shell`",
+            ),
             _ => Self::new(Kind::Failed, what, errno.desc(), remedy),
         }
     }

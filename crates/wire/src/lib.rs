@@ -24,6 +24,7 @@ pub mod direction;
 pub mod egress;
 pub mod endpoint;
 pub mod failure;
+mod link_settings;
 pub mod live;
 pub mod mailbox;
 pub mod packet;

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{IoSlice, Read, Seek};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -17,6 +17,7 @@ use nix::sys::stat::Mode;
 
 use crate::endpoint::{DeviceName, Endpoint};
 use crate::failure::{Failure, Kind};
+use crate::link_settings;
 use crate::packet::vnet;
 
 const TUN: &str = "/dev/net/tun";
@@ -31,7 +32,7 @@ pub const LONGEST_READ_BYTES: usize = vnet::BYTES + 65_535 + LINK_HEADER_BYTES;
 pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
 
 /// Frames that the kernel keeps for us before it drops: about 4 ms of 64-byte packets at 1 Mpps.
-const RING_PACKETS: libc::c_int = 4096;
+const RING_PACKETS: u32 = 4096;
 
 /// What the kernel may leave to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,23 +164,14 @@ fn make_here(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Tap, Failur
         })?;
     offer(&descriptor, offloads)
         .map_err(|errno| Failure::refused(&what, errno, "use Linux 4.11 or newer"))?;
-    let socket = control_socket().map_err(|errno| Failure::refused(&what, errno, "see dmesg"))?;
-    let mut set = |value: libc::c_int, call: libc::Ioctl, name: &str| {
-        request.set_number(value);
-        request.call(&socket, call).map_err(|errno| {
-            Failure::refused(format!("{name} of {what}"), errno, "choose a smaller one")
-        })
-    };
-    set(
-        mtu as libc::c_int,
-        libc::SIOCSIFMTU as libc::Ioctl,
-        "the MTU",
-    )?;
-    set(
-        RING_PACKETS,
-        libc::SIOCSIFTXQLEN as libc::Ioctl,
-        "the queue length",
-    )?;
+    link_settings::set(&end.device, mtu, RING_PACKETS).map_err(|error| {
+        let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+        Failure::refused(
+            format!("MTU {mtu} and queue length of {what}"),
+            errno,
+            "choose a smaller MTU",
+        )
+    })?;
     let statistics = File::open("/proc/thread-self/net/dev").map_err(|error| {
         Failure::new(
             Kind::Failed,
@@ -257,18 +249,6 @@ fn enter(netns: &Path) -> Result<(), Failure> {
     })
 }
 
-fn control_socket() -> Result<OwnedFd, Errno> {
-    // SAFETY: socket takes no pointers; the descriptor that it returns is ours alone.
-    unsafe {
-        let descriptor = Errno::result(libc::socket(
-            libc::AF_INET,
-            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
-            0,
-        ))?;
-        Ok(OwnedFd::from_raw_fd(descriptor))
-    }
-}
-
 /// netdevice(7)'s request about one device.
 struct Request(libc::ifreq);
 
@@ -285,11 +265,6 @@ impl Request {
 
     fn set_flags(&mut self, flags: libc::c_short) {
         self.0.ifr_ifru.ifru_flags = flags;
-    }
-
-    /// The MTU and the queue length share their place with the metric.
-    fn set_number(&mut self, number: libc::c_int) {
-        self.0.ifr_ifru.ifru_metric = number;
     }
 
     fn call(&mut self, descriptor: &OwnedFd, call: libc::Ioctl) -> Result<(), Errno> {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import Annotated
 
@@ -20,7 +19,9 @@ app = typer.Typer()
 def doctor(as_json: Json = False) -> None:
     """Tell what this machine can do, what it can't, and the remedy for each."""
     from culvert.doctor import examine, ready, show
+    from culvert.machine import rootless
 
+    rootless.enter_where_possible()
     checks = examine()
     if as_json:
         print_json(json.loads(show.to_json(checks)))
@@ -30,7 +31,7 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(3)
 
 
-@app.command(epilog="Example: sudo culvert install wireguard/go openvpn")
+@app.command(epilog="Example: culvert install wireguard/go")
 def install(
     names: Annotated[list[str] | None, typer.Argument(metavar="[VPN]...")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every VPN that can be installed.")] = False,
@@ -51,7 +52,7 @@ def install(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: sudo culvert up wireguard/go")
+@app.command(epilog="Example: culvert up wireguard/go")
 def up(
     vpn: Annotated[str, typer.Argument(metavar="VPN")],
     topology: Annotated[
@@ -71,13 +72,17 @@ def clean(
     as_json: Json = False,
 ) -> None:
     """Remove what an interrupted run left behind."""
-    from culvert.labs.netns.cleanup import remove_leftovers
+    from culvert.labs.netns.cleanup import left_by_root, remove_leftovers
+    from culvert.privilege import is_root
 
-    if os.geteuid() != 0:
+    if not is_root() and (names := left_by_root()):
         raise NotPossible(
-            "culvert clean", "only root sees and removes what a run left behind", "run it with sudo"
+            "culvert clean",
+            f"only root removes what root's runs left behind: {', '.join(names[:3])}",
+            "run it with sudo",
         )
-    removed = remove_leftovers(all_runs=every)
+    # Without root nothing is left: it ends with the processes of the run.
+    removed = remove_leftovers(all_runs=every) if is_root() else []
     if as_json:
         print_json([{"kind": str(one.kind), "name": one.name} for one in removed])
         return

@@ -12,7 +12,7 @@ from culvert.commands.words import Json, KernelPath, Only, Scale, StudyName, Veh
 app = typer.Typer()
 
 
-@app.command(epilog="Example: sudo culvert run quick --out results/quick")
+@app.command(epilog="Example: culvert run quick --out results/quick")
 def run(
     study: StudyName,
     directory: Annotated[
@@ -35,6 +35,7 @@ def run(
 ) -> None:
     """Run a study; every trial is proved and journalled."""
     from culvert.labs.vm.inside import guest
+    from culvert.machine import rootless
     from culvert.run.command import RunRequest, dry, run_in_guest, run_study
 
     request = RunRequest(study, directory, resume=resume, lab=lab, only=only, scale=scale)
@@ -43,6 +44,7 @@ def run(
         return
     if lab == "vm" and guest() is None:
         raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
+    rootless.enter()
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)

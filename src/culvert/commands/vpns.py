@@ -19,8 +19,10 @@ def vpns(ctx: typer.Context, as_json: Json = False) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from culvert.labs.netns.this_machine import ThisMachine
+    from culvert.machine import rootless
     from culvert.vpns import listing
 
+    rootless.enter_where_possible()
     rows = listing.list_vpns(ThisMachine())
     if as_json:
         print_json([row.as_json() for row in rows])
@@ -44,20 +46,22 @@ def new(
     out.print(
         f"Next: edit the driver, then\n"
         f"  uv pip install --python .venv/bin/python -e {target}\n"
-        f"  sudo culvert vpns check {name}/default",
+        f"  culvert vpns check {name}/default",
         markup=False,
     )
 
 
-@app.command("check", epilog="Example: sudo culvert vpns check wireguard/go")
+@app.command("check", epilog="Example: culvert vpns check wireguard/go")
 def check(
     vpn: Annotated[str, typer.Argument(help="A VPN, such as wireguard/go.")],
     link: Annotated[str, typer.Option(help="veth, or wire (the emulated link).")] = "veth",
     as_json: Json = False,
 ) -> None:
     """Run a driver through the contract: its life, its events, its proof, what it leaves."""
+    from culvert.machine import rootless
     from culvert.run.contract import check_contract
 
+    rootless.enter()
     kept = check_contract(vpn, link, as_json=as_json)
     if not kept:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,10 +75,12 @@ def _record(line: str) -> InstallRecord | None:
 
 
 def _lines() -> list[str]:
-    try:
-        return _path().read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []  # nothing was installed by us, or nobody lets us know
+    lines: list[str] = []
+    for directory in reversed(tools.tool_directories()):
+        with suppress(OSError):  # nothing was installed there, or nobody lets us know
+            text = (directory / FILE).read_text(encoding="utf-8", errors="replace")
+            lines += text.splitlines()
+    return lines
 
 
 def _path() -> Path:

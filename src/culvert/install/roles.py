@@ -52,12 +52,11 @@ class InstallResult:
 def install(names: Sequence[str]) -> list[InstallResult]:
     """Install VPNs, each given as ``name`` or ``name/variant``, in the order given.
 
-    Raises UsageError for unknown names and NotPossible without root or Ansible, both before
-    anything is installed. A VPN that fails is a result, and the others go on.
+    Raises UsageError for unknown names and NotPossible without Ansible, both before anything is
+    installed. A VPN that fails is a result, and the others go on; so without root those that need
+    packages fail, and programs go to the user's own tools.
     """
     wanted = _wanted(names)
-    if os.geteuid() != 0:
-        raise NotPossible("culvert install", "needs root", "run it with sudo")
     playbook_program = _playbook_program()
     return [
         _install(registry.installed().driver(name), variants, playbook_program)
@@ -158,6 +157,9 @@ def _run_role(
                 "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
                 "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
                 "PATH": os.pathsep.join((str(playbook_program.parent), tools.search_path())),
+                # Its files go with ours: an account may have no home directory.
+                "ANSIBLE_HOME": private,
+                "ANSIBLE_REMOTE_TMP": f"{private}/remote",
                 # Ansible refuses to start in a locale that is not UTF-8.
                 "LC_ALL": "C.UTF-8",
                 "ANSIBLE_LOCALHOST_WARNING": "False",

@@ -5,12 +5,15 @@
     /sys/fs/cgroup/cpu/culvert-RUN-NODE      version 1 (admin-guide/cgroup-v1, sched-bwc.rst)
     /sys/fs/cgroup/culvert-RUN-NODE          version 2 (admin-guide/cgroup-v2.rst)
 
+and without root below the nearest group above this process that is delegated to the user.
+
 The kernel lets the group run for the quota in each period, then stops it until the next. What the
 kernel does itself (softirq, kernel threads) is in no group of ours and goes on at full speed.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
+from culvert.privilege import is_root
 from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
 
@@ -88,9 +92,32 @@ def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | Non
     return second
 
 
+def place(cgroups: Path = Path("/proc/self/cgroup")) -> Hierarchy | None:
+    """Where this process may make groups: anywhere as root, else where the user may write and, in
+    version 2, the controller is handed out. The hierarchy itself where there is no such group."""
+    where = hierarchy()
+    if where is None or is_root():
+        return where
+    for path in _groups_above(where, cgroups.read_text()):
+        handed_out = where.version == 1 or "cpu" in _words(path / "cgroup.subtree_control")
+        if handed_out and os.access(path, os.W_OK):
+            return Hierarchy(path, where.version)
+    return where
+
+
+def _groups_above(where: Hierarchy, cgroups: str) -> Iterator[Path]:
+    """The group of this process and those that it is in, by the lines of /proc/PID/cgroup."""
+    for line in cgroups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if (controllers == "") if where.version == 2 else ("cpu" in controllers.split(",")):
+            own = where.path / path.lstrip("/")
+            yield own
+            yield from (above for above in own.parents if above.is_relative_to(where.path))
+
+
 def make(name: str) -> ControlGroup:
     """Make the group ``culvert-RUN-NODE``. Raises NotPossible where there are no quotas."""
-    where = hierarchy()
+    where = place()
     if where is None:
         raise NotPossible(
             "a CPU quota", "no cgroup with the controller cpu is mounted", "mount cgroup2"
@@ -113,7 +140,7 @@ def make(name: str) -> ControlGroup:
 @contextmanager
 def trial(name: str) -> Iterator[ControlGroup]:
     """A group that leaves nothing behind: its parent hands out the controller as before, too."""
-    where = hierarchy()
+    where = place()
     control = where.path / "cgroup.subtree_control" if where and where.version == 2 else None
     handed_out = control is None or "cpu" in _words(control)
     group = make(name)
@@ -127,7 +154,7 @@ def trial(name: str) -> Iterator[ControlGroup]:
 
 def runs() -> dict[Path, str]:
     """The run of each group that a lab has made."""
-    where = hierarchy()
+    where = place()
     if where is None:
         return {}
     found = {path: _NAME.fullmatch(path.name) for path in where.path.glob("culvert-*")}
@@ -165,5 +192,6 @@ def _refused(path: Path, error: OSError) -> NotPossible:
     return NotPossible(
         "a CPU quota",
         f"{error.filename or path}: {error.strerror or error}",
-        "let Culvert make control groups: run it as root on the host",
+        "let Culvert make control groups: run it as root on the host, or delegate one to the user "
+        "(systemd-run --user --scope --property=Delegate=cpu culvert ...)",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from culvert import __version__
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
-from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.errors import CulvertError, UsageError
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
@@ -26,6 +25,7 @@ from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.vm import inside, lab
 from culvert.machine import record as environment
+from culvert.machine import rootless
 from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
 from culvert.report.claims import as_json as as_document
@@ -128,14 +128,12 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run what the journal does not hold yet; say what came of it."""
     study, plan, catalogue = request.prepared()
     directory = request.directory or _directory(study, resume=request.resume)
-    if os.geteuid() != 0:
-        raise NotPossible("culvert run", "making network namespaces needs root", "run it with sudo")
     _remove_leftovers(quiet=as_json)
     head = RunHead.of(
         study,
         lab=request.lab,
         culvert_version=__version__,
-        environment=environment.capture() | inside.described(),
+        environment=environment.capture() | inside.described() | rootless.described(),
     )
     with ExitStack() as stack:
         begin = Journal.resume if request.resume else Journal.create
@@ -143,7 +141,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         if not request.resume:
             for install in latest_installs({cell.vpn for cell in plan.cells}):
                 journal.record_install(install)
-        for note in study.notes if not as_json else ():
+        for note in (*study.notes, *rootless.notes()) if not as_json else ():
             out.print(note, style="dim", markup=False)
         progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):

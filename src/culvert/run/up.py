@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
@@ -15,6 +16,8 @@ from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.places import namespace_name
 from culvert.labs.node import Node
+from culvert.machine import rootless
+from culvert.privilege import init_outside
 from culvert.run.execution import before, survivors
 from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
@@ -36,6 +39,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     Raises NotPossible if something is missing, VpnError if the VPN dies, and KeyboardInterrupt if
     it is interrupted before the tunnel is up. Whatever happens, nothing is left.
     """
+    rootless.enter()
     vpn = registry.create(registry.parse(name))
     shape = serving(_shape(topology), vpn.needs)
     require_room(vpn, shape)
@@ -112,6 +116,7 @@ class _Kept:
             "up_s": self.up_s,
             "proved": self.proved,
             "proved_s": self.proved_s,
+            "enter": _how_to_enter(),
             "checks": [asdict(check) for check in self.checks],
             "nodes": {
                 node.name: {
@@ -139,13 +144,23 @@ class _Kept:
             inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
         to = self.vpn.inner(self.lab.b).ip
+        enter = shlex.join(_how_to_enter())
         out.print(
             f"\nTry, in another terminal:"
-            f"\n  sudo ip netns exec {self.namespace(self.lab.a)} ping {to}"
-            f"\n  sudo ip netns exec {self.namespace(self.lab.b)} bash"
+            f"\n  {enter} {self.namespace(self.lab.a)} ping {to}"
+            f"\n  {enter} {self.namespace(self.lab.b)} bash"
             f"\n\nCtrl-C removes it.",
             markup=False,
         )
+
+
+def _how_to_enter() -> list[str]:
+    """What stands before a namespace's name in another terminal."""
+    init = init_outside()
+    if init is None:
+        return ["sudo", "ip", "netns", "exec"]
+    ours = ["nsenter", "--preserve-credentials", "-t", str(init), "-U", "-m", "-p"]
+    return [*ours, "ip", "netns", "exec"]
 
 
 def _wait(vpn: Vpn) -> NoReturn:

@@ -97,7 +97,11 @@ def kernel_lacks(host: Host, feature: str, what: str) -> list[Missing]:
 
 def tun_lacks(host: Host) -> list[Missing]:
     """Empty if programs there can make tun devices."""
-    return [] if host.exists(TUN) else [Missing(TUN, "modprobe tun")]
+    if not host.exists(TUN):
+        return [Missing(TUN, "modprobe tun")]
+    if not host.has("tun"):
+        return [Missing(f"the right to make tun devices by {TUN}", "see culvert doctor")]
+    return []
 
 
 def lacks_in_kernel(what: str) -> Missing:

@@ -12,6 +12,7 @@ from pathlib import Path
 from culvert.errors import LabError, NotPossible
 from culvert.labs.node import Node
 from culvert.labs.vm.inside import guest
+from culvert.privilege import is_root
 from culvert.topology.processors import Steering
 
 FLOWS = 4096
@@ -53,7 +54,7 @@ def apply(node: Node, device: str, asked: Steering, cpus: Collection[int]) -> No
             )
         wanted |= dict.fromkeys(files, value if on else "0")
     for file, value in wanted.items():
-        node.run(["sh", "-c", _WRITE, device, file, value])
+        _write(node, device, file, value)
     found = read(node, device)
     for file, value in wanted.items():
         if _number(found.get(file, "")) != _number(value):
@@ -77,6 +78,19 @@ def mask(cpus: Collection[int]) -> str:
         bits >>= 32
         if not bits:
             return ",".join(reversed(words))
+
+
+def _write(node: Node, device: str, file: str, value: str) -> None:
+    try:
+        node.run(["sh", "-c", _WRITE, device, file, value])
+    except LabError as error:
+        if is_root():
+            raise
+        raise NotPossible(
+            f"packet steering on {device}",
+            f"the kernel lets only the machine's root write {file} (net/core/net-sysfs.c)",
+            "run this condition with sudo",
+        ) from error
 
 
 def _number(text: str) -> int:

@@ -89,6 +89,11 @@ def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
     return leftovers
 
 
+def left_by_root() -> list[str]:
+    """Runs whose owner is dead, by their names, which every user of the machine sees."""
+    return sorted(run for run in _named_runs() if not _goes_on(run))
+
+
 def remove_run(run_id: str) -> None:
     """Remove everything of a run, whoever owns it."""
     # A process may have started another one while the list was made.
@@ -254,7 +259,16 @@ def _run_of(pid: int, inodes: dict[int, str]) -> str | None:
     except OSError:
         return None  # gone, or a zombie
     match = re.search(rf"(?:^|\0){RUN_VARIABLE}=({RUN_ID})(?:\0|$)".encode(), environment)
-    return match.group(1).decode() if match else None
+    return match.group(1).decode() if match and _is_of_our_namespace(pid) else None
+
+
+def _is_of_our_namespace(pid: int) -> bool:
+    """False in another PID namespace: a user's run without root, or a container's. Its owner is not
+    to be seen from here, and the kernel ends it with the first process there."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").samefile("/proc/self/ns/pid")
+    except OSError:
+        return False  # gone
 
 
 def _program(pid: int) -> str:

@@ -205,7 +205,9 @@ class NetnsLab(Lab):
 def _require_root() -> None:
     if os.geteuid() != 0:
         raise NotPossible(
-            "the lab netns", "making network namespaces needs root", "run it with sudo"
+            "the lab netns",
+            "making network namespaces needs root, or namespaces of one's own",
+            "run it with sudo, or by the command `culvert`",
         )
 
 

@@ -9,11 +9,25 @@ from pathlib import Path
 from culvert.errors import LabError
 from culvert.topology.nat import MAPPING_S
 
+MOST_GROUPS = 2147483647
+"""The highest group that net.ipv4.ping_group_range takes."""
+
+
+def highest_group(gid_map: Path = Path("/proc/self/gid_map")) -> int:
+    """Of the groups from 0 on that our user namespace has (user_namespaces(7)): others are
+    invalid in a sysctl. 0 for an ordinary user's."""
+    for line in gid_map.read_text().splitlines():
+        inside, _, count = map(int, line.split())
+        if inside == 0:
+            return min(MOST_GROUPS, count - 1)
+    return 0
+
+
 NODE: Mapping[str, str] = {
     # Interfaces made from now on send no router solicitations and no multicast reports: noise
     # that would be counted as traffic. The loopback is there already and keeps ::1.
     "net/ipv6/conf/default/disable_ipv6": "1",
-    "net/ipv4/ping_group_range": "0 2147483647",
+    "net/ipv4/ping_group_range": f"0 {highest_group()}",
     # A connection must not start with what an earlier trial learnt about the path.
     "net/ipv4/tcp_no_metrics_save": "1",
     # Tunnels deliver packets whose way back is another interface.

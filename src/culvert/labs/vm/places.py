@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from culvert.tools import tools_directory
+from culvert.privilege import is_root
+from culvert.tools import tool_directories, tools_directory
 
 
 def kernels() -> Path:
     """Built and fetched kernels, one folder each: with Culvert's tools where that can be written
     (or read, if there are kernels already), else in the user's cache."""
-    shared = tools_directory() / "kernels"
-    if shared.is_dir() or os.geteuid() == 0:
-        return shared
+    if is_root():
+        return tools_directory() / "kernels"
+    for directory in tool_directories():
+        if (directory / "kernels").is_dir():
+            return directory / "kernels"
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "culvert" / "kernels"

@@ -11,7 +11,14 @@ USER_SPACE = ("wireguard/go", "openvpn", "strongswan in user space")
 GIVE_CAPABILITIES = "in a container: docker run --privileged, or --cap-add for each of them"
 
 PRIVILEGES: tuple[Feature, ...] = (
-    Feature("root", FeatureGroup.PRIVILEGES, ALL_LABS, privileges.GIVE_ROOT, privileges.root),
+    Feature("root", FeatureGroup.PRIVILEGES, ALL_LABS, privileges.GIVE_NAMESPACES, privileges.root),
+    Feature(
+        "user-namespaces",
+        FeatureGroup.PRIVILEGES,
+        ("labs without root",),
+        privileges.GIVE_ROOT,
+        privileges.user_namespaces,
+    ),
     Feature(
         "capabilities",
         FeatureGroup.PRIVILEGES,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from culvert.machine import rootless
 from culvert.machine.check import Feature, FeatureGroup
-from culvert.machine.trials import steadiness
+from culvert.machine.trials import privileges, steadiness
 
 _EVERY = ("every measurement",)
 STEADINESS: tuple[Feature, ...] = (
@@ -49,6 +50,20 @@ STEADINESS: tuple[Feature, ...] = (
         _EVERY,
         "compare only what was measured in the same run; for absolute figures use bare metal",
         steadiness.hypervisor,
+    ),
+    Feature(
+        "real-time",
+        FeatureGroup.STEADINESS,
+        ("link wire",),
+        rootless.REAL_TIME,
+        privileges.real_time,
+    ),
+    Feature(
+        "receive-buffers",
+        FeatureGroup.STEADINESS,
+        ("udp", "throughput"),
+        rootless.BUFFERS,
+        privileges.receive_buffers,
     ),
     Feature(
         "load",

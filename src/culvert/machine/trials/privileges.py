@@ -7,11 +7,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from culvert.machine.check import FeatureFinding, missing, present, unknown
+from culvert.errors import NotPossible
+from culvert.machine import rootless
+from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
+from culvert.privilege import Privilege, privilege
 
 GIVE_ROOT = "run it with sudo, or as root"
+GIVE_NAMESPACES = "run it with sudo, or see user-namespaces"
 NEEDED: Mapping[str, int] = {
     "CAP_KILL": 5,
     "CAP_NET_ADMIN": 12,
@@ -24,10 +28,46 @@ end processes in them."""
 
 
 def root() -> FeatureFinding:
-    """Most of what follows needs root."""
-    if os.geteuid() == 0:
-        return present("running as root")
-    return missing(f"running as user id {os.geteuid()}: labs cannot be made")
+    """Most of what follows needs root, the machine's or that of a user namespace."""
+    match privilege():
+        case Privilege.ROOT:
+            return present("running as root")
+        case Privilege.OWN_NAMESPACES:
+            return present(
+                "not needed: an ordinary user, root of namespaces of their own; packages, kernel "
+                "modules and interrupts are the machine's root's"
+            )
+        case Privilege.NONE:
+            return missing(f"running as user id {os.geteuid()}: labs cannot be made")
+
+
+def user_namespaces() -> FeatureFinding:
+    """The other way: an ordinary user runs labs in namespaces of their own."""
+    if privilege() is Privilege.OWN_NAMESPACES:
+        return present("labs are made in one, and this was tried in one")
+    try:
+        refusal = rootless.refusal()
+    except NotPossible as error:
+        return unknown(f"cannot be tried: {error}", error.remedy)
+    if refusal is not None:
+        return missing(f"labs need root here: {refusal.why}", refusal.remedy)
+    return present("an ordinary user can make labs, without root")
+
+
+def real_time() -> FeatureFinding:
+    """The wire's threads go before others at their moments."""
+    if rootless.may_have_real_time():
+        return present("threads may have real-time priority")
+    return degraded("no real-time priority: delays are less exact on a busy machine")
+
+
+def receive_buffers() -> FeatureFinding:
+    """Root's sockets may go beyond net.core.rmem_max."""
+    wanted = rootless.WANTED_BUFFER_BYTES
+    largest = rootless.largest_receive_buffer(wanted)
+    if largest < wanted:
+        return degraded(f"{largest} bytes of {wanted}: floods of UDP may be lost at the receiver")
+    return present(f"{wanted} bytes")
 
 
 def capabilities() -> FeatureFinding:

@@ -7,7 +7,7 @@ import os
 import struct
 from pathlib import Path
 
-from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
+from culvert.machine.check import FeatureFinding, degraded, missing, present
 
 DEVICE = Path("/dev/net/tun")
 MAKE_IT = "sudo sh -c 'mkdir -p /dev/net; mknod -m 666 /dev/net/tun c 10 200; modprobe tun'"
@@ -72,7 +72,7 @@ def _absent() -> FeatureFinding | None:
     if not DEVICE.exists():
         return missing(f"{DEVICE} does not exist")
     if not os.access(DEVICE, os.R_OK | os.W_OK):
-        return unknown(f"{DEVICE} may not be opened by this user")
+        return missing(f"{DEVICE} may not be opened by this user", f"sudo chmod 666 {DEVICE}")
     return None
 
 

@@ -54,5 +54,5 @@ def reproduce(data: Data) -> str:
     """The commands that measure the same again, quoted for a shell."""
     install = [shlex.quote(vpn) for vpn in data.vpns if vpn != BASELINE]
     lines = [f"sudo culvert install {' '.join(install)}"] if install else []
-    lines += ["sudo culvert run study.toml --out again", "culvert report again"]
+    lines += ["culvert run study.toml --out again", "culvert report again"]
     return "\n".join(lines)

@@ -74,6 +74,7 @@ def limits(data: Data) -> tuple[str, ...]:
         _guest(data),
         _load(data),
         _frequency(data),
+        _without_root(data),
         _blocks(data),
         _super_packets(data),
         _slowed_down(data),
@@ -124,6 +125,19 @@ def _few_cpus(data: Data) -> str:
         return ""
     several = f"{threads} CPUs are" if threads > 1 else "one CPU is"
     return f"{several} shared by both nodes, the VPN and the measuring programs"
+
+
+def _without_root(data: Data) -> str:
+    environment = data.run.environment
+    largest = find(environment, "without_root", "receive_buffer_bytes")
+    if largest is None:
+        return ""
+    wire = find(environment, "without_root", "real_time_priority") is False
+    less = [
+        *(["no real-time priority for a wire"] if wire else []),
+        f"receive buffers of {largest} bytes",
+    ]
+    return f"run without root: {', '.join(less)}"
 
 
 def _guest(data: Data) -> str:

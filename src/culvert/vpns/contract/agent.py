@@ -43,7 +43,10 @@ def capture(device: str) -> None:
     """Print the IPv4 packets that pass a device until stdin ends."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as wire:
         wire.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        wire.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+        try:
+            wire.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+        except PermissionError:  # without root net.core.rmem_max is the most
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         wire.bind((device, ETH_P_ALL))
         wire.setblocking(False)
         print("ready", flush=True)

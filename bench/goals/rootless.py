@@ -1,0 +1,64 @@
+"""A tunnel without root beside one with root: the figures must be equal."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from functools import partial
+from typing import ClassVar
+
+from bench.goal import Goal, Samples, alternate
+from bench.kept_tunnel import METRICS, kept
+from culvert import tools
+
+TOLERANCE = 0.03
+ROUNDS = 40
+"""Short trials by turns, so that what else the machine does meets both alike."""
+VPNS = ("none", "wireguard/go")
+
+Figure = tuple[str, str]
+"""VPN and metric."""
+
+
+class RootlessEqualsRoot(Goal):
+    """The figure whose ratio is furthest from 1; all of them are in the details."""
+
+    name: ClassVar[str] = "rootless-equals-root"
+    what: ClassVar[str] = "TCP goodput and median RTT of none and wireguard/go, without root"
+    peer: ClassVar[str] = "with root"
+    unit: ClassVar[str] = "the figure's"
+    goal: ClassVar[str] = "each ratio within 3 % of 1"
+    vpns: ClassVar[tuple[str, ...]] = ("wireguard/go",)
+
+    def measure(self) -> Samples:
+        """Both tunnels are kept, one is measured at a time."""
+        without = (str(tools.require("culvert-probe", "run `make setup`")), "rootless", "--")
+        found: dict[Figure, Samples] = {}
+        for vpn in VPNS:
+            with kept(vpn, without) as ours, kept(vpn) as peer:
+                for what, metric in METRICS.items():
+                    found[vpn, metric] = alternate(
+                        partial(ours.measure, what), partial(peer.measure, what), ROUNDS
+                    )
+        return worst(found)
+
+    def met(self, samples: Samples) -> bool:
+        """The one that is furthest from 1."""
+        return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
+
+
+def worst(found: Mapping[Figure, Samples]) -> Samples:
+    """Samples of the figure whose ratio is furthest from 1, with the details of all."""
+    furthest = max(found.values(), key=lambda each: abs((each.ratio or 0.0) - 1))
+    furthest.details = [
+        {
+            "vpn": vpn,
+            "metric": metric,
+            "without_root": statistics.median(each.ours),
+            "with_root": statistics.median(each.peer),
+            "ratio": each.ratio,
+            "interval": each.interval,
+        }
+        for (vpn, metric), each in found.items()
+    ]
+    return furthest
