@@ -1,8 +1,8 @@
 """The contract of a measurement: a method that yields metrics.
 
-A measurement gets a Session (a tunnel that is up, a probe on either node, the secrets that mark our
-packets) and parameters of its own type. What it times, it times inside ``session.watch()``, so that
-CPU, drops and the proof cover exactly the packets that it counts.
+A measurement gets a Session (a tunnel that is up, a probe on each node, the secrets that mark
+packets) and parameters of its own type. It measures inside ``session.watch()``, so that CPU, drops
+and the proof cover exactly the packets that it counts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from culvert.trial.session import Session
 
 
 class BaseParameters(BaseModel):
-    """Base of every measurement's parameters: a key that nobody knows is an error.
+    """Base of every measurement's parameters: an unknown key is an error.
 
-    The docstring below a field is what the documentation and the schema for editors say of it.
+    The docstring below a field is its description in the documentation and in the editors' schema.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -38,8 +38,8 @@ class Measurement(ABC, Generic[P]):
     """A few words for a table or a figure; without it, the kind with blanks."""
     summary: ClassVar[str]
     headline: ClassVar[str]
-    """The metric that progress shows and that the stopping rule looks at: the name of the declared
-    one of Weight.MAIN."""
+    """The metric that progress shows and the stopping rule uses: the name of the declared metric
+    with Weight.MAIN."""
     metrics: ClassVar[Sequence[MetricSpec]] = ()
     """Each metric that an outcome may hold: claims are checked against it before anything runs, and
     reports and comparisons are derived from it. Those of EVERY_TRIAL need no declaration. Empty:
@@ -48,7 +48,7 @@ class Measurement(ABC, Generic[P]):
     drives_tunnel: ClassVar[bool] = False
     """True if it brings the tunnel up and down itself (initiation)."""
     of_the_link: ClassVar[bool] = False
-    """True if it measures the link itself: no firewall, NAT or block is in its way."""
+    """True if it measures the link itself: no firewall, NAT or block applies to its packets."""
 
     def __init_subclass__(cls) -> None:
         """Take the name of the headline from the declared metrics."""

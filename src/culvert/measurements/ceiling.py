@@ -1,4 +1,4 @@
-"""What the instrument itself can do: the same packets on the bare link, beside each trial."""
+"""The limit of the instrument: the same packets on the bare link, in each trial."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ CEILING_METRICS = (
     MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
     MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
 )
-"""What ``ceiling_metrics`` gives."""
+"""What ``ceiling_metrics`` returns."""
 HELD_BACK = 1.2
-"""A sender that offers no more than so many times the link's rate is held back by its queue."""
+"""A sender that offers at most this multiple of the link's rate is limited by the link's queue."""
 
 
 def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceiling:
     """The same stream from a to b beside the tunnel, unpaced.
 
-    ``segmentation`` is what the source did in the tunnel: otherwise the bare link, where the
-    kernel may cut packets, would make the generator look faster than it is in there.
-    A router's firewall may let only the tunnel pass; then nothing is received, but what was sent
-    counts all the same.
+    ``segmentation`` is that of the source in the tunnel. Otherwise the kernel could segment on the
+    bare link only, and the generator would look faster than it is in the tunnel.
+    A router's firewall may pass the tunnel only. Then nothing is received, but the sent packets
+    still count.
     """
     bare = replace(
         stream,
@@ -53,9 +53,9 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
 
 
 def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:
-    """Goodput of the same connections, for a short while, beside the tunnel: bits per second.
+    """Goodput in bit/s of the same connections on the bare link, measured for a short time.
 
-    None where it would tell of the link and not of the nodes: see ``bare_link_tells``.
+    None where the link would be the limit, not the nodes: see ``bare_link_tells``.
     """
     if not bare_link_tells(session):
         return None
@@ -69,9 +69,9 @@ def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:
 
 
 def bare_link_tells(session: Session) -> bool:
-    """Whether a connection beside the tunnel tells what the nodes can do.
+    """Whether a connection on the bare link shows the limit of the nodes.
 
-    Not on a link with a rate or another impairment, not behind a firewall or NAT, and not for the
+    False on a link with a rate or another impairment, behind a firewall or NAT, and for the
     baseline, which is its own ceiling.
     """
     if session.vpn.outer_flow is None:
@@ -82,12 +82,12 @@ def bare_link_tells(session: Session) -> bool:
 
 
 def tcp_ceiling_metrics(ceiling_bps: float | None) -> list[Metric]:
-    """Beside the result, where there is one."""
+    """A metric to report with the result; none without a ceiling."""
     return [] if ceiling_bps is None else [Metric("ceiling_goodput_bps", "bit/s", ceiling_bps)]
 
 
 def ceiling_metrics(ceiling: Ceiling) -> list[Metric]:
-    """The instrument's own figures, to stand beside the result."""
+    """The instrument's own figures, to report with the result."""
     return [
         Metric("ceiling_sent_pps", "packets/s", ceiling.sent_pps),
         Metric("ceiling_received_pps", "packets/s", ceiling.received_pps),

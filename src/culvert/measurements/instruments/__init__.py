@@ -1,1 +1,1 @@
-"""The papers' own instruments, in place of the probe: to repeat an experiment as it was done."""
+"""The papers' own instruments, in place of the probe, to repeat an experiment as published."""

@@ -1,4 +1,4 @@
-"""Which instruments there are, what they are asked, and what they tell."""
+"""The instruments, the load they are given, and the report they return."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _PROGRAMS: Mapping[Instrument, tuple[str, str]] = {
 
 
 class InstrumentError(CulvertError):
-    """An instrument did not measure, or does not tell what it measured."""
+    """An instrument did not measure, or its output has no result."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a throughput instrument is to send to ``to``, for whole seconds.
+    """What a throughput instrument sends to ``to``, for whole seconds.
 
     ``size`` is the payload of a datagram, or of a write, in bytes. ``rate_bps`` is that of the
-    payload of all streams together; None is as fast as it goes (UDP only).
+    payload of all streams together; None: as fast as possible (UDP only).
     """
 
     to: str
@@ -61,9 +61,9 @@ class Load:
 
 @dataclass(frozen=True)
 class ToolReport:
-    """What an instrument said. ``received_bytes`` are what its receiver got; packets are of UDP.
+    """What an instrument reported. ``received_bytes`` is the receiver's count; packets are UDP's.
 
-    ``congestion_control`` is empty where it does not tell.
+    ``congestion_control`` is empty where the instrument does not report it.
     """
 
     goodput_bps: float
@@ -77,26 +77,27 @@ class ToolReport:
 
 
 def program(instrument: Instrument) -> Path:
-    """Its path; raises NotPossible that names the package."""
+    """Path of the program; raises NotPossible that names the package."""
     name, package = _PROGRAMS[instrument]
     return tools.require(name, f"apt install {package}")
 
 
 def refuse(
-    instrument: Instrument, known: Iterable[Instrument], unknown_to_it: Mapping[str, bool]
+    instrument: Instrument, known: Iterable[Instrument], unsupported: Mapping[str, bool]
 ) -> None:
     """Raise for a measurement's parameters that the instrument cannot do.
 
-    ``unknown_to_it`` maps what is asked, in words, to whether it is.
+    ``unsupported`` maps a feature, in words, to whether it is requested.
     """
     if instrument not in known:
         names = " or ".join(f'"{one}"' for one in known)
         raise _problem(f"{instrument} does not measure this", f"write instrument = {names}")
     if instrument is Instrument.PROBE:
         return
-    for what, asked in unknown_to_it.items():
-        if asked:
-            raise _problem(f"{instrument} has no {what}", 'leave it out, or measure with "probe"')
+    for feature, requested in unsupported.items():
+        if requested:
+            why = f"{instrument} has no {feature}"
+            raise _problem(why, 'leave it out, or measure with "probe"')
 
 
 def _problem(why: str, remedy: str) -> PydanticCustomError:

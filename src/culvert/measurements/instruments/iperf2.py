@@ -25,22 +25,22 @@ def client(load: Load) -> list[str]:
     words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
     words += ["-P", str(load.streams), "-y", "C"]
     if load.udp:
-        # The rate is of each stream.
+        # The rate is per stream.
         each = load.rate_bps and f"{max(round(load.rate_bps / load.streams), 1)}"
         return [*words, "-u", "-b", each or _FASTEST]
     return [*words, "-Z", load.congestion_control, *(["-N"] if load.nodelay else [])]
 
 
-def finished(load: Load, said: str) -> bool:
+def finished(load: Load, printed: str) -> bool:
     """Whether the server has reported each stream to its end."""
-    return len(list(_rows(said, load))) >= load.streams
+    return len(list(_rows(printed, load))) >= load.streams
 
 
-def parse(load: Load, said: str) -> ToolReport:
-    """From the server's report; raises InstrumentError where it says too little or nonsense."""
-    rows = list(_rows(said, load))
+def parse(load: Load, printed: str) -> ToolReport:
+    """From the server's report; raises InstrumentError if it is incomplete or malformed."""
+    rows = list(_rows(printed, load))
     if len(rows) < load.streams:
-        raise _silent(f"it reported {len(rows)} of {load.streams} streams")
+        raise _bad_report(f"it reported {len(rows)} of {load.streams} streams")
     try:
         received = sum(_number(row[7]) for row in rows)
         goodput_bps = sum(_number(row[8]) for row in rows)
@@ -49,17 +49,17 @@ def parse(load: Load, said: str) -> ToolReport:
         lost = sum(int(_number(row[10])) for row in rows)
         sent = sum(int(_number(row[11])) for row in rows)
     except (ValueError, OverflowError) as error:
-        raise _silent(f"it reported what is no figure: {error}") from error
+        raise _bad_report(f"it reported an invalid number: {error}") from error
     if lost > sent:
-        raise _silent(f"it lost {lost} of {sent} packets")
+        raise _bad_report(f"it lost {lost} of {sent} packets")
     return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
 
 
-def _rows(said: str, load: Load) -> Iterator[list[str]]:
+def _rows(printed: str, load: Load) -> Iterator[list[str]]:
     """The last line of each stream, without those of all streams together."""
     wanted = _UDP_FIELDS if load.udp else _TCP_FIELDS
     last: dict[str, list[str]] = {}
-    for line in said.splitlines():
+    for line in printed.splitlines():
         fields = line.strip().split(",")
         if len(fields) >= wanted and fields[5] != _SUM:
             last[",".join(fields[1:6])] = fields
@@ -73,5 +73,5 @@ def _number(text: str) -> float:
     return value
 
 
-def _silent(why: str) -> InstrumentError:
-    return InstrumentError("iperf2", why, "try it by hand with 'culvert up'")
+def _bad_report(why: str) -> InstrumentError:
+    return InstrumentError("iperf2", why, "run it by hand in 'culvert up'")

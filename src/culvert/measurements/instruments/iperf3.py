@@ -1,4 +1,4 @@
-"""iperf3: its command lines; its JSON is read as that of an import is."""
+"""iperf3: its command lines; its JSON is read by the same reader as an import."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def client(load: Load) -> list[str]:
     words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
     words += ["-P", str(load.streams), "-J"]
     if load.udp:
-        # The rate is of each stream; 0 is without a limit.
+        # The rate is per stream; 0 means no limit.
         return [*words, "-u", "-b", str(round((load.rate_bps or 0) / load.streams))]
     return [*words, "-C", load.congestion_control, *(["-N"] if load.nodelay else [])]
 
@@ -30,10 +30,10 @@ def parse(load: Load, document: Path) -> ToolReport:
     """From the file that holds what the client printed; raises InstrumentError."""
     runs = reader.read(document).runs
     if not runs:
-        raise InstrumentError("iperf3", "it printed no result", "try it by hand with 'culvert up'")
+        raise InstrumentError("iperf3", "it printed no result", "run it by hand in 'culvert up'")
     run = runs[-1]
     if run.status is not Status.OK:
-        raise InstrumentError("iperf3", run.reason, "try it by hand with 'culvert up'")
+        raise InstrumentError("iperf3", run.reason, "run it by hand in 'culvert up'")
     found = {metric.name: metric.value for metric in run.metrics}
     goodput_bps = found["goodput_bps"]
     received = goodput_bps * run.duration_s / 8

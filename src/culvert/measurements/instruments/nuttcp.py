@@ -1,4 +1,4 @@
-"""nuttcp: its command lines, and the line of ``name=value`` that ``-fparse`` makes it print."""
+"""nuttcp: its command lines, and the ``name=value`` pairs that it prints with ``-fparse``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAIR = re.compile(r"(\w+)=(\S+)")
 
 
 def server(load: Load) -> list[str]:
-    """Arguments of the end that waits; it learns from the client what to do."""
+    """Arguments of the receiving end; the client sends it the parameters."""
     del load
     return ["-S", "-1", "--nofork", "-P", str(PORT)]
 
@@ -24,7 +24,7 @@ def client(load: Load) -> list[str]:
     words = ["-fparse", "-P", str(PORT), "-p", str(DATA_PORT), f"-T{load.duration_s}"]
     words.append(f"-l{load.size}")
     if load.udp:
-        # In kbit/s of payload; 0 is without a limit.
+        # In kbit/s of payload; 0 means no limit.
         rate = 0 if load.rate_bps is None else max(round(load.rate_bps / 1000), 1)
         words += ["-u", f"-R{rate}"]
     if load.streams > 1:
@@ -32,9 +32,9 @@ def client(load: Load) -> list[str]:
     return [*words, load.to]
 
 
-def parse(load: Load, said: str) -> ToolReport:
-    """From what the client printed; raises InstrumentError where it says too little."""
-    found = dict(_PAIR.findall(said))
+def parse(load: Load, printed: str) -> ToolReport:
+    """From what the client printed; raises InstrumentError if it is incomplete or malformed."""
+    found = dict(_PAIR.findall(printed))
     try:
         goodput_bps = 1e6 * _number(found["rate_Mbps"])
         received = _MEGABYTE * _number(found["megabytes"])
@@ -43,12 +43,13 @@ def parse(load: Load, said: str) -> ToolReport:
             return ToolReport(goodput_bps, received, retransmits)
         sent, lost = int(_number(found["pkt"])), int(_number(found["drop"]))
     except KeyError as error:
-        last = said.strip().splitlines()[-1:] or ["nothing"]
-        raise _silent(f"it does not tell {error}; it said: {last[0][:200]}") from error
+        last = printed.strip().splitlines()[-1:] or ["nothing"]
+        why = f"{error} is missing in its output; it printed: {last[0][:200]}"
+        raise _bad_report(why) from error
     except (ValueError, OverflowError) as error:
-        raise _silent(f"it told what is no figure: {error}") from error
+        raise _bad_report(f"it reported an invalid number: {error}") from error
     if lost > sent:
-        raise _silent(f"it lost {lost} of {sent} packets")
+        raise _bad_report(f"it lost {lost} of {sent} packets")
     return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
 
 
@@ -59,5 +60,5 @@ def _number(text: str) -> float:
     return value
 
 
-def _silent(why: str) -> InstrumentError:
-    return InstrumentError("nuttcp", why, "try it by hand with 'culvert up'")
+def _bad_report(why: str) -> InstrumentError:
+    return InstrumentError("nuttcp", why, "run it by hand in 'culvert up'")

@@ -1,4 +1,4 @@
-"""ping: its command line; what it prints is read as that of an import is."""
+"""ping: its command line; its output is read by the same reader as an import."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def parse(output: Path) -> ToolReport:
     """From the file that holds what it printed; raises InstrumentError."""
     runs = reader.read(output).runs
     if not runs:
-        raise InstrumentError("ping", "it printed no result", "try it by hand with 'culvert up'")
+        raise InstrumentError("ping", "it printed no result", "run it by hand in 'culvert up'")
     run = runs[-1]
     if run.status is not Status.OK:
-        raise InstrumentError("ping", run.reason, "try it by hand with 'culvert up'")
+        raise InstrumentError("ping", run.reason, "run it by hand in 'culvert up'")
     found = {metric.name: metric.value for metric in run.metrics}
     sent = int(found.get("probes_sent", 0))
     return ToolReport(

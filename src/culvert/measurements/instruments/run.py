@@ -4,8 +4,8 @@
 
     captures, accounting ── receiver listens ── sender runs to its end ── canary ── accounting ends
 
-What it sends carries no canary: that the capture sees clear text is shown without a VPN by marked
-packets of the probe, right behind it.
+An instrument's packets carry no canary. Without a VPN, marked packets of the probe follow them, to
+show that the capture sees clear text.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ MARKED_RATE_PPS = 20_000
 MARKED_PAYLOAD = 64
 NOTHING = Flow(0, 0)
 CONTROL = Flow(60, 24_000)
-"""The most of a control connection: parameters, results (iperf3's are JSON), acknowledgements."""
+"""Upper bound of a control connection: parameters, results (JSON for iperf3), acknowledgements."""
 CARRIED = 0.98
-"""Share of the bytes an instrument tells of that must be seen to have crossed, at least."""
+"""Least share of the bytes an instrument reports that the devices must have counted."""
 _LISTENING = "0A"
 
 
@@ -61,23 +61,23 @@ class _Way:
 def measure_throughput(
     session: Session, instrument: Instrument, load: Load, *, up: bool = True
 ) -> tuple[ToolReport, Outcome]:
-    """What it told, and the outcome without metrics of the measurement's own."""
+    """Its report, and the outcome without the measurement's own metrics."""
     nodes = session.source, session.target
     way = _Way(up, *(nodes if up else nodes[::-1]))
     _refuse_other_congestion(instrument, load, way.sender)
     with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
-        told = _transfer(instrument, load, way)
+        report = _transfer(instrument, load, way)
         if session.vpn.outer_flow is None:
             _send_marked(session)
-    doubts = [_arrived(told), *_crossed(session, watched, way, told, instrument)]
-    if load.congestion_control and told.congestion_control:
-        doubts.append(_controlled(told, load))
-    traffic = _udp_traffic(told, load, up=up) if session.vpn.outer_flow is not None else None
-    return told, Outcome(
+    doubts = [_arrived(report), *_crossed(session, watched, way, report, instrument)]
+    if load.congestion_control and report.congestion_control:
+        doubts.append(_controlled(report, load))
+    traffic = _udp_traffic(report, load, up=up) if session.vpn.outer_flow is not None else None
+    return report, Outcome(
         metrics=[],
         watched=[watched],
         traffic=traffic,
-        goodput_bytes=round(told.received_bytes),
+        goodput_bytes=round(report.received_bytes),
         doubts=doubts,
     )
 
@@ -97,26 +97,26 @@ def measure_ping(
     )
     deadline_s = 2 * probes / rate_pps + timeout_ms / 1000 + GRACE_S
     with session.watch(sample_one_in=1) as watched:
-        said = _run(a, [str(program(Instrument.PING)), *words], deadline_s)
-    told = ping.parse(_kept(a, "ping.txt", said))
-    sent = told.sent_packets or 0
-    answered = sent - (told.lost_packets or 0)
+        printed = _run(a, [str(program(Instrument.PING)), *words], deadline_s)
+    report = ping.parse(_kept(a, "ping.txt", printed))
+    sent = report.sent_packets or 0
+    answered = sent - (report.lost_packets or 0)
     there = Flow(sent, sent * packet_size, packet_size)
     back = Flow(answered, answered * packet_size, packet_size)
     traffic = InnerTraffic(
         a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
     )
-    return told, Outcome(
-        metrics=list(told.metrics),
+    return report, Outcome(
+        metrics=list(report.metrics),
         watched=[watched],
         traffic=traffic,
-        histograms=list(told.histograms),
+        histograms=list(report.histograms),
     )
 
 
-def loss_metrics(told: ToolReport, size: int) -> list[Metric]:
+def loss_metrics(report: ToolReport, size: int) -> list[Metric]:
     """What a UDP instrument counted; ``size`` is the inner IP packet in bytes."""
-    sent, lost = told.sent_packets or 0, told.lost_packets or 0
+    sent, lost = report.sent_packets or 0, report.lost_packets or 0
     return [
         Metric("packet_size_bytes", "bytes", size),
         Metric("offered_packets", "packets", sent),
@@ -135,28 +135,28 @@ def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:
                 _run(way.sender, [path, *iperf2.client(load)], deadline_s)
                 wait_until(
                     lambda: iperf2.finished(load, server.log_text()),
-                    what="iperf's server told what it received",
+                    what="iperf's server reported what it received",
                     deadline_s=READY_S,
-                    remedy="try it by hand with 'culvert up'",
+                    remedy="run it by hand in 'culvert up'",
                 )
                 return iperf2.parse(load, server.log_text())
         case Instrument.IPERF3:
             server = _listen(way.receiver, [path, *iperf3.server(load)], iperf3.PORT, udp=False)
             with _ended(server):
-                said = _run(way.sender, [path, *iperf3.client(load)], deadline_s, check=False)
-            return iperf3.parse(load, _kept(way.sender, "iperf3.json", said))
+                printed = _run(way.sender, [path, *iperf3.client(load)], deadline_s, check=False)
+            return iperf3.parse(load, _kept(way.sender, "iperf3.json", printed))
         case Instrument.NUTTCP:
             server = _listen(way.receiver, [path, *nuttcp.server(load)], nuttcp.PORT, udp=False)
             with _ended(server):
-                said = _run(way.sender, [path, *nuttcp.client(load)], deadline_s)
-            return nuttcp.parse(load, said)
+                printed = _run(way.sender, [path, *nuttcp.client(load)], deadline_s)
+            return nuttcp.parse(load, printed)
         case _:
             raise InstrumentError(instrument, "measures no goodput", "use iperf3")
 
 
 @contextmanager
 def _ended(process: Process) -> Iterator[None]:
-    """Ends a process on the way out."""
+    """Ends the process at exit."""
     try:
         yield
     finally:
@@ -164,14 +164,14 @@ def _ended(process: Process) -> Iterator[None]:
 
 
 def _listen(node: Node, argv: Sequence[str], port: int, *, udp: bool) -> Process:
-    """Start the receiving end, and wait until its socket is there."""
+    """Start the receiving end, and wait until its socket exists."""
     process = node.spawn(argv, name=f"instrument-{Path(argv[0]).name}")
     listens = _bound_udp if udp else _listens_tcp
 
     def ready() -> bool:
         if not process.alive():
             last = process.log_text().strip().splitlines()[-1:] or ["nothing"]
-            raise InstrumentError(argv[0], f"it ended; it said: {last[0]}", "try it by hand")
+            raise InstrumentError(argv[0], f"it ended; it printed: {last[0]}", "run it by hand")
         return listens(process.pid, port)
 
     wait_until(ready, what=f"{argv[0]} listened on port {port}", deadline_s=READY_S)
@@ -224,66 +224,66 @@ def _send_marked(session: Session) -> None:
     echo.stop()
 
 
-def _udp_traffic(told: ToolReport, load: Load, *, up: bool) -> InnerTraffic | None:
-    """Datagrams are counted by the instrument; of TCP nobody tells it the segments."""
-    if not load.udp or told.sent_packets is None:
+def _udp_traffic(report: ToolReport, load: Load, *, up: bool) -> InnerTraffic | None:
+    """Datagrams, as the instrument counts them; None for TCP, whose segments it does not count."""
+    if not load.udp or report.sent_packets is None:
         return None
     size = load.size + UDP_HEADERS
-    received = told.sent_packets - (told.lost_packets or 0)
-    # The most that can have been sent: what the ends tell each other is beside the datagrams.
-    packets = told.sent_packets + CONTROL.packets
-    sent = Flow(packets, told.sent_packets * size + CONTROL.ip_bytes)
+    received = report.sent_packets - (report.lost_packets or 0)
+    # An upper bound: the control connection's packets come on top of the datagrams.
+    packets = report.sent_packets + CONTROL.packets
+    sent = Flow(packets, report.sent_packets * size + CONTROL.ip_bytes)
     got = Flow(received, received * size, size)
     if up:
         return InnerTraffic(sent, got, CONTROL, NOTHING)
     return InnerTraffic(CONTROL, NOTHING, sent, got)
 
 
-def _arrived(told: ToolReport) -> Check:
+def _arrived(report: ToolReport) -> Check:
     return Check(
         "data arrived",
-        told.received_bytes > 0,
-        f"the instrument's receiver got {told.received_bytes:,.0f} bytes",
+        report.received_bytes > 0,
+        f"the instrument's receiver reports {report.received_bytes:,.0f} bytes",
         "nothing came through the tunnel: try 'culvert up'",
     )
 
 
 def _crossed(
-    session: Session, watched: Watched, way: _Way, told: ToolReport, instrument: Instrument
+    session: Session, watched: Watched, way: _Way, report: ToolReport, instrument: Instrument
 ) -> list[Check]:
-    """What it says that it got must have come out of the tunnel, and left on the link."""
+    """The reported bytes must have come out of the tunnel, and been sent on the link."""
     interface = session.vpn.interface(way.receiver)
     came = watched.nodes[way.receiver.name].accounted.device(interface)
     left = watched.nodes[way.sender.name].accounted.device(way.sender.underlay.device)
     inner, outer = came.rx_bytes if came else 0, left.tx_bytes if left else 0
-    least = CARRIED * told.received_bytes
+    least = CARRIED * report.received_bytes
     return [
         Check(
             "the instrument's bytes crossed the tunnel",
             inner >= least and outer >= least,
-            f"{instrument} tells of {told.received_bytes:,.0f} bytes; {inner:,} came out of "
-            f"{interface}, and {outer:,} left on the link",
-            "what it measured did not go through the tunnel: look at the routes",
-            {"told_bytes": told.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
+            f"{instrument} reports {report.received_bytes:,.0f} bytes; {inner:,} came out of "
+            f"{interface}, and {outer:,} were sent on the link",
+            "its traffic did not go through the tunnel: check the routes",
+            {"told_bytes": report.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
         )
     ]
 
 
-def _controlled(told: ToolReport, load: Load) -> Check:
+def _controlled(report: ToolReport, load: Load) -> Check:
     return Check(
         "congestion control",
-        told.congestion_control == load.congestion_control,
-        f"the kernel used {told.congestion_control}",
-        "load the module of the congestion control that the study asks for",
+        report.congestion_control == load.congestion_control,
+        f"the kernel used {report.congestion_control}",
+        "load the kernel module of the congestion control that the study requests",
     )
 
 
 def _refuse_other_congestion(instrument: Instrument, load: Load, node: Node) -> None:
-    """nuttcp takes its node's default."""
+    """nuttcp cannot set it: it uses the node's default."""
     default = getattr(node, "congestion_control", load.congestion_control)
     if instrument is Instrument.NUTTCP and not load.udp and default != load.congestion_control:
         raise NotPossible(
             f"nuttcp with {load.congestion_control}",
-            f"it takes the node's default, which is {default}",
+            f"it uses the node's default, which is {default}",
             "allow it by net.ipv4.tcp_allowed_congestion_control, or use iperf3",
         )

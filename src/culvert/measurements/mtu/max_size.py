@@ -1,7 +1,7 @@
-"""The largest inner packet that crosses unfragmented: found with packets, not computed.
+"""The largest inner packet that crosses unfragmented: measured with packets, not computed.
 
-dekker2020's table 3 lists these; they depend on the cipher and on the tunnel's MTU, and a tunnel
-whose MTU is too large fragments outside where nobody looks.
+dekker2020's table 3 lists these. They depend on the cipher and on the tunnel's MTU. A tunnel whose
+MTU is too large fragments its outer packets, which the inner network does not see.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from culvert.trial.session import Session
 
 ATTEMPTS = 3
 LOSSY_ATTEMPTS = 12
-"""Where the link is asked to lose packets, a size must not seem too large by chance."""
+"""On a link with loss more attempts are needed, or a random loss would count as too large."""
 TIMEOUT_MS = 150
 
 
@@ -31,7 +31,7 @@ def find_max_size(session: Session) -> int:
 def _search(session: Session) -> int:
     state = session.source.link(session.vpn.interface(session.source))
     if state is None:
-        raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
+        raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
     echo = session.b.begin(
         "echo", bind=session.inner(session.target), token=session.token, idle_s=30
     )
@@ -44,7 +44,7 @@ def _search(session: Session) -> int:
             raise VpnError(
                 session.vpn.id,
                 f"not even {low}-byte packets cross unfragmented",
-                "try it by hand with 'culvert up'",
+                "try it in 'culvert up'",
             )
         while high - low > 1:
             middle = (low + high) // 2

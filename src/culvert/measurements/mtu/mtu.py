@@ -1,8 +1,8 @@
-"""``mtu``: the MTU doctor. Which packets cross, each way, and what becomes of the others.
+"""``mtu``: the MTU doctor. Which packets cross in each direction, and what happens to the others.
 
-A tunnel whose MTU is too large fragments where nobody looks, or loses large packets without a word
-(a black hole): small requests work and large answers hang. What TCP agreed on tells whether
-something on the way clamps the MSS.
+A tunnel whose MTU is too large fragments outer packets, or drops large packets without an ICMP
+error (a black hole): small requests work and large answers hang. The MSS that arrives shows whether
+a device on the path clamps it.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 
 TCP_OPTIONS = TCP_HEADERS - 40
-"""What the kernel's own figure of the MSS leaves out, beside IPv4 (20) and TCP (20)."""
+"""TCP options that the kernel's MSS leaves out, in addition to IPv4 (20) and TCP (20)."""
 EXPECTED_S = 3.0
 
 
 class MtuParameters(BaseParameters):
-    """Of the packets that have to be cut."""
+    """Size of the packets that must be fragmented."""
 
     oversize: Annotated[int, Field(ge=1, le=30_000)] = 400
-    """Bytes by which a packet exceeds the interface's MTU, so that the sender's kernel cuts it."""
+    """Bytes above the interface's MTU: the sender's kernel fragments the packet."""
 
 
 @dataclass(frozen=True)
 class MtuDirection:
-    """One way. Sizes are of inner IP packets in bytes; None: not even the smallest crosses."""
+    """One direction. Sizes are of inner IP packets in bytes; None: even the smallest is lost."""
 
     interface_mtu: int
     largest: int | None
     unfragmented: int | None
     above: Fate | None
-    """Of the packet that is one byte longer than ``largest``; None if that is the MTU."""
+    """Fate of a packet one byte longer than ``largest``; None if ``largest`` is the MTU."""
     inside_fragments: bool
 
     @property
     def black_hole(self) -> bool:
-        """Packets that the interface takes vanish without a word."""
+        """Packets that the interface accepts vanish without an ICMP error."""
         return self.above is Fate.VANISHED
 
     @property
     def fragments_outside(self) -> bool:
-        """Packets that the interface takes are cut on the link."""
+        """Packets that the interface accepts are fragmented on the link."""
         return self.largest is not None and self.unfragmented != self.largest
 
 
 def _each_way(way: str, words: str, weight: Weight) -> tuple[MetricSpec, ...]:
-    """What is measured of one direction."""
+    """Metrics of one direction."""
     return (
         MetricSpec(
             f"unfragmented_{way}_bytes",
@@ -103,7 +103,7 @@ class Mtu(Measurement[MtuParameters]):
         return EXPECTED_S
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
-        """Search each way, then open a connection."""
+        """Search in each direction, then open a connection."""
         a, b = PathEnd(session.source, session.a), PathEnd(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
@@ -142,7 +142,7 @@ def _direction(session: Session, source: PathEnd, target: PathEnd, oversize: int
 def _interface_mtu(session: Session, node: Node) -> int:
     state = node.link(session.vpn.interface(node))
     if state is None:
-        raise VpnError(session.vpn.id, "its interface is gone", "look at the VPN's log")
+        raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
     return state.mtu
 
 
@@ -158,7 +158,7 @@ def _metrics(name: str, way: MtuDirection) -> list[Metric]:
 
 
 def _mss(name: str, announced: Announced) -> list[Metric]:
-    """What was not seen is left out."""
+    """Metrics of one direction; values that were not observed are left out."""
     used = None if announced.used is None else announced.used + TCP_OPTIONS
     values = {
         f"mss_{name}_bytes": ("bytes", used),
@@ -174,5 +174,5 @@ def _some_cross(name: str, way: MtuDirection) -> Check:
         f"packets cross ({name})",
         way.largest is not None,
         f"the largest packet that crosses has {way.largest} bytes",
-        f"not even {SMALLEST}-byte packets come out of the tunnel: try it with 'culvert up'",
+        f"not even {SMALLEST}-byte packets come out of the tunnel: try it in 'culvert up'",
     )

@@ -1,4 +1,4 @@
-"""Which packets cross in one direction, and what becomes of those that do not.
+"""Which packets cross in one direction, and what happens to those that do not.
 
 ::
 
@@ -6,7 +6,8 @@
       │ echo request, don't fragment          │ fragments?  │ seen whole?
       └ refused (EMSGSIZE)? path MTU learned?
 
-What is seen arriving tells of this direction alone, whether the answer finds its way back or not.
+Arrivals are observed at the receiver, so the result is of this direction only, even if answers are
+lost.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ RECORDED = 32
 
 
 class Fate(StrEnum):
-    """Of a packet that must not be fragmented."""
+    """What happens to a packet with the don't-fragment flag."""
 
     WHOLE = "crossed whole"
     FRAGMENTED = "crossed, in fragments on the link"
-    REFUSED = "refused, and the sender was told"
-    VANISHED = "vanished, and the sender was told nothing"
+    REFUSED = "refused, and the sender was notified"
+    VANISHED = "vanished, and the sender was not notified"
 
     @property
     def arrived(self) -> bool:
@@ -55,13 +56,13 @@ def fate(*, arrived: bool, fragments: int, error: str | None, pmtu: int | None, 
     """What the observations of one size mean."""
     if arrived:
         return Fate.FRAGMENTED if fragments else Fate.WHOLE
-    told = error == "EMSGSIZE" or (pmtu is not None and pmtu < size)
-    return Fate.REFUSED if told else Fate.VANISHED
+    notified = error == "EMSGSIZE" or (pmtu is not None and pmtu < size)
+    return Fate.REFUSED if notified else Fate.VANISHED
 
 
 def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
     """The largest size from ``low`` to ``high`` that is good, if all below it are; None if not
-    even ``low`` is. The largest of all is tried first: mostly it is good."""
+    even ``low`` is. ``high`` is tried first: it is usually good."""
     if high >= low and good(high):
         return high
     if high <= low or not good(low):
@@ -96,7 +97,7 @@ class OneWayMtu:
         self._echo.stop()
 
     def fate(self, size: int) -> Fate:
-        """Of an inner packet of ``size`` bytes; asked once for each size."""
+        """Fate of an inner packet of ``size`` bytes; tested once for each size."""
         if size not in self._known:
             self._known[size] = self._try(size)
         return self._known[size]
@@ -129,8 +130,8 @@ class OneWayMtu:
         )
 
     def inside_fragments(self, size: int) -> bool:
-        """Whether a packet longer than the interface's MTU, cut by the sender's own kernel, comes
-        back as it was."""
+        """Whether a packet longer than the interface's MTU, fragmented by the sender's own kernel,
+        comes back unchanged."""
         answer = self._source.probe.call(
             "echo_once",
             ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,

@@ -1,4 +1,4 @@
-"""Echo requests beside a load: how long packets wait while others are on their way."""
+"""Echo requests beside a load: the delay of packets while others are in transit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from culvert.trial.session import Session
 
 TIMEOUT_MS = 1000
 LEAD_S = 0.1
-"""The load runs for so long before the first echo request and after the last."""
+"""The load runs for this time before the first echo request and after the last."""
 
 
 class Echo:
@@ -40,7 +40,7 @@ class Echo:
         )
 
     def close(self) -> EchoResult:
-        """End it; how many requests it answered."""
+        """End it; returns the number of requests it answered."""
         return parse(EchoResult, self._task.stop())
 
 
@@ -51,7 +51,7 @@ def rtt_result(task: Task, seconds: float) -> RttResult:
 
 @dataclass(frozen=True)
 class RttUnderUdp:
-    """Round trips, the load beside them, and how many requests the far end reflected."""
+    """Round trips, the load beside them, and the number of requests the far end reflected."""
 
     rtt: RttResult
     load: UdpTrial
@@ -68,7 +68,7 @@ def rtt_under_udp(
     duration_s: float,
     quiet_ms: int,
 ) -> RttUnderUdp:
-    """Echo requests at ``probe_pps`` while UDP packets of the same size go a to b."""
+    """Echo requests at ``probe_pps`` while UDP packets of the same size go from a to b."""
     lasting_s = duration_s + 2 * LEAD_S
     stream = UdpStream(to, (size,), lasting_s, rate_pps=load_pps)
     run = UdpRun(session, stream, quiet_ms)

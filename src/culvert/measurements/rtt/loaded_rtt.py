@@ -5,7 +5,7 @@
     idle:    echo requests only
     loaded:  TCP a to b, b to a, or both at once; echo requests from half a second later
 
-The increase is what queues in the tunnel and below it add (bufferbloat), as in flent's rrul.
+The increase is the delay in queues of the tunnel and below it (bufferbloat), as in flent's rrul.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from culvert.units import DurationNs, DurationS, PerSecond
 
 SAMPLE_ONE_IN = 64
 LEAD_S = 0.5
-"""The load fills the path before the first probe is sent, and lasts until the last has come."""
+"""The load fills the path before the first probe is sent, and lasts until the last has arrived."""
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 class LoadedRttParameters(BaseParameters):
-    """Of the echo requests and of the load."""
+    """Parameters of the echo requests and of the load."""
 
     load: FlowDirection = FlowDirection.BOTH
     """Direction of the TCP load: from a to b, from b to a, or both at once."""
@@ -53,9 +53,9 @@ class LoadedRttParameters(BaseParameters):
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
     """Bytes of the inner IP packet of an echo request."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
-    """Of the load, as the kernel names it."""
+    """Congestion control of the load, by the kernel's name."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
-    """The sender looks at the clock without sleeping for this time before each probe is due."""
+    """For this time before each probe is due the sender polls the clock without sleeping."""
 
 
 class LoadedRtt(Measurement[LoadedRttParameters]):
@@ -172,7 +172,7 @@ def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Me
 
 
 def _percentile(result: RttResult, name: str, share: float) -> float | None:
-    """Microseconds; None where no probe lies beyond the percentile."""
+    """Microseconds; None where there are too few probes for the percentile."""
     value = getattr(result, f"{name}_ns")
     enough = round(result.received * (1 - share), 6) >= 1
     return value / 1e3 if value is not None and enough else None
@@ -198,7 +198,7 @@ def _answered(idle: RttResult, loaded: RttResult) -> list[Check]:
             f"probes are answered ({name})",
             found.received > 0,
             f"{found.received} of {found.sent} probes were answered",
-            "nothing came back: there is no round trip to tell; lengthen the measurement",
+            "no probe was answered, so there is no round-trip time: lengthen the measurement",
         )
         for name, found in (("idle", idle), ("loaded", loaded))
     ]
@@ -209,6 +209,6 @@ def _carried(loads: list[Loaded]) -> Check:
     return Check(
         "every connection carried data",
         min(carried) > 0,
-        f"the least of {len(carried)} connections carried {min(carried)} bytes",
-        "without its load the latency is not that under load: lengthen the measurement",
+        f"the slowest of {len(carried)} connections carried {min(carried)} bytes",
+        "the load was incomplete, so this is not latency under load: lengthen the measurement",
     )

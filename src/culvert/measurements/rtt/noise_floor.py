@@ -1,7 +1,7 @@
-"""What a round trip costs the instrument itself: no path measured here can be told to be faster.
+"""The instrument's own round-trip time: no faster path can be measured here.
 
 The same schedule, size and program as the measurement's, over the loopback of node a, in the same
-trial. A round trip that is not well above it says more of the node than of the tunnel.
+trial. A round trip close to it is a figure of the node, not of the tunnel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FEWEST = 20
 SLACK_S = 15
 NAMES = ("p50", "p99", "max")
 FLOOR_METRICS = family("noise_floor_{}_us", "us", "Round trip of the instrument alone", NAMES)
-"""What ``NoiseFloor.metrics`` gives."""
+"""What ``NoiseFloor.metrics`` returns."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NoiseFloor:
     found: Floor
 
     def metrics(self) -> list[Metric]:
-        """Microseconds; nothing where nothing came back."""
+        """Microseconds; empty if no probe was answered."""
         values = {name: getattr(self.found, f"{name}_ns") for name in NAMES}
         return [
             Metric(f"noise_floor_{name}_us", "us", value / 1e3)
@@ -39,7 +39,7 @@ class NoiseFloor:
         ]
 
     def histograms(self) -> list[Histogram]:
-        """All of them."""
+        """All round trips."""
         if self.found.histogram is None:
             return []
         return [Histogram("noise_floor_ns", "ns", self.found.histogram)]

@@ -1,7 +1,7 @@
 """``rtt``: round trips on an open-loop schedule (no coordinated omission) in HDR histograms.
 
-RFC 2681. The time of a probe counts from the moment at which the schedule wanted it sent, so that a
-stall delays the answers that it should delay.
+RFC 2681. The time of a probe counts from its scheduled sending time, so that a stall counts in
+all the probes that it delays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.
 
 
 class Protocol(StrEnum):
-    """Who answers: the probe over UDP or TCP, or the kernel."""
+    """What answers: the probe over UDP or TCP, or the kernel."""
 
     UDP = "udp"
     ICMP = "icmp"
@@ -50,25 +50,25 @@ HEADERS = {
     Protocol.TCP: TCP_HEADERS,
 }
 SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
-"""The same payload as the smallest over UDP, behind longer headers; the default over TCP."""
+"""The payload of the smallest UDP request behind longer headers; the default over TCP."""
 
 
 class RttParameters(BaseParameters):
-    """Of an open schedule of echo requests."""
+    """Parameters of an open-loop schedule of echo requests."""
 
     protocol: Protocol = Protocol.UDP
-    """Of the echo."""
+    """Protocol of the echo."""
     rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
     """Echo requests per second."""
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
     """Echo requests."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
-    """Bytes of the inner IP packet: 84 as ping sends by default; over TCP, where each request is a
-    segment of its own, the least is larger."""
+    """Bytes of the inner IP packet: 84 as ping sends by default. Over TCP each request is a segment
+    of its own, and the minimum is larger."""
     spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
-    """The sender looks at the clock without sleeping for this time before each probe is due."""
+    """For this time before each probe is due the sender polls the clock without sleeping."""
     instrument: Instrument = Instrument.PROBE
-    """What sends and counts."""
+    """The program that sends and counts."""
 
     @model_validator(mode="before")
     @classmethod
@@ -181,20 +181,20 @@ class Rtt(Measurement[RttParameters]):
 
 
 def _by_ping(session: Session, parameters: RttParameters) -> Outcome:
-    told, outcome = measure_ping(
+    report, outcome = measure_ping(
         session,
         probes=parameters.probes,
         rate_pps=parameters.rate_pps,
         packet_size=parameters.packet_size,
         timeout_ms=session.patience_ms(TIMEOUT_MS),
     )
-    sent, lost = told.sent_packets or 0, told.lost_packets or 0
+    sent, lost = report.sent_packets or 0, report.lost_packets or 0
     outcome.doubts.append(_enough(sent - lost, sent))
     return outcome
 
 
 def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerTraffic]:
-    """All probes, and what they were to the tunnel."""
+    """All probes, and the inner traffic they make."""
     seconds = parameters.probes / parameters.rate_pps
     inner = session.inner(session.target)
     reflector = None
@@ -265,16 +265,16 @@ def _all_sent(found: RttResult, planned: int) -> Check:
         "every probe was sent",
         found.sent == planned,
         f"{found.sent} of {planned} probes" + (f"; refused: {errors}" if errors else ""),
-        "the node or the tunnel took no more: see its log, or lower the rate",
+        "the node or the tunnel accepted no more: see its log, or lower the rate",
     )
 
 
 def _on_time(found: RttResult) -> Check:
-    """Times count from when a probe was due: the sender's own backlog would be in most of them."""
+    """Times count from when a probe was due; if the sender is late, they contain its own delay."""
     return Check(
         GENERATOR,
         found.overdue <= MAX_OVERDUE * found.sent,
-        f"{found.overdue} of {found.sent} probes were sent when the next was due as well",
+        f"{found.overdue} of {found.sent} probes were sent after the next one was already due",
         "lower the rate, or give the nodes a core each",
     )
 
@@ -284,5 +284,5 @@ def _enough(received: int, sent: int) -> Check:
         "most probes are answered",
         received > 0 and received >= (1 - MAX_LOSS) * sent,
         f"{received} of {sent} probes were answered",
-        "percentiles of the few that came back would flatter: lower the rate",
+        "percentiles of the few answered probes are biased: lower the rate",
     )

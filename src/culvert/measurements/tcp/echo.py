@@ -7,16 +7,16 @@ from culvert.probe.results import TcpInfo
 from culvert.trial.traffic import Flow, InnerTraffic
 
 UNCOUNTED = 3
-"""Segments of a connection that its end does not count: a SYN-ACK, and what is sent after it was
-asked: FIN, and an acknowledgement of the other's."""
+"""Segments of a connection that its end does not count: a SYN-ACK, and those sent after the
+counters were read (a FIN, and an acknowledgement of the other end's FIN)."""
 SYN_OPTIONS = 8
-"""What a SYN's options have more than the timestamps of later segments."""
+"""Bytes of a SYN's options beyond the timestamps that later segments carry."""
 
 
 def transaction_traffic(caller: TcpInfo, responder: TcpInfo, connections: int) -> InnerTraffic:
-    """Of ``connections`` from a to b.
+    """Inner traffic of ``connections`` from a to b.
 
-    Segments that an end has not counted may have been sent, but none of them needs to have come.
+    Segments that an end did not count may have been sent; none of them must have arrived.
     """
     return InnerTraffic(
         a_to_b_sent=_sent(caller, connections),

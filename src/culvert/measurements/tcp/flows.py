@@ -10,8 +10,8 @@ from culvert.trial.traffic import Flow, InnerTraffic
 def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:
     """Packets and bytes from the kernel's TCP_INFO at both ends.
 
-    The receiver counts an aggregate whose parts nobody counted (GRO in a tunnel's own code) as one
-    segment; it held at least bytes / MSS of them.
+    The receiver counts an aggregate made by GRO in a tunnel's own code as one segment; it holds at
+    least bytes / MSS segments.
     """
     sender, receiver = sent.final_tcp_info, sunk.tcp_info or TcpInfo()
     arrived = max(receiver.segs_in, -(-sunk.bytes // max(sent.mss, 1)))
@@ -28,5 +28,5 @@ def _flow(segments: int, payload_bytes: int) -> Flow:
 
 
 def _acknowledgements(segments: int) -> Flow:
-    """Segments without data, which carry up to three SACK blocks beside the timestamps."""
+    """Segments without data, which carry up to three SACK blocks and the timestamps."""
     return Flow(segments, segments * TCP_HEADERS, option_bytes=segments * SACK_BLOCKS)

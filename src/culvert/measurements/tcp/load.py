@@ -1,4 +1,4 @@
-"""TCP connections in one direction, as fast as they go: measured, or to fill a tunnel."""
+"""TCP connections in one direction, as fast as possible: to be measured, or as a load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERVAL_MS = 100
 
 
 class FlowDirection(StrEnum):
-    """Which way TCP goes: up is node a to node b."""
+    """Direction of the data: up is from node a to node b."""
 
     UP = "up"
     DOWN = "down"
@@ -26,7 +26,7 @@ class FlowDirection(StrEnum):
 
 @dataclass(frozen=True)
 class TcpStreams:
-    """Connections of one kind: ``streams`` in each direction. ``write_size`` is bytes a write."""
+    """Connections of one kind: ``streams`` in each direction. ``write_size`` is in bytes."""
 
     duration_s: float
     direction: FlowDirection = FlowDirection.UP
@@ -37,7 +37,7 @@ class TcpStreams:
 
     @property
     def ways(self) -> tuple[bool, ...]:
-        """For each direction whether it is upward."""
+        """One value for each direction: True if it is from a to b."""
         ways = {
             FlowDirection.UP: (True,),
             FlowDirection.DOWN: (False,),
@@ -48,7 +48,7 @@ class TcpStreams:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the connections of one direction carried. ``upward`` is a to b."""
+    """What the connections of one direction carried. ``upward`` is from a to b."""
 
     upward: bool
     sent: TcpSource
@@ -56,18 +56,18 @@ class Loaded:
 
     @property
     def way(self) -> str:
-        """As a study and metrics name it."""
+        """The name that studies and metrics use."""
         return FlowDirection.UP if self.upward else FlowDirection.DOWN
 
     @property
     def traffic(self) -> InnerTraffic:
-        """For the proof."""
+        """Inner packets, for the proof."""
         found = inner_traffic(self.sent, self.sunk)
         return found if self.upward else turned(found)
 
     @property
     def goodput_bps(self) -> float:
-        """Bits per second that the far application read."""
+        """Bit/s that the receiving application read."""
         seconds = ((self.sunk.last_ns or 0) - (self.sunk.first_ns or 0)) / 1e9
         return 8 * self.sunk.bytes / seconds if seconds > 0 else 0.0
 
@@ -78,7 +78,7 @@ class Loaded:
 
 
 class TcpLoad:
-    """The connections of one direction, running from the beginning on for the time asked."""
+    """The connections of one direction; they run from construction on for the requested time."""
 
     def __init__(
         self, session: Session, streams: TcpStreams, *, upward: bool, to: str | None = None
@@ -113,6 +113,6 @@ class TcpLoad:
         self._source.ready()
 
     def finish(self) -> Loaded:
-        """Wait for their end."""
+        """Wait until the connections end."""
         sent = parse(TcpSource, self._source.result(self._duration_s + SLACK_S))
         return Loaded(self._upward, sent, parse(TcpSunk, self._sink.result(SLACK_S)))

@@ -1,11 +1,11 @@
-"""Which MSS the two ends of a TCP connection announced, and what came of it on the way.
+"""Which MSS the two ends of a TCP connection announced, and what arrived at the other end.
 
 ::
 
     a ── SYN, MSS 1460 ──> inner device ─ tunnel ─ inner device ── SYN, MSS 1368 ──> b
 
-What leaves one end and what comes to the other is captured inside the tunnel, at its two ends: a
-difference was made by the tunnel, or by a router below a tunnel that is none.
+SYNs are captured inside the tunnel, at its two ends. A difference is made by the tunnel, or, for
+the baseline, by a router on the path.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from culvert.trial.session import Session
 TCP = 6
 TCP_S = 0.05
 RECORDED = 16
-"""The first segments: SYN and SYN-ACK are among them, sent again or not."""
+"""Segments to record: SYN and SYN-ACK are among the first, even if retransmitted."""
 
 
 @dataclass(frozen=True)
 class Announced:
-    """Of one direction's receiver: the MSS in its SYN as it was sent and as it arrived, in bytes;
-    None where none was seen. ``used`` is what the sender's kernel made of it, options deducted."""
+    """The MSS in the SYN of one direction's receiver, as sent and as it arrived, in bytes; None if
+    no SYN was captured. ``used`` is the sender's resulting MSS, options deducted."""
 
     sent: int | None
     arrived: int | None
@@ -35,14 +35,14 @@ class Announced:
 
     @property
     def clamped(self) -> bool | None:
-        """Whether it was made smaller on the way; None if that is not known."""
+        """Whether it was made smaller on the path; None if unknown."""
         if self.sent is None or self.arrived is None:
             return None
         return self.arrived < self.sent
 
 
 def announce(session: Session) -> dict[str, Announced]:
-    """Open a connection from a to b and read what is announced: ``a_to_b`` is what b announced,
+    """Open a connection from a to b and read the announced MSS: ``a_to_b`` is what b announced,
     for segments that a sends."""
     at_a = _capture(session, session.a, session.source)
     at_b = _capture(session, session.b, session.target)

@@ -1,7 +1,7 @@
-"""``tcp``: goodput of TCP connections, one way or both at once, and what the kernel says of them.
+"""``tcp``: goodput of TCP connections in one or both directions, and the kernel's TCP_INFO.
 
-Goodput is what the receiver's application read (RFC 2647, 3.17), without the warm-up, in which slow
-start has not filled the path. The congestion control is part of the condition: CUBIC unless asked.
+Goodput is what the receiver's application read (RFC 2647, 3.17), without the warm-up, while slow
+start has not filled the path. The congestion control is part of the condition; default CUBIC.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ WriteSize = Annotated[
     int,
     Field(ge=1, le=1 << 20),
     BeforeValidator(
-        lambda asked: WRITE_BYTES if asked == "max" else asked, json_schema_input_type=int | str
+        lambda value: WRITE_BYTES if value == "max" else value, json_schema_input_type=int | str
     ),
 ]
-"""Bytes; "max" is what fills a connection with the fewest calls."""
+"""Bytes; "max" is the size that fills a connection with the fewest calls."""
 
 
 class TcpParameters(BaseParameters):
-    """Of connections that are always full."""
+    """Parameters of connections that always have data to send."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
-    """Time that counts."""
+    """Measured time."""
     warmup_s: DurationS = Field(0.5, alias="warmup")
-    """Time before it, which does not count."""
+    """Time before it, which is not measured."""
     direction: FlowDirection = FlowDirection.UP
     """From a to b, from b to a, or both at once."""
     streams: Annotated[int, Field(ge=1, le=128)] = 1
     """Connections in each direction."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
-    """As the kernel names it."""
+    """Congestion control, by the kernel's name."""
     write_size: WriteSize = WRITE_BYTES
     """Bytes of each write."""
     nodelay: bool = False
     """Nagle's algorithm is off."""
     instrument: Instrument = Instrument.PROBE
-    """What sends and counts. Others than the probe count their whole time, without ``warmup``."""
+    """The program that sends and counts. Only the probe uses ``warmup``."""
 
     @model_validator(mode="after")
     def _instrument_can(self) -> Self:
@@ -76,7 +76,7 @@ class TcpParameters(BaseParameters):
 
     @property
     def load(self) -> Load:
-        """What another instrument is asked; where to is filled in by the measurement."""
+        """The load for another instrument; the measurement fills in the address."""
         return Load(
             to="",
             udp=False,
@@ -149,7 +149,7 @@ class Tcp(Measurement[TcpParameters]):
         return parameters.duration_s + parameters.warmup_s
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
-        """Fill the tunnel for the time asked."""
+        """Fill the tunnel for the requested time."""
         if parameters.instrument is not Instrument.PROBE:
             return _by_instrument(session, parameters)
         streams = parameters.tcp_streams
@@ -181,17 +181,17 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     up = parameters.direction is FlowDirection.UP
     to = session.inner(session.target if up else session.source)
     load = replace(parameters.load, to=to)
-    told, outcome = measure_throughput(session, parameters.instrument, load, up=up)
-    outcome.metrics.append(Metric("goodput_bps", "bit/s", told.goodput_bps))
-    if told.retransmits is not None:
-        outcome.metrics.append(Metric("retransmitted_segments", "segments", told.retransmits))
+    report, outcome = measure_throughput(session, parameters.instrument, load, up=up)
+    outcome.metrics.append(Metric("goodput_bps", "bit/s", report.goodput_bps))
+    if report.retransmits is not None:
+        outcome.metrics.append(Metric("retransmitted_segments", "segments", report.retransmits))
     return outcome
 
 
 def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
-    """Bits per second that arrived after the warm-up; all of it if there was nothing after it.
+    """Bit/s that arrived after the warm-up; of the whole time if nothing arrived after it.
 
-    Whole intervals only: from the first that begins after the warm-up to the last byte.
+    Whole intervals only, from the first that begins after the warm-up to the last byte.
     """
     if sunk.first_ns is None or sunk.last_ns is None:
         return 0.0
@@ -204,7 +204,7 @@ def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
 
 
 def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:
-    """Of all connections; times and windows are medians over connections and intervals."""
+    """Metrics of all connections; times and windows are medians over connections and intervals."""
     retransmitted = sum(way.sent.retransmits for way in loaded)
     segments = sum(way.sent.data_segs_out for way in loaded)
     found: list[Metric] = [
@@ -235,19 +235,19 @@ def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:
 
 
 def fairness(shares: Sequence[float]) -> float:
-    """Jain's index (RFC 5166, 2.3): 1 where all got the same, 1/n where one got it all."""
+    """Jain's index (RFC 5166, 2.3): 1 if all have the same goodput, 1/n if one has it all."""
     squares = sum(share**2 for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
 
 def _after(intervals: Sequence[TcpSourceInterval], warmup_s: float) -> Sequence[TcpSourceInterval]:
-    """Those behind the warm-up; all of them if there are none."""
+    """Intervals after the warm-up; all of them if there are none."""
     begin_ns = (intervals[0].t_ns if intervals else 0) + round(warmup_s * 1e9)
     return [interval for interval in intervals if interval.t_ns >= begin_ns] or intervals
 
 
 def _series(way: Loaded) -> list[Series]:
-    """What came in all, and the kernel's words about each connection."""
+    """Received bytes in all, and TCP_INFO of each connection."""
 
     def of(name: str, unit: str, points: Sequence[Any], value: str, **labels: str) -> Series:
         return Series(
@@ -258,10 +258,10 @@ def _series(way: Loaded) -> list[Series]:
             {"direction": way.way, **labels},
         )
 
-    told = [of("received_bytes", "bytes", way.sunk.intervals, "bytes")]
+    series = [of("received_bytes", "bytes", way.sunk.intervals, "bytes")]
     for number, intervals in enumerate(way.sent.by_stream):
         stream = str(number)
-        told += [
+        series += [
             of("cwnd_segments", "segments", intervals, "cwnd", stream=stream),
             of("tcp_rtt_us", "us", intervals, "rtt_us", stream=stream),
             of("tcp_rttvar_us", "us", intervals, "rttvar_us", stream=stream),
@@ -269,7 +269,7 @@ def _series(way: Loaded) -> list[Series]:
             of("retransmits", "segments", intervals, "retransmits", stream=stream),
             of("path_mtu_bytes", "bytes", intervals, "pmtu", stream=stream),
         ]
-    return told
+    return series
 
 
 def _arrived(loaded: Sequence[Loaded]) -> Check:
@@ -277,16 +277,16 @@ def _arrived(loaded: Sequence[Loaded]) -> Check:
     return Check(
         "data arrived",
         least > 0,
-        f"{least} bytes arrived of the connection with the fewest",
-        "the connection was made but nothing came through it: try 'culvert up'",
+        f"the slowest connection carried {least} bytes",
+        "the connection was opened but carried no data: try 'culvert up'",
     )
 
 
-def _controlled(loaded: Sequence[Loaded], asked: str) -> Check:
+def _controlled(loaded: Sequence[Loaded], requested: str) -> Check:
     used = sorted({way.sent.congestion_control for way in loaded})
     return Check(
         "congestion control",
-        used == [asked],
+        used == [requested],
         f"the kernel used {', '.join(used)}",
-        "load the module of the congestion control that the study asks for",
+        "load the kernel module of the congestion control that the study requests",
     )

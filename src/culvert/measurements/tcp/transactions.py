@@ -1,12 +1,12 @@
-"""``tcp_rr`` and ``tcp_crr``: how many small requests a tunnel answers a second, one after another.
+"""``tcp_rr`` and ``tcp_crr``: how many small requests per second cross a tunnel, one after another.
 
 ::
 
     tcp_rr    connect ── request ── response ── request ── response ...
-    tcp_crr   connect ── request ── response ── close ── connect ... (a web server's worst customer)
+    tcp_crr   connect ── request ── response ── close ── connect ...
 
-As netperf's TCP_RR and TCP_CRR. What limits is the round trip, for tcp_crr two of them: rate and
-times are of one caller that waits for each response.
+As netperf's TCP_RR and TCP_CRR. The limit is the round trip, for tcp_crr two of them: rate and
+times are those of one client that waits for each response.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _METRICS = (
 
 
 class TransactionParameters(BaseParameters):
-    """Of requests one after the other."""
+    """Parameters of requests, one after another."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
-    """Time of asking."""
+    """Duration of the requests."""
     request_size: Message = 1
     """Bytes of payload of a request."""
     response_size: Message = 1
@@ -72,7 +72,7 @@ class _Transactions(Measurement[TransactionParameters]):
         return parameters.duration_s
 
     def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
-        """Ask for the time given."""
+        """Send requests for the given time."""
         inner = session.inner(session.target)
         with session.watch(sample_one_in=1) as watched:
             marked = _send_marked(session, inner)
@@ -166,7 +166,7 @@ class TcpCrr(_Transactions):
 
 
 def _send_marked(session: Session, to: str) -> InnerTraffic:
-    """A few echo requests: messages of a byte hold no canary that a capture could look for."""
+    """A few echo requests with the canary: one-byte messages cannot carry it."""
     echo = Echo(session, to, SLACK_S)
     task = echo.begin_rtt(size=MARKED_BYTES, rate_pps=MARKED_PPS, count=MARKED)
     sent = rtt_result(task, MARKED / MARKED_PPS)
@@ -174,7 +174,7 @@ def _send_marked(session: Session, to: str) -> InnerTraffic:
 
 
 def _times(what: str, times: Times | None, count: int) -> list[Metric]:
-    """Only percentiles that a transaction lies beyond."""
+    """Only percentiles for which there are enough transactions."""
     found = []
     for name in ("min", *PERCENTILES, "max"):
         value = None if times is None else getattr(times, f"{name}_ns")
@@ -185,16 +185,16 @@ def _times(what: str, times: Times | None, count: int) -> list[Metric]:
 
 
 def _ceiling(found: Transacted | None) -> list[Metric]:
-    """The same beside the tunnel."""
+    """The same on the bare link."""
     return [] if found is None else [Metric("ceiling_transactions_per_s", "1/s", found.per_second)]
 
 
 def _answered(found: Transacted) -> Check:
-    asked = found.transactions + found.failed
+    requests = found.transactions + found.failed
     return Check(
         "requests are answered",
-        found.transactions > 0 and found.failed <= MAX_ERRORS * asked,
-        f"{found.transactions} of {asked} requests were answered"
+        found.transactions > 0 and found.failed <= MAX_ERRORS * requests,
+        f"{found.transactions} of {requests} requests were answered"
         + (f"; {found.errors}" if found.errors else ""),
-        "the others failed, and have no time: see what the tunnel does to new connections",
+        "the others failed and have no time: check what the tunnel does to new connections",
     )

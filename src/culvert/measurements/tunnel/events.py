@@ -1,4 +1,4 @@
-"""What happens to a tunnel while packets go through it."""
+"""Events that happen to a tunnel while packets go through it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culvert.vpns.variant import LEAVE_OUT
 
 
 class Event(StrEnum):
-    """By the words of a study."""
+    """Events, by their names in a study."""
 
     RESTART_PEER = "restart-peer"
     RESTART_SELF = "restart-self"
@@ -26,21 +26,21 @@ class Event(StrEnum):
 
 
 class Happening(ABC):
-    """An event. ``stream_goes_on``: packets are on their way when it happens."""
+    """An event. ``stream_goes_on``: packets are sent while it happens."""
 
     stream_goes_on: ClassVar[bool] = True
     counts_from_its_end: ClassVar[bool] = False
-    """Recovery is told from when the event is over: what comes before it is waiting."""
+    """Recovery counts from the end of the event, because the event includes waiting."""
     tail_s: ClassVar[float] = 0.2
     """How long the stream is watched after packets went through again."""
 
     @abstractmethod
     def happen(self, session: Session) -> None:
-        """Let it happen; returns when the last command has been given."""
+        """Cause the event; returns after the last command."""
 
 
 class RestartPeer(Happening):
-    """The responder is killed and starts anew; the initiator is not notified."""
+    """The responder is killed and restarted; the initiator is not notified."""
 
     def happen(self, session: Session) -> None:
         """Restart it."""
@@ -49,7 +49,7 @@ class RestartPeer(Happening):
 
 
 class RestartSelf(Happening):
-    """The initiator is killed and starts anew."""
+    """The initiator is killed and restarted."""
 
     def happen(self, session: Session) -> None:
         """Restart it."""
@@ -68,7 +68,7 @@ class Silence(Happening):
         self._silence_s = silence_s
 
     def happen(self, session: Session) -> None:
-        """Wait: that is the event."""
+        """Wait: the silence is the event."""
         del session
         time.sleep(self._silence_s)
 
@@ -77,7 +77,7 @@ class Roam(Happening):
     """Node a's address on the underlay changes, as from one network to another."""
 
     def happen(self, session: Session) -> None:
-        """In one go: the old address goes, the new one comes, and the kernels know where all is."""
+        """Replace the address in one batch, and set the neighbour entries of both kernels."""
         if session.vpn.outer_flow is None:
             raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
         if session.lab.spec.topology.name != Shape.PAIR:
@@ -89,7 +89,7 @@ class Roam(Happening):
             a,
             f"address del {old} dev {a.underlay.device}",
             f"address add {new} dev {a.underlay.device}",
-            # Permanent neighbours went with the last address.
+            # The kernel removed permanent neighbours with the last address.
             _neighbour(a, b.underlay.address, _hardware_address(b)),
         )
 
@@ -121,7 +121,7 @@ def happening(event: Event, *, silence_s: float) -> Happening:
 
 
 def roamed(address: IPv4Interface) -> IPv4Interface:
-    """Another address, half a network away or next to that, that a node can have."""
+    """Another valid host address, half a network away or the next free one."""
     network = address.network
     offset = int(address.ip) - int(network.network_address)
     taken = (network.network_address, network.broadcast_address, address.ip)

@@ -1,4 +1,4 @@
-"""``initiation``: how long it takes until a VPN carries the first packet.
+"""``initiation``: the time until a VPN carries the first packet.
 
 ::
 
@@ -6,10 +6,10 @@
     └──────────────────────────────── total ──────────────────────────────────────────┘
                  └──────── handshake ─────────┘
 
-Total runs from the command (the execution of a program, or the word to initiate) to the arrival of
-the answer to an inner packet; no log is read, so no delay of a log has to be subtracted
-(dekker2020, 5.3.3). The phases come from the stamps of the packets at node a's end of the
-link, the kernel's or the wire's.
+Total runs from the command (the execution of a program, or the request to initiate) to the
+arrival of the answer to an inner packet; no log is read, so no logging delay must be subtracted
+(dekker2020, 5.3.3). The phases come from the packets' timestamps at node a's end of the
+link, taken by the kernel or the wire.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ TIMES = (
 
 
 class InitiationParameters(BaseParameters):
-    """Of the starts of one trial."""
+    """Parameters of the starts of one trial."""
 
     cycles: Annotated[int, Field(ge=1, le=10_000)] = 5
     """Starts in each trial."""
     start: Start = Start.COLD
-    """What is started, and what goes on running."""
+    """Which side is started, and which side keeps running."""
     pause_s: Annotated[DurationS, Field(ge=0, le=60)] = Field(0.0, alias="pause")
     """Time before each start."""
 
@@ -92,7 +92,7 @@ class Initiation(Measurement[InitiationParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: InitiationParameters) -> float:
-        """Seconds of one trial, roughly: it depends on the VPN."""
+        """Seconds of one trial, approximately: it depends on the VPN."""
         return parameters.cycles * (starting(parameters.start).expected_s + parameters.pause_s)
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
@@ -130,15 +130,15 @@ class Initiation(Measurement[InitiationParameters]):
 
 
 class _Cycle:
-    """One start. ``times_ms`` are since the command, but for the handshake's own duration.
+    """One start. ``times_ms`` count from the command, except the handshake's duration.
 
-    ``up``: there is a tunnel that must end first.
+    ``up``: a tunnel is up and must end first.
     """
 
     def __init__(self, session: Session, start: Starting, *, up: bool, pause_s: float) -> None:
         vpn = session.vpn
         deadline_s = max(vpn.up_deadline_s, start.answer_max_s)
-        # First: if node b's side ends, so does the address that it answers at.
+        # First: if node b's side ends, the reflector's address is removed.
         echo = session.b.begin(
             "echo",
             bind=session.inner(session.target),
@@ -148,7 +148,7 @@ class _Cycle:
         port = echo.port()
         if up:
             start.end(session)
-        time.sleep(pause_s)  # the study asked for it
+        time.sleep(pause_s)  # a parameter of the study
         sighting = session.outside.begin(
             session.source.name, View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
         )
@@ -157,7 +157,7 @@ class _Cycle:
             "first_answer",
             to=session.inner(session.target),
             port=port,
-            interval_us=start.asks_every_us,
+            interval_us=start.request_interval_us,
             deadline_s=deadline_s,
             **session.marks,
         )
@@ -200,19 +200,19 @@ class _Cycle:
             "the first answer came after the command",
             total_ms > 0,
             f"{total_ms:.3f} ms from the command to the first answer",
-            "traffic reaches the inner address around the tunnel: look at the routes",
+            "traffic reaches the inner address around the tunnel: check the routes",
         )
 
 
-def _told(cycles: Sequence[_Cycle]) -> list[str]:
-    """The times that every cycle has."""
+def _common_times(cycles: Sequence[_Cycle]) -> list[str]:
+    """Names of the times that every cycle has."""
     return [spec.name for spec in TIMES if all(spec.name in cycle.times_ms for cycle in cycles)]
 
 
 def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
     metrics = [
         Metric(name, "ms", statistics.median(cycle.times_ms[name] for cycle in cycles))
-        for name in _told(cycles)
+        for name in _common_times(cycles)
     ]
     attempts = statistics.median(cycle.attempts for cycle in cycles)
     metrics.append(Metric("echo_attempts", "packets", attempts))
@@ -225,18 +225,19 @@ def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
 def _series(cycles: Sequence[_Cycle]) -> list[Series]:
     at = [cycle.begun_ns for cycle in cycles]
     return [
-        Series(name, "ms", at, [cycle.times_ms[name] for cycle in cycles]) for name in _told(cycles)
+        Series(name, "ms", at, [cycle.times_ms[name] for cycle in cycles])
+        for name in _common_times(cycles)
     ]
 
 
 def _of_all(checks: Sequence[Check], cycles: int) -> list[Check]:
-    """One check of each name, the first that failed if one did: a thousand alike tell no more."""
+    """One check of each name: the first that failed, or else the first."""
     kept: dict[str, Check] = {}
     for check in checks:
         if check.name not in kept or (kept[check.name].passed and not check.passed):
             kept[check.name] = check
     return [
-        replace(check, detail=f"{check.detail} (in the first of {cycles} cycles, and alike in all)")
+        replace(check, detail=f"{check.detail} (first of {cycles} cycles; all passed)")
         if check.passed and cycles > 1
         else check
         for check in kept.values()
@@ -244,7 +245,7 @@ def _of_all(checks: Sequence[Check], cycles: int) -> list[Check]:
 
 
 def _used(process: Process) -> ProcessUse | None:
-    """What a process has used since its start."""
+    """Resources that a process has used since its start."""
     usage = process.usage()
     if usage is None:
         return None
@@ -259,7 +260,7 @@ def _used(process: Process) -> ProcessUse | None:
 
 
 def _together(uses: list[ProcessUse]) -> list[ProcessUse]:
-    """Processes of one label as one: what all starts used, and the highest peak."""
+    """Processes of one label as one: the sum over all starts, and the highest peak."""
     total: dict[str, ProcessUse] = {}
     for use in uses:
         before = total.setdefault(use.label, ProcessUse(label=use.label, pid=use.pid))

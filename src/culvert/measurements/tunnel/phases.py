@@ -1,4 +1,4 @@
-"""The phases of an initiation, told from the packets on the link. Pure.
+"""The phases of an initiation, computed from the packets on the link. Pure.
 
 ::
 
@@ -18,9 +18,9 @@ from culvert.vpns.outer import OuterPacket, outer_packet
 
 @dataclass(frozen=True)
 class Phases:
-    """CLOCK_REALTIME in ns at node a's end of the link; None for what was not seen.
+    """CLOCK_REALTIME in ns at node a's end of the link; None for what was not observed.
 
-    ``handshake_packets`` counts both ways.
+    ``handshake_packets`` counts both directions.
     """
 
     first_handshake_ns: int | None
@@ -30,7 +30,7 @@ class Phases:
 
     @property
     def handshake_ns(self) -> int | None:
-        """From the first to the last packet of the handshake; None if there are no two."""
+        """From the first to the last packet of the handshake; None if there are fewer than two."""
         if self.first_handshake_ns is None or self.last_handshake_ns is None:
             return None
         between = self.last_handshake_ns - self.first_handshake_ns
@@ -38,9 +38,9 @@ class Phases:
 
 
 def phases_of(vpn: Vpn, recorded: Iterable[RecordedPacket]) -> Phases:
-    """The first inner packet is the first that node a sends after the responder's first answer
-    (where there is a handshake: what it sends before has keys of a tunnel that was), and that is
-    as long as one of our requests must be."""
+    """The first inner packet is the first of a request's length that node a sends after the
+    responder's first answer. Earlier packets use keys of an old tunnel. Without a handshake the
+    first of that length counts."""
     if vpn.outer_flow is None:
         return Phases(None, None, None, 0)
     packets = [outer_packet(packet) for packet in recorded]
@@ -61,7 +61,7 @@ def phases_of(vpn: Vpn, recorded: Iterable[RecordedPacket]) -> Phases:
 
 
 def _carries_a_request(vpn: Vpn, packet: OuterPacket) -> bool:
-    """A request is the smallest inner packet; over a stream any data is taken for one."""
+    """A request is the smallest inner packet; over a stream any data counts as one."""
     if vpn.is_handshake(packet):
         return False
     length = vpn.outer_length(SMALLEST)

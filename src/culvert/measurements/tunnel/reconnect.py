@@ -1,12 +1,12 @@
-"""``reconnect``: how long a tunnel carries nothing when something happens to it.
+"""``reconnect``: how long a tunnel carries nothing after an event.
 
 ::
 
     packets at a steady rate ──── event ──── lost ... lost ──── the first that arrives ──── end
                                     └──── recovered ────────────┘
 
-Blocked time is the number of lost packets over the rate at which they were offered (as failover
-times are told from a packet generator, RFC 6201 and RFC 7747): no clock of the tunnel is involved.
+Blocked time is the number of lost packets divided by their offered rate, as RFC 6201 and RFC 7747
+measure failover with a packet generator: no clock of the tunnel is involved.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from culvert.units import DurationS, PerSecond
 INTERVAL_MS = 10
 ASK_EVERY_US = 1000
 LEAD_S = 0.2
-"""The stream is steady before the event."""
+"""Duration of the steady stream before the event."""
 EVENT_S = 20.0
-"""The longest that the commands of an event take."""
+"""Upper bound of the duration of an event's commands."""
 
 
 class ReconnectParameters(BaseParameters):
-    """Of the event, and of the stream that is interrupted."""
+    """Parameters of the event, and of the stream that it interrupts."""
 
     event: Event = Event.RESTART_PEER
-    """What happens to the tunnel."""
+    """The event."""
     rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
     """Requests per second."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
@@ -77,7 +77,7 @@ class Reconnect(Measurement[ReconnectParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: ReconnectParameters) -> float:
-        """Seconds of one trial, roughly: it depends on the VPN."""
+        """Seconds of one trial, approximately: it depends on the VPN."""
         waiting_s = parameters.silence_s if parameters.event is Event.SILENCE else 5.0
         return waiting_s + 2 * LEAD_S
 
@@ -127,7 +127,7 @@ class Reconnect(Measurement[ReconnectParameters]):
 
 
 class _Stream:
-    """Packets at a steady rate from a to b, refused ones counted as lost."""
+    """Packets at a steady rate from a to b; those that the kernel refused count as lost."""
 
     def __init__(
         self, session: Session, parameters: ReconnectParameters, to: str, lasting_s: float
@@ -161,21 +161,21 @@ class _Stream:
         self._source.ready()
 
     def end(self) -> UdpTrial:
-        """Stop sending, wait for what is on its way."""
+        """Stop sending, and wait for packets in transit."""
         assert self._source is not None  # begin() comes first
         sent = parse(UdpSource, self._source.stop())
         return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
 
 
 def _look(session: Session, name: str) -> Sighting:
-    """At what the link carries all the while: nothing may leak while the tunnel is down."""
+    """Capture the link all the time: nothing may leak while the tunnel is down."""
     sighting = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
     sighting.ready()
     return sighting
 
 
 def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> FirstAnswer | None:
-    """None if nothing went through in time."""
+    """None if no packet went through in time."""
     try:
         answer = session.a.call(
             "first_answer",
@@ -192,7 +192,7 @@ def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> Fi
 
 
 def lost_packets(trial: UdpTrial) -> int:
-    """Numbers that were used and did not arrive; the sender's kernel may have refused some."""
+    """Sequence numbers that did not arrive; the sender's kernel may have refused some."""
     used = trial.sent.packets + sum(trial.sent.send_errors.values())
     return max(used - trial.unique, 0)
 
@@ -232,10 +232,10 @@ def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> C
         answer is not None,
         f"after the event {parameters.event} "
         + (
-            f"packets went through again at the {answer.attempts}. attempt"
+            f"packets went through again at attempt {answer.attempts}"
             if answer
-            else f"nothing went through for {parameters.recover_max_s:g} s"
+            else f"no packet went through for {parameters.recover_max_s:g} s"
         ),
-        "this VPN does not notice by itself as it is configured: add its options for that, such "
-        "as +dpd or +mobike (culvert vpns); or it needs longer: raise recover_max",
+        "this VPN does not detect the event as configured: add its options for that, such "
+        "as +dpd or +mobike (culvert vpns); or give it more time: raise recover_max",
     )

@@ -1,4 +1,4 @@
-"""From what state a tunnel is brought up: the starts that an initiation can be measured from."""
+"""The kinds of start that an initiation can be measured from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert.trial.session import Session
 
 
 class Start(StrEnum):
-    """By the words of a study."""
+    """Starts, by their names in a study."""
 
     COLD = "cold"
     WARM = "warm"
@@ -22,21 +22,21 @@ class Start(StrEnum):
 
 
 class Starting(ABC):
-    """One kind of start, done again and again: ``end`` and ``begin`` in turn.
+    """One kind of start, repeated: ``end`` and ``begin`` alternate.
 
-    ``asks_every_us`` is the interval of the requests that find out when packets go through again.
+    ``request_interval_us`` is the interval of the requests that detect recovery.
     """
 
-    asks_every_us: ClassVar[int] = 250
+    request_interval_us: ClassVar[int] = 250
     expected_s: ClassVar[float] = 0.4
     answer_max_s: ClassVar[float] = 15.0
 
     def prepare(self, session: Session) -> None:
-        """The state that comes before the first ``end``: a tunnel that is up."""
+        """Make the state before the first ``end``: a tunnel that is up."""
         session.vpn.reach(session.path)
 
     def restarted(self, session: Session) -> Node | None:
-        """The node whose processes it executes; None if it executes none."""
+        """The node whose processes are executed; None if none are."""
         del session
         return None
 
@@ -46,16 +46,16 @@ class Starting(ABC):
 
     @abstractmethod
     def begin(self, session: Session) -> None:
-        """Give the command after which it must come up."""
+        """Give the command that brings the tunnel up."""
 
     def started(self, session: Session) -> Sequence[Process]:
-        """The processes that the last ``begin`` has executed."""
+        """The processes that the last ``begin`` executed."""
         node = self.restarted(session)
         return session.vpn.processes[node.name] if node is not None else ()
 
 
 class Cold(Starting):
-    """The initiator is executed, and knows nothing; the responder waits, and has forgotten it."""
+    """The initiator is executed without any state; the responder waits, and has forgotten it."""
 
     def restarted(self, session: Session) -> Node | None:
         """The initiator."""
@@ -77,7 +77,7 @@ class Warm(Starting):
     expected_s: ClassVar[float] = 0.15
 
     def end(self, session: Session) -> None:
-        """Have both forget their keys."""
+        """Remove the keys of both sides."""
         session.vpn.drop(session.path)
 
     def begin(self, session: Session) -> None:
@@ -86,7 +86,7 @@ class Warm(Starting):
 
 
 class AfterOwnRestart(Starting):
-    """The initiator is killed and executed anew; the responder still has the tunnel that was."""
+    """The initiator is killed and executed anew; the responder still has the old tunnel."""
 
     def restarted(self, session: Session) -> Node | None:
         """The initiator."""
@@ -103,9 +103,9 @@ class AfterOwnRestart(Starting):
 
 
 class AfterPeerRestart(Starting):
-    """The responder is killed and executed anew; the initiator has the tunnel until it notices."""
+    """The responder is killed and executed anew; the initiator keeps its tunnel for a while."""
 
-    asks_every_us: ClassVar[int] = 1000  # it may take seconds, and each request is recorded
+    request_interval_us: ClassVar[int] = 1000  # it may take seconds; each request is recorded
     expected_s: ClassVar[float] = 15.0
     answer_max_s: ClassVar[float] = 60.0
 

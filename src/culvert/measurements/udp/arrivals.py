@@ -1,4 +1,4 @@
-"""How packets arrived: their delay, its variation, how losses cluster, over time and in all."""
+"""How packets arrived: delay, delay variation, and runs of losses, over time and in total."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ARRIVAL_METRICS = (
         "ipdv_{}_us", "us", "Difference of two delays in a row", ("p50", "p99", "max"), Better.LESS
     ),
 )
-"""What ``arrival_metrics`` gives."""
+"""What ``arrival_metrics`` returns."""
 
 
 def arrival_metrics(sunk: UdpSunk) -> list[Metric]:
-    """What the receiver saw; figures that it could not know are left out.
+    """The receiver's figures; those that it could not measure are left out.
 
     One-way delay needs one clock: sender and receiver on one machine. Its variation does not.
     """
@@ -74,7 +74,7 @@ def arrival_metrics(sunk: UdpSunk) -> list[Metric]:
 
 
 def arrival_series(sunk: UdpSunk) -> list[Series]:
-    """Each interval's figures; those that no interval knows are left out."""
+    """Each interval's figures; those that no interval has are left out."""
     figures: list[tuple[str, str, Callable[[UdpInterval], float | None]]] = [
         ("received_bytes", "bytes", lambda one: one.bytes),
         ("received_packets", "packets", lambda one: one.packets),
@@ -86,18 +86,18 @@ def arrival_series(sunk: UdpSunk) -> list[Series]:
         ("transit_mean_us", "us", lambda one: _us(one.transit_mean_ns)),
         ("transit_max_us", "us", lambda one: _us(one.transit_max_ns)),
     ]
-    if sunk.one_way is None:  # with two clocks a transit time is their difference as well
+    if sunk.one_way is None:  # with two clocks a transit time contains their difference
         figures = [figure for figure in figures if not figure[0].startswith("transit")]
     found = []
     for name, unit, value in figures:
-        points = [(one.t_ns, told) for one in sunk.intervals if (told := value(one)) is not None]
+        points = [(one.t_ns, at) for one in sunk.intervals if (at := value(one)) is not None]
         if points or name == "received_bytes":
             found.append(Series(name, unit, [t for t, _ in points], [v for _, v in points]))
     return found
 
 
 def arrival_histograms(sunk: UdpSunk) -> list[Histogram]:
-    """All one-way delays, where there are any."""
+    """All one-way delays; none with two clocks."""
     if sunk.one_way is None or sunk.one_way.histogram is None:
         return []
     return [Histogram("one_way_ns", "ns", sunk.one_way.histogram)]

@@ -11,5 +11,5 @@ def intact(corrupt: int) -> Check:
         "payload is intact",
         corrupt == 0,
         f"{corrupt} payloads differed from what was sent",
-        "the tunnel changes data: report it to its makers",
+        "the tunnel changes data: report it to the VPN's developers",
     )

@@ -27,15 +27,15 @@ LOSS_METRICS = tuple(
         "lost_in_interface": "in an interface",
         "lost_in_tunnel": "in the tunnel device",
         "lost_on_link": "on the link",
-        "lost_unattributed": "where nothing counts",
+        "lost_unattributed": "where no counter is",
     }.items()
 )
-"""What ``Losses.metrics`` gives."""
+"""What ``Losses.metrics`` returns."""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Packets lost, by place. ``unattributed`` vanished where nothing counts: mostly in the VPN."""
+    """Packets lost, by place. ``unattributed`` are in no counter: most are lost in the VPN."""
 
     socket: int
     qdisc: int
@@ -46,11 +46,11 @@ class Losses:
 
     @property
     def in_path(self) -> int:
-        """Lost before the receiver, without what the link itself lost."""
+        """Lost before the receiver, without losses on the link itself."""
         return self.qdisc + self.interface + self.tunnel + self.unattributed
 
     def metrics(self) -> list[Metric]:
-        """One metric a place."""
+        """One metric for each place."""
         return [
             Metric("lost_in_socket", "packets", self.socket),
             Metric("lost_in_qdisc", "packets", self.qdisc),
@@ -62,10 +62,9 @@ class Losses:
 
 
 def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) -> Losses:
-    """Attribute each lost packet to the first counter on its way that says so.
+    """Attribute each lost packet to the first counter on its path that counts a loss.
 
-    Counters overlap in time by a few packets at the edges, so a place never gets more than is
-    still missing.
+    Counters are read at slightly different times, so a place never gets more than is still missing.
     """
     missing = max(sent - sunk.unique, 0)
     a = watched.nodes[session.source.name].accounted

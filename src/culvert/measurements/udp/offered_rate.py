@@ -1,4 +1,4 @@
-"""A rate to offer: packets a second, or bits of UDP payload a second."""
+"""A rate to offer: packets per second, or bits of UDP payload per second."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ EXAMPLES = '"1000/s" (packets) or "10Mbit/s" (payload)'
 
 @dataclass(frozen=True)
 class OfferedRate:
-    """Of all flows together; ``bps`` is None where packets are counted, and ``pps`` else."""
+    """The rate of all flows together: either ``pps`` or ``bps`` is set, the other is None."""
 
     pps: float | None = None
     bps: int | None = None
 
     def packets_per_s(self, sizes: Sequence[int]) -> float:
-        """With inner IP packets of these sizes in bytes, in turn."""
+        """The rate in packets, with inner IP packets of these sizes in bytes, in turn."""
         if self.bps is None:
             return self.pps or 0.0
         payload_bits = 8 * (sum(sizes) / len(sizes) - UDP_HEADERS)

@@ -9,6 +9,6 @@ ICMP_HEADERS = 28
 TCP_HEADERS = 52
 """IPv4 header (20), TCP header (20) and the timestamp option with its padding (12)."""
 SACK_BLOCKS = 28
-"""What three SACK blocks add to the header (RFC 2018): all that fit beside the timestamps."""
+"""Bytes of three SACK blocks (RFC 2018): as many as fit with the timestamps."""
 SMALLEST = 64
-"""The smallest packet that a test may ask for: it leaves 36 bytes for the probe's header."""
+"""The smallest packet that a test may request: it leaves 36 bytes for the probe's header."""

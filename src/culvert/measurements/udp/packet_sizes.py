@@ -1,4 +1,4 @@
-"""Which sizes packets of a stream have, in turn: one, a list, an IMIX or a sweep. Pure.
+"""The packet sizes of a stream, in turn: one, a list, an IMIX or a sweep. Pure.
 
 ::
 
@@ -7,7 +7,7 @@
     "64,512,max"                 a list, in turn
     "7:4:1 of 64,570,1518"       seven of the first, four of the second, one of the third, in turn
     "imix"                       7:4:1 of 64,570,max
-    "7a4d1z"                     a genome of RFC 6985: a letter is a size, z is "max"
+    "7a4d1z"                     a genome of RFC 6985: each letter is a size, z is "max"
     "64..1400 step 64"           a sweep
 
 Sizes are those of inner IP packets in bytes, also those of the genome's letters.
@@ -27,7 +27,7 @@ from culvert.measurements.udp.packet import SMALLEST
 LARGEST = 65535
 MAX: Final = "max"
 LONGEST = 10_000
-"""A longer pattern would not repeat within a usual measurement."""
+"""A longer pattern would not repeat during a typical measurement."""
 SIMPLE_IMIX = "7:4:1 of 64,570,max"
 """The proportions that testers call "simple IMIX"; its largest packet must cross the tunnel."""
 GENOME: dict[str, int | Literal["max"]] = {
@@ -62,21 +62,21 @@ class PacketSizes:
     pattern: tuple[Size, ...]
 
     @property
-    def asks_max(self) -> bool:
+    def needs_max(self) -> bool:
         """Whether the largest unfragmented packet must be known."""
         return MAX in self.pattern
 
     def resolved(self, largest: int | None) -> tuple[int, ...]:
-        """The pattern with ``largest`` for "max"; one size where all are the same."""
+        """The pattern with ``largest`` in place of "max"; one size if all are equal."""
         found = tuple(largest or 0 if size == MAX else size for size in self.pattern)
         return found[:1] if len(set(found)) == 1 else found
 
 
-def parse_sizes(asked: int | str) -> PacketSizes:
-    """Read what a study says; raises ValueError with the reason."""
-    if isinstance(asked, int):
-        return PacketSizes((_size(str(asked)),))
-    text = SIMPLE_IMIX if asked == "imix" else asked
+def parse_sizes(written: int | str) -> PacketSizes:
+    """Read a study's text; raises ValueError with the reason."""
+    if isinstance(written, int):
+        return PacketSizes((_size(str(written)),))
+    text = SIMPLE_IMIX if written == "imix" else written
     if found := _WEIGHTS.fullmatch(text):
         pattern = _weighted(found["weights"].split(":"), found["sizes"].split(","))
     elif found := _SWEEP.fullmatch(text):
@@ -86,7 +86,7 @@ def parse_sizes(asked: int | str) -> PacketSizes:
     else:
         pattern = [_size(size) for size in text.split(",")]
     if not 0 < len(pattern) <= LONGEST:
-        raise ValueError(f'"{asked}" is a pattern of {len(pattern)} packets, not 1 to {LONGEST}')
+        raise ValueError(f'"{written}" is a pattern of {len(pattern)} packets, not 1 to {LONGEST}')
     return PacketSizes(tuple(pattern))
 
 
@@ -94,7 +94,7 @@ def _size(text: str) -> Size:
     if text == MAX:
         return MAX
     if not text.isdecimal() or len(text) > len(str(LARGEST)):
-        raise ValueError(f'"{text}" is not a size of packets')
+        raise ValueError(f'"{text}" is not a packet size')
     if not SMALLEST <= int(text) <= LARGEST:
         raise ValueError(f"{text} is not a size from {SMALLEST} to {LARGEST} bytes")
     return int(text)
@@ -102,7 +102,7 @@ def _size(text: str) -> Size:
 
 def _weighted(weights: list[str], sizes: list[str]) -> list[Size]:
     if len(weights) != len(sizes):
-        raise ValueError(f"{len(weights)} weights are no match for {len(sizes)} sizes")
+        raise ValueError(f"{len(weights)} weights do not match {len(sizes)} sizes")
     counts = []
     for weight in weights:
         if not weight.isdecimal() or not 0 < int(weight) <= LONGEST:
@@ -123,18 +123,18 @@ def _genes(genome: str) -> tuple[list[str], list[str]]:
 def _swept(first: str, last: str, step: int) -> list[Size]:
     low, high = (cast("int", _size(end)) for end in (first, last))
     if step < 1 or low > high:
-        raise ValueError(f"from {low} to {high} in steps of {step} there is no size")
+        raise ValueError(f"a sweep from {low} to {high} in steps of {step} has no size")
     return list(range(low, high + 1, step))
 
 
-def _check(asked: int | str) -> int | str:
+def _check(written: int | str) -> int | str:
     try:
-        parse_sizes(asked)
+        parse_sizes(written)
     except ValueError as error:
         why = str(error)
         raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": REMEDY}) from None
-    return asked
+    return written
 
 
 Sizes = Annotated[int | Annotated[str, Field(max_length=200)], AfterValidator(_check)]
-"""A parameter of a study; what it stands for is ``parse_sizes``'s."""
+"""A parameter of a study; ``parse_sizes`` gives its value."""

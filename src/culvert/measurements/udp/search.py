@@ -1,8 +1,8 @@
 """The search for the highest rate at which no more than a given share of packets is lost.
 
-MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch) searches for several loss ratios at once. A rate
-is decided by several short trials of which some may be bad: one trial that a rekey or the machine
-disturbed does not spoil the search. What it measures with is handed in.
+MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch) searches for several loss ratios at once. Several
+short trials decide about a rate, and some of them may be bad: one trial disturbed by a rekey or by
+the machine does not spoil the search. The measurer is a parameter.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 EXCEED_RATIO = 0.5
 """Share of the trials' time that may be bad at a rate that still counts as good."""
 PRECEDING_TARGETS = 2
-"""Coarser searches with shorter trials that come first."""
+"""Number of coarser searches with shorter trials that come first."""
 SHORTEST_TRIAL_S = 0.1
 LEAST_PACKETS = 20
-"""Fewer packets in a trial tell no loss ratio."""
+"""With fewer packets a trial has no usable loss ratio."""
 RANGE = 10_000
 """The lowest rate that is tried is the highest divided by this."""
 
@@ -33,8 +33,8 @@ RANGE = 10_000
 class SearchTrial:
     """One trial at one rate. Counts are packets.
 
-    ``scheduled`` should have been offered, ``offered`` were; ``socket_drops`` arrived and found the
-    receiver's socket full.
+    ``scheduled`` should have been offered, ``offered`` were; ``socket_drops`` arrived when the
+    receiver's socket was full.
     """
 
     rate_pps: float
@@ -51,7 +51,7 @@ class SearchTrial:
 
     @property
     def bad_ratio(self) -> float:
-        """Share of what should have been offered that was not, or did not arrive."""
+        """Share of the scheduled packets that were not offered, or did not arrive."""
         whole = max(self.scheduled, self.offered)
         return (self.lost + max(self.scheduled - self.offered, 0)) / whole if whole else 0.0
 
@@ -62,7 +62,7 @@ Measure = Callable[[float, float], SearchTrial]
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What to search for. ``relative_width`` is of the interval that is left at the end."""
+    """What to search for. ``relative_width`` is that of the final interval."""
 
     loss_ratios: tuple[float, ...]
     max_pps: float
@@ -80,10 +80,10 @@ class SearchPlan:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The interval that is left for one loss ratio, in offered packets per second.
+    """The final interval for one loss ratio, in offered packets per second.
 
-    ``lower_pps`` None: even the lowest rate lost more. ``upper_pps`` None: even the highest did
-    not. ``forwarded_pps`` is what arrives at ``lower_pps`` (conditional throughput).
+    ``lower_pps`` None: even the lowest rate lost more. ``upper_pps`` None: even the highest rate
+    lost no more. ``forwarded_pps`` is the received rate at ``lower_pps`` (conditional throughput).
     """
 
     loss_ratio: float
@@ -93,14 +93,14 @@ class Bounds:
 
     @property
     def width(self) -> float | None:
-        """Of the interval, relative to its upper end."""
+        """Width of the interval, relative to its upper end."""
         if self.lower_pps is None or self.upper_pps is None:
             return None
         return 1 - self.lower_pps / self.upper_pps
 
 
 class Limit(StrEnum):
-    """What kept the rate from being higher."""
+    """The part that limits the rate."""
 
     PATH = "the path"
     GENERATOR = "the generator"
@@ -129,11 +129,11 @@ class _Measurer:
 
 
 def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[SearchTrial]]:
-    """Bounds in the order of ``plan.loss_ratios``, and every trial that was made.
+    """Bounds in the order of ``plan.loss_ratios``, and every trial.
 
     Raises ProbeError if the search does not end within ``plan.search_max_s``.
     """
-    # Here, because it takes a second to import, and every command knows all measurements.
+    # Imported here: it takes a second, and every command imports all measurements.
     from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal  # noqa: PLC0415
 
     goals = [
@@ -181,12 +181,12 @@ def _bounds(ratio: float, result: object) -> Bounds:
 
 
 def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling: Ceiling) -> Limit:
-    """What the trials just above the interval failed of, by majority of their time.
+    """The limit of the trials just above the interval, by majority of their time.
 
-    Packets that were not offered at a rate well below the generator's ceiling on the bare link
-    were held back by the tunnel, not by the generator.
+    If packets were not offered at a rate well below the generator's ceiling on the bare link, the
+    limit was the tunnel, not the generator.
     """
-    if bounds.upper_pps is None:  # all that was offered came through, or the tunnel held it back
+    if bounds.upper_pps is None:  # all offered packets arrived, or the tunnel was the limit
         return Limit.GENERATOR if ceiling.near(bounds.lower_pps or 0.0) else Limit.PATH
     causes: dict[Limit, float] = dict.fromkeys(Limit, 0.0)
     for trial in trials:

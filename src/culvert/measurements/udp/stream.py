@@ -13,8 +13,8 @@ from culvert.trial.traffic import Flow, InnerTraffic
 RECEIVE_BUFFER_BYTES = 32 << 20
 """Enough for a receiver that does not run for a tenth of a second."""
 QUIET_MS = 100
-"""Without a packet for so long, and two round trips more, the last one has come. A packet that
-comes later finds no socket, and its ICMP error goes back through the tunnel, uncounted."""
+"""The receiver stops after this time and two round trips without a packet. A later packet finds no
+socket, and its ICMP error goes back through the tunnel uncounted."""
 SLACK_S = 15
 NOTHING = Flow(0, 0)
 
@@ -29,12 +29,12 @@ class Arrivals(StrEnum):
 
 @dataclass(frozen=True)
 class UdpStream:
-    """What is sent to address ``to`` of node b.
+    """A stream of packets to address ``to`` of node b.
 
-    ``sizes`` are inner IP packets in bytes, in turn. ``rate_pps`` is of all flows together; None is
-    as fast as the sockets take packets. Ports of 0 are any free ones; ``source_port`` is that of
-    the first flow, the others use those behind it. ``segmentation``: whether the kernel may cut
-    packets out of larger messages; see the protocol.
+    ``sizes`` are inner IP packets in bytes, in turn. ``rate_pps`` is of all flows together; None:
+    as fast as the sockets accept packets. A port of 0 is any free one; ``source_port`` is that of
+    the first flow, the others use the next ones. ``segmentation``: whether the kernel may segment
+    larger messages into packets; see the protocol.
     """
 
     to: str
@@ -52,19 +52,19 @@ class UdpStream:
 
     @property
     def payload_size(self) -> int | list[int]:
-        """As the probe wants it: bytes of UDP payload."""
+        """Bytes of UDP payload, in the form of the probe's request."""
         payloads = [size - UDP_HEADERS for size in self.sizes]
         return payloads[0] if len(payloads) == 1 else payloads
 
     @property
     def length(self) -> int | None:
-        """Bytes of each inner IP packet, where all have the same."""
+        """Bytes of each inner IP packet; None if they differ."""
         return self.sizes[0] if len(self.sizes) == 1 else None
 
 
 @dataclass(frozen=True)
 class UdpTrial:
-    """What one stream came to. ``length`` is the inner IP packet in bytes, where all have one."""
+    """The result of one stream. ``length`` is that of all inner IP packets; None if they differ."""
 
     length: int | None
     sent: UdpSource
@@ -77,17 +77,17 @@ class UdpTrial:
 
     @property
     def sent_flow(self) -> Flow:
-        """For the proof: what the tunnel was given."""
+        """For the proof: the packets handed to the tunnel."""
         return _flow(self.sent.packets, self.sent.bytes, self.length)
 
     @property
     def received_flow(self) -> Flow:
-        """For the proof: what came out; a link's duplicates cost the sender nothing."""
+        """For the proof: the packets that came out, without the link's duplicates."""
         return _flow(self.unique, self.sunk.unique_bytes, self.length)
 
     @property
     def traffic(self) -> InnerTraffic:
-        """For the proof: one way only."""
+        """For the proof: data in one direction only."""
         return InnerTraffic(self.sent_flow, self.received_flow, NOTHING, NOTHING)
 
 
@@ -140,16 +140,16 @@ class UdpRun:
         return self
 
     def sent(self) -> UdpSource:
-        """Wait for the last packet sent."""
+        """Wait until the last packet is sent."""
         if self._sent is None:
             answer = self._source.result(self._stream.duration_s + SLACK_S)
             self._sent = parse(UdpSource, answer)
         return self._sent
 
     def finish(self) -> UdpTrial:
-        """Wait for the last packet sent, then for the last that comes."""
+        """Wait until the last packet is sent, then until the last one has arrived."""
         sent = self.sent()
-        # Duplicates may come after all the others.
+        # Duplicates may arrive after all other packets.
         expected = None if self._session.link.impairment.duplicates else sent.packets
         sunk = parse(UdpSunk, self._sink.stop(packets=expected))
         return UdpTrial(self._stream.length, sent, sunk)
@@ -161,7 +161,7 @@ def udp_trial(session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> 
 
 
 def quiet_ms(session: Session, to: str) -> int:
-    """How long silence must last before a stream to ``to`` has ended: by the path's round trip."""
+    """Silence after which a stream to ``to`` has ended, from the path's round trip."""
     echo = session.b.begin("echo", bind=to, token=session.token, idle_s=SLACK_S)
     answer = parse(
         EchoOnce,

@@ -40,14 +40,14 @@ from culvert.units import DurationS, Fraction, PerSecond
 SAMPLE_ONE_IN = 64
 UNPACED_S = 0.3
 EXPECTED_DECISIONS = 8
-"""Rates that the search decides, roughly."""
+"""Approximate number of rates that the search decides."""
 LOADS = (10, 50, 90)
-"""Per cent of the PDR at which latency is measured (RFC 9004 has it at the throughput itself)."""
+"""Percentages of the PDR at which latency is measured (RFC 9004: at the throughput itself)."""
 MOST = 1e7
 
 
 class ThroughputParameters(BaseParameters):
-    """Of the search, and of the round trips below its result."""
+    """Parameters of the search, and of the round trips below its result."""
 
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented."""
@@ -58,9 +58,9 @@ class ThroughputParameters(BaseParameters):
     duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
     """Duration of all trials that decide about a rate."""
     width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
-    """Width of the interval that remains, relative to its upper end."""
+    """Width of the final interval, relative to its upper end."""
     search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
-    """The search ends after this time in any case."""
+    """Longest duration of the search."""
     latency_s: DurationS = Field(1.0, alias="latency")
     """Time of echo requests at each share of the PDR; 0: none."""
     latency_rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(
@@ -80,7 +80,7 @@ def _rate(short: str, title: str, weight: Weight) -> tuple[MetricSpec, ...]:
 
 
 def _at_load(load: int) -> tuple[MetricSpec, ...]:
-    """Of the round trips at a share of the PDR in per cent."""
+    """Metrics of the round trips at a percentage of the PDR."""
     at = f"at {load}\u00a0% of the PDR"
     return (
         MetricSpec(
@@ -117,11 +117,11 @@ class Throughput(Measurement[ThroughputParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: ThroughputParameters) -> float:
-        """Seconds of one trial, roughly: the search depends on what it finds."""
+        """Seconds of one trial, approximately: the search depends on its results."""
         return EXPECTED_DECISIONS * parameters.duration_sum_s + len(LOADS) * parameters.latency_s
 
     def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
-        """Search, then measure latency below what was found."""
+        """Search, then measure latency below the result."""
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             streams = _Streams(session, size)
@@ -166,7 +166,7 @@ class Throughput(Measurement[ThroughputParameters]):
 
 
 class _Streams:
-    """Sends, receives, and counts all that went through the tunnel."""
+    """Sends, receives, and counts all packets that went through the tunnel."""
 
     def __init__(self, session: Session, size: int) -> None:
         self._session = session
@@ -218,7 +218,7 @@ class _Streams:
         return found
 
     def traffic(self) -> InnerTraffic:
-        """Sums over everything."""
+        """Sums over all streams and echoes."""
         return add_traffic(
             *[trial.traffic for trial in self.all_trials],
             *[
@@ -235,7 +235,7 @@ def _floor(session: Session, size: int, parameters: ThroughputParameters) -> Noi
 
 
 def _rates(name: str, bounds: Bounds, size: int) -> list[Metric]:
-    """``bps`` are of UDP payload, as goodput is; 0 where even the lowest rate lost too much."""
+    """``bps`` are bits of UDP payload, as goodput; 0 if even the lowest rate lost too much."""
     lower = bounds.lower_pps or 0.0
     found = [
         Metric(f"{name}_pps", "packets/s", lower),
@@ -284,7 +284,7 @@ def _doubts(
             pdr.lower_pps is not None,
             f"with at most {100 * pdr.loss_ratio:g} % lost: "
             + (f"{pdr.lower_pps:,.0f} packets/s" if pdr.lower_pps else "not even the lowest rate"),
-            "the path loses packets at any rate: allow more with pdr_loss",
+            "the path loses packets at every rate: allow more loss with pdr_loss",
         ),
         *[
             check
@@ -296,22 +296,22 @@ def _doubts(
 
 
 def _limits(session: Session, name: str, found: Limit, ceiling: Ceiling) -> list[Check]:
-    """The baseline is the instrument's ceiling by definition: of it nothing is asked."""
+    """The baseline is the instrument's ceiling by definition, so its checks always pass."""
     baseline = session.vpn.outer_flow is None
-    told = f"{name}: what the rates above it failed of is {found}"
+    limited_by = f"{name}: the rates above it are limited by {found}"
     own = f"the generator reaches {ceiling.sent_pps:,.0f} packets/s on the bare link"
     return [
         Check(
             f"{GENERATOR} ({name})",
             found is not Limit.GENERATOR or baseline,
-            f"{told}; {own}",
+            f"{limited_by}; {own}",
             "the tunnel is at least as fast as the generator: measure larger packets",
             {"limit": found, "ceiling_pps": ceiling.sent_pps},
         ),
         Check(
             f"{RECEIVER} ({name})",
             found is not Limit.RECEIVER or baseline,
-            told,
+            limited_by,
             "the receiver was slower than the tunnel: give the nodes a core each",
             {"limit": found},
         ),

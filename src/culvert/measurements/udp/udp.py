@@ -1,7 +1,7 @@
-"""``udp``: what arrives of UDP packets, and where the others were lost.
+"""``udp``: how many UDP packets arrive, and where the others were lost.
 
-Loss under a flood is not loss of the network: goodput is what arrived, and beside it stands how
-many packets were lost in the receiver's socket, a queue, an interface, the tunnel or the link.
+Loss under a flood is not loss of the network. Goodput counts what arrived; separate metrics count
+the packets lost in the receiver's socket, a queue, an interface, the tunnel or the link.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class UdpParameters(BaseParameters):
-    """Of streams of packets; patterns of sizes are in packet_sizes.py."""
+    """Parameters of streams of packets; patterns of sizes are in packet_sizes.py."""
 
     packet_size: Sizes = MAX
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented; or a pattern of
     sizes."""
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
-    """Time of sending."""
+    """Duration of sending."""
     rate: AskedRate | None = None
-    """Packets or bits of payload per second, of all flows; without it, a flood."""
+    """Packets or bits of payload per second, of all flows; without it, as fast as possible."""
     arrivals: Arrivals = Arrivals.CONSTANT
     """How packets are spaced."""
     burst: Annotated[int, Field(ge=1, le=10_000)] = 1
@@ -58,28 +58,30 @@ class UdpParameters(BaseParameters):
     flows: Annotated[int, Field(ge=1, le=256)] = 1
     """Flows, each from a port of its own."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
-    """Threads of the sender, among which the flows are dealt."""
+    """Threads of the sender, which share the flows."""
     port: Port = 0
-    """Of the receiver; 0: any that is free."""
+    """Port of the receiver; 0: any free port."""
     source_port: Port = 0
-    """Of the first flow, the others use those that follow; 0: any that are free."""
+    """Source port of the first flow, the others use those that follow; 0: any free ports."""
     interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
     """Time between two points of the series."""
     instrument: Instrument = Instrument.PROBE
-    """What sends and counts."""
+    """The program that sends and counts."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.arrivals is not Arrivals.CONSTANT and self.rate is None:
-            raise _refused(f"{self.arrivals} arrivals have no rate", "add a rate")
+            raise _refused(f"{self.arrivals} arrivals need a rate", "add a rate")
         if self.arrivals is not Arrivals.BURST and self.burst != 1:
-            raise _refused(f"arrivals are {self.arrivals}", 'write arrivals = "burst"')
+            raise _refused(
+                f"burst needs burst arrivals, not {self.arrivals}", 'write arrivals = "burst"'
+            )
         if self.threads > self.flows:
             why = f"{self.threads} threads cannot share {self.flows} flows"
-            raise _refused(why, "ask for at least as many flows")
+            raise _refused(why, "request at least as many flows")
         if self.source_port + self.flows > 1 << 16:
-            why = f"there are not {self.flows} ports from {self.source_port} on"
-            raise _refused(why, "ask for a lower source_port")
+            why = f"there are fewer than {self.flows} ports from {self.source_port} on"
+            raise _refused(why, "request a lower source_port")
         nuttcp = self.instrument is Instrument.NUTTCP
         refuse(
             self.instrument,
@@ -123,7 +125,7 @@ class Udp(Measurement[UdpParameters]):
                 sentence="carries {} of UDP",
                 unless="tcp",
                 smallest="packet_size",
-                # Imported data may lack the packets' size.
+                # In imported data the packets' size may be missing.
                 unsized=HeadlineColumn(
                     "UDP goodput",
                     key="udp-unsized",
@@ -139,7 +141,7 @@ class Udp(Measurement[UdpParameters]):
         MetricSpec("offered_packets", "packets", "Offered packets"),
         MetricSpec("received_packets", "packets", "Received packets", Better.MORE),
         MetricSpec("loss_ratio", "1", "Share of packets lost", Better.LESS),
-        MetricSpec("kernel_segmentation", "1", "The kernel cuts the source's packets"),
+        MetricSpec("kernel_segmentation", "1", "The kernel segments the source's messages"),
         MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
         *ARRIVAL_METRICS,
         *LOSS_METRICS,
@@ -153,7 +155,7 @@ class Udp(Measurement[UdpParameters]):
         return parameters.duration_s
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
-        """Send for the time asked."""
+        """Send for the requested time."""
         if parameters.instrument is not Instrument.PROBE:
             return _by_instrument(session, parameters)
         stream = _stream(session, parameters)
@@ -184,14 +186,14 @@ class Udp(Measurement[UdpParameters]):
                     ceiling,
                 ),
                 receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
-                _told_who_cuts(trial),
+                _record_segmentation(trial),
             ],
         )
 
 
 def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
-    asked = parse_sizes(parameters.packet_size)
-    sizes = asked.resolved(find_max_size(session) if asked.asks_max else None)
+    requested = parse_sizes(parameters.packet_size)
+    sizes = requested.resolved(find_max_size(session) if requested.needs_max else None)
     return UdpStream(
         to=session.inner(session.target),
         sizes=sizes,
@@ -220,13 +222,13 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
         streams=parameters.flows,
         rate_bps=None if rate_pps is None else 8 * payload * rate_pps,
     )
-    told, outcome = measure_throughput(session, parameters.instrument, load)
-    sent_pps = (told.sent_packets or 0) / parameters.duration_s
+    report, outcome = measure_throughput(session, parameters.instrument, load)
+    sent_pps = (report.sent_packets or 0) / parameters.duration_s
     outcome.metrics += [
-        Metric("goodput_bps", "bit/s", told.goodput_bps),
+        Metric("goodput_bps", "bit/s", report.goodput_bps),
         Metric("offered_pps", "packets/s", sent_pps),
-        Metric("received_pps", "packets/s", told.goodput_bps / (8 * payload)),
-        *loss_metrics(told, size),
+        Metric("received_pps", "packets/s", report.goodput_bps / (8 * payload)),
+        *loss_metrics(report, size),
     ]
     return outcome
 
@@ -234,7 +236,7 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
 def _metrics(trial: UdpTrial) -> list[Metric]:
     sent, sunk = trial.sent, trial.sunk
     sending_s = max(sent.seconds, 1e-9)
-    # Not less than the sending took: a few packets at its begin, or one, would flatter.
+    # At least the sending time: a few packets at the start would give too high a rate.
     arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
     lost = sent.offered - sunk.unique
     mean_payload = sent.bytes / max(sent.packets, 1)
@@ -261,15 +263,15 @@ def _conserved(trial: UdpTrial) -> Check:
         "packets are conserved",
         0 < unique <= sent,
         f"{unique} packets arrived of {sent} sent",
-        "none arrived, or more than were sent: the tunnel or the probe is broken",
+        "none arrived, or more than were sent: report it, with the VPN's log",
     )
 
 
-def _told_who_cuts(trial: UdpTrial) -> Check:
-    """Never fails: it keeps in the evidence who made the packets, and why."""
-    who = "the kernel" if trial.sent.segmentation == "kernel" else "the generator"
+def _record_segmentation(trial: UdpTrial) -> Check:
+    """Never fails: it records in the evidence which part segmented the messages, and why."""
+    maker = "the kernel" if trial.sent.segmentation == "kernel" else "the generator"
     return Check(
-        "who makes the packets is known",
+        "source of segmentation is recorded",
         passed=True,
-        detail=f"{who} made each packet: {trial.sent.segmentation_why or 'not told'}",
+        detail=f"{maker} made each packet: {trial.sent.segmentation_why or 'no reason reported'}",
     )

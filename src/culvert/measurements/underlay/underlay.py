@@ -1,7 +1,7 @@
-"""``underlay``: what an impaired link really does, measured with wire-sized packets on it.
+"""``underlay``: what an impaired link really delivers, measured with wire-sized packets.
 
-A run does this by itself before each block, for each condition with an impairment. If asked and
-delivered disagree, no trial of that condition counts in that block.
+A run does this by itself before each block, for each condition with an impairment. If the
+requested and the delivered values disagree, no trial of that condition counts in that block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from culvert.trial.traffic import Flow, InnerTraffic
 from culvert.units import DurationS
 
 DELAY_HISTOGRAM = "one_way_delay_ns"
-"""Of each direction: its label."""
+"""The histogram of each direction; the direction is its label."""
 SAMPLE_ONE_IN = 16
 PINGS = 40
 PINGS_PPS = 200.0
@@ -31,10 +31,10 @@ PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 
 
 class UnderlayParameters(BaseParameters):
-    """Of the stream."""
+    """Parameters of the stream."""
 
     duration_s: Annotated[DurationS, Field(gt=0)] = Field(1.0, alias="duration")
-    """Of the stream in each direction."""
+    """Duration of the stream in each direction."""
 
 
 class Underlay(Measurement[UnderlayParameters]):
@@ -42,7 +42,7 @@ class Underlay(Measurement[UnderlayParameters]):
 
     kind: ClassVar[str] = "underlay"
     title: ClassVar[str] = "Underlay"
-    summary: ClassVar[str] = "what an impaired link delivers, beside what is requested of it"
+    summary: ClassVar[str] = "what an impaired link delivers, compared with the request"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec("delivered_loss_ratio", "1", "Share lost", weight=Weight.MAIN),
         MetricSpec("asked_loss_ratio", "1", "Share to lose, as requested"),
@@ -83,7 +83,7 @@ class Underlay(Measurement[UnderlayParameters]):
             for way in ways:
                 way.measure(parameters.duration_s)
             there, back = ways
-            # A link that drops UDP shows by ICMP that it carries anything at all.
+            # On a link that drops UDP, ICMP shows that it carries packets at all.
             pings = _ping(session) if deaf else Flow(0, 0, PING_PACKET_BYTES)
         return Outcome(
             metrics=[metric for way in ways for metric in way.metrics()],
@@ -104,7 +104,7 @@ class Underlay(Measurement[UnderlayParameters]):
 
 
 def _ping(session: Session) -> Flow:
-    """Echoes by ICMP: marked, so that the capture sees them."""
+    """ICMP echoes with the canary, so that the capture sees them."""
     found = parse(
         RttResult,
         session.a.call(

@@ -3,7 +3,7 @@
 ::
 
     a stream at half the rate ......... loss, bursts, delay, order
-    a few that a black hole swallows .. only where one is asked for
+    a few that a black hole drops ..... only where one is requested
     a short overload .................. rate
 """
 
@@ -20,9 +20,9 @@ from culvert.proof.underlay import (
     ETHERNET_HEADER,
     RATE_TOLERANCE,
     Delivered,
-    asked_loss,
-    asked_run,
     judge_direction,
+    requested_loss,
+    requested_run,
 )
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
@@ -31,25 +31,25 @@ from culvert.trial.traffic import Flow
 
 FASTEST_PPS = 5000.0
 RATE_SHARE = 0.5
-"""Of the link's rate, so that no queue builds up while loss and delay are looked at."""
+"""Share of the link's rate, so that no queue builds up while loss and delay are measured."""
 OVERLOAD = 1.2
 OVERLOAD_OF_SLOW = 2.0
 BURST_OF_SLOW_S = 0.1
-"""In bursts, so that what waits for the link keeps it busy while the sender does not run."""
+"""In bursts, so that queued packets keep the link busy while the sender does not run."""
 SLOW_BPS = 100_000_000
 DEFAULT_QUEUE_PACKETS = 1000
 RATE_S = 2.0
-"""So long that one pause of the machine of ten milliseconds is no other rate: a wire never makes up
-for one, as that would be faster than asked."""
+"""So long that a pause of the machine of ten milliseconds does not change the rate: a wire never
+makes up for a pause, because it would exceed the requested rate."""
 RATE_OF_SLOW_S = 0.5
 RATE_PACKETS = 100
 ATTEMPTS = 3
-"""A sender that had to wait for its processor leaves the link idle, and then queues up what it is
-late with: that is neither the link's rate nor its delay."""
+"""A sender that waited for its processor leaves the link idle, and then sends a burst that queues:
+the result is neither the link's rate nor its delay."""
 LATE_NS = 500_000
-"""So late may one packet in a hundred leave where a rate is asked for; or as late as the link takes
-for one packet: at half of its rate it is idle as long. Without a rate no packet waits for those
-before it, and delays count from when each left."""
+"""With a requested rate, one packet in a hundred may leave this late, or as late as the link's
+transmission time of one packet, because at half its rate it is idle as long. Without a rate no
+packet waits for others, and delays count from its actual sending."""
 ENOUGH = 1 - RATE_TOLERANCE
 MEASURABLE_BPS = 1_200_000_000
 """Faster rates than this are the generator's own limit on small machines."""
@@ -59,7 +59,7 @@ QUIET_MS = 200
 
 
 class Way:
-    """What a direction delivers; ``measure`` once, then ask."""
+    """What a direction delivers; call ``measure`` once, then the other methods."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Way:
         self.delays = sunk.one_way.histogram if sunk.one_way else None
         self._delivered = Delivered(
             sent=sent.packets,
-            # what the receiver had no time to fetch had come over the link
+            # packets dropped by the receiver's full socket had crossed the link
             lost=max(sent.packets - sunk.unique - (sunk.socket_drops or 0), 0),
             packet_bytes=self._size,
             seconds=seconds,
@@ -111,14 +111,14 @@ class Way:
         )
 
     def metrics(self) -> list[Metric]:
-        """Asked and delivered side by side."""
+        """Requested and delivered values."""
         found = self._delivered
-        asked: dict[str, tuple[str, float | None]] = {
-            "asked_loss_ratio": ("1", asked_loss(self._one_way)),
+        values: dict[str, tuple[str, float | None]] = {
+            "asked_loss_ratio": ("1", requested_loss(self._one_way)),
             "delivered_loss_ratio": ("1", found.loss),
             "sent_packets": ("packets", found.sent),
             "loss_runs": ("runs", found.loss_runs),
-            "asked_loss_run": ("packets", asked_run(self._one_way)),
+            "asked_loss_run": ("packets", requested_run(self._one_way)),
             "longest_loss_run": ("packets", found.longest_run),
             "asked_reordered_ratio": ("1", _unless_jitter_reorders(self._one_way)),
             "asked_duplicate_ratio": ("1", self._one_way.duplicate),
@@ -136,16 +136,16 @@ class Way:
         labels = {"direction": self.name}
         return [
             Metric(name, unit, value, labels)
-            for name, (unit, value) in asked.items()
+            for name, (unit, value) in values.items()
             if value is not None
         ]
 
     def checks(self) -> list[Check]:
-        """Whether they agree."""
+        """Whether requested and delivered values agree."""
         return judge_direction(self.name, self._one_way, self._delivered, rate_bps=self._rate_bps)
 
     def _least_late(self, seconds: float) -> tuple[UdpSource, UdpSunk]:
-        """The stream that loss, delay and order are told from."""
+        """The stream for loss, delay and order."""
         tried: list[tuple[UdpSource, UdpSunk]] = []
         for _ in range(ATTEMPTS):
             tried.append(self._stream(self._pace(), seconds, self._size))
@@ -163,8 +163,8 @@ class Way:
         return max(LATE_NS, transmission_ns)
 
     def _nearest_rate(self, rate_bps: int) -> tuple[float, float | None]:
-        """Of frames: what was offered, and what arrived of it."""
-        passing = 1 - (asked_loss(self._one_way) or 0.0)
+        """Rates of frames: offered, and arrived."""
+        passing = 1 - (requested_loss(self._one_way) or 0.0)
         tried: list[tuple[float, float | None]] = []
         for _ in range(ATTEMPTS):
             offered_bps, found_bps = self._measured_rate(rate_bps)
@@ -175,7 +175,7 @@ class Way:
         return min(tried, key=lambda one: abs((one[1] or 0.0) - min(one[0], rate_bps) * passing))
 
     def _pace(self) -> float:
-        """Packets a second, at most half of what the link takes."""
+        """Packets per second, at most half of the link's rate."""
         trace = self._one_way.trace
         rate_bps = trace.mean_rate_bps if trace else self._rate_bps
         if rate_bps is None:
@@ -183,7 +183,7 @@ class Way:
         return min(FASTEST_PPS, RATE_SHARE * rate_bps / self._frame_bits(self._size))
 
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
-        """Of frames: what was offered, and what arrived; the first one starts the clock."""
+        """Rates of frames: offered, and arrived; the first frame starts the clock."""
         frame_bits = self._frame_bits(self._size)
         slow = rate_bps <= SLOW_BPS
         pps = (OVERLOAD_OF_SLOW if slow else OVERLOAD) * rate_bps / frame_bits
@@ -198,7 +198,7 @@ class Way:
 
     @property
     def _queue_packets(self) -> int:
-        """Packets of the measured size that may wait for the rate."""
+        """Packets of the measured size that fit into the rate's queue."""
         way = self._one_way
         if way.queue_bytes is not None:
             return 8 * way.queue_bytes // self._frame_bits(self._size)
@@ -207,7 +207,7 @@ class Way:
     def _stream(
         self, pps: float, seconds: float, size: int, burst: int = 1
     ) -> tuple[UdpSource, UdpSunk]:
-        """Packets of that size; what was sent and what arrived count for the proof."""
+        """Packets of that size; those sent and those arrived count for the proof."""
         longest_ns = self._one_way.jitter.longest_ns if self._one_way.jitter else 0
         delay_s = (self._one_way.delay_ns + longest_ns) / 1e9
         sink = self._receiver.begin(
