@@ -18,6 +18,7 @@ from bench.goals.rtt_agreement import (
     RttAgreement1000,
     SmallRttAgreement,
 )
+from bench.goals.statements import STATEMENTS
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
 from bench.goals.variants import Variants
@@ -60,6 +61,7 @@ GOALS: tuple[type[Goal], ...] = (
     QuickTime,
     QuickVerdicts,
     QuickMeasuring,
+    *STATEMENTS,
     ImportSpeed,
     Replay,
     ReplayInTime,

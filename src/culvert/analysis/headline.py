@@ -181,8 +181,12 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             parameters: int(found.filter(pl.col("parameters") == parameters)["n"].sum())
             for _, parameters in contexts(found, measurement)
         }
-        parameters = max(trials, key=lambda text: trials[text])
         column = declared
+        if column.common:
+            trials = {text: n for text, n in trials.items() if not _open(text, column.common)}
+        if not trials:
+            continue
+        parameters = max(trials, key=lambda text: trials[text])
         if column.smallest:
             sizes = {text: _size(text, column.smallest) for text in trials}
             smallest = min(trials, key=lambda text: sizes[text])
@@ -197,6 +201,11 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             )
         )
     return questions
+
+
+def _open(parameters: str, name: str) -> bool:
+    """Whether the parameter is there and has no value."""
+    return json.loads(parameters).get(name, name) is None
 
 
 def _size(parameters: str, name: str) -> float:
