@@ -156,6 +156,7 @@ def _keys(headline: Headline) -> list[str]:
     return [key for key in ("tcp", "rtt", "cpu", "up") if key in headline.winners]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_of_every_journal_all_say_the_same(part: int) -> None:
     apart = 0
