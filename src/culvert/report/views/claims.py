@@ -69,7 +69,8 @@ def evidence(one: Judged, labels: Labels) -> str:
         which = _which(one, told, labels)
         parts.append(
             f"{which}{_effect(told.effect, one.unit)} over {told.n} "
-            f"{'blocks' if told.paired else 'trials'}, adjusted {_p(one.p_value)}{_of_what(one, told)}"
+            f"{'blocks' if told.paired else 'trials'}, "
+            f"adjusted {_p(one.p_value)}{_of_what(one, told)}"
         )
         if told.drifts and one.verdict is not Verdict.UNDECIDED:
             parts.append("careful: it drifts")
