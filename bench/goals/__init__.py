@@ -20,6 +20,7 @@ from bench.goals.rtt_agreement import (
     RttAgreement1000,
     SmallRttAgreement,
 )
+from bench.goals.statements import STATEMENTS
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
 from bench.goals.variants import Variants
@@ -64,6 +65,7 @@ GOALS: tuple[type[Goal], ...] = (
     QuickTime,
     QuickVerdicts,
     QuickMeasuring,
+    *STATEMENTS,
     ImportSpeed,
     Replay,
     ReplayInTime,

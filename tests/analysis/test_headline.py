@@ -61,6 +61,28 @@ def test_small_packets_are_the_smallest_that_were_measured() -> None:
     assert found.questions[0].parameters == '{"packet_size":64}'
 
 
+def test_a_flood_is_no_headline() -> None:
+    """It offers each VPN what it takes; at one offered rate, what arrives compares."""
+    flood = rows({"none": near(9), "a": near(5)}, measurement="udp", parameters='{"rate":null}')
+    assert headlines(flood, ["none", "a"])[0].questions == ()
+    paced = rows(
+        {"none": near(3), "a": near(2)},
+        measurement="udp",
+        parameters='{"packet_size":128,"rate":"50000/s"}',
+        first_trial=100,
+    )
+    (found,) = headlines(pl.concat([flood, paced]), ["none", "a"])
+    assert [question.title for question in found.questions] == ["UDP goodput at one offered rate"]
+    assert found.answers["a", "udp"].absolute.value == 2
+
+
+def test_the_rate_with_little_loss_is_one() -> None:
+    frame = rows({"none": near(9e5), "a": near(2e5)}, measurement="throughput", metric="pdr_pps")
+    (found,) = headlines(frame, ["none", "a"])
+    assert [question.metric for question in found.questions] == ["pdr_pps"]
+    assert found.winners["throughput.pdr_pps"].vpn == "a"
+
+
 def test_nothing_measured_nothing_asked() -> None:
     assert headlines(rows({}), []) == []
     (found,) = headlines(rows({"a": [1.0]}, status="invalid"), ["a"])

@@ -15,7 +15,7 @@ from culvert.compare.junit import junit
 from culvert.compare.markdown import markdown
 from culvert.compare.outcome import Outcome, compare
 from culvert.compare.side import sides
-from culvert.compare.words import lines, missing, signed_percent, summary
+from culvert.compare.words import lines, method, missing, signed_percent, summary
 from culvert.errors import UsageError
 from tests.cli import Cli
 from tests.compare.runs import KERNEL, STUDY, write_run
@@ -212,6 +212,28 @@ def test_the_command_and_its_exit_codes(say: Cli, runs: dict[str, Path], tmp_pat
     assert say("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
     say("compare", runs["before"], "nowhere").refused(2, "no journal")
+
+
+def test_several_runs_a_side(say: Cli, tmp_path: Path) -> None:
+    def run(name: str, mean: float, seed: int) -> Path:
+        return write_run(tmp_path / name, {GO: series(mean, seed)})
+
+    before = [run(f"before{i}", 5e8 * (1 + 0.002 * i), i) for i in range(3)]
+    after = [run(f"after{i}", 4e8 * (1 + 0.002 * i), 10 + i) for i in range(3)]
+    told = say("compare", *before, "--", *after, "--json")
+    assert told.code == 1, told.err
+    content = json.loads(told.out)
+    assert [len(content["runs"][side]) for side in ("a", "b")] == [3, 3]
+    (one,) = content["comparisons"]
+    assert (one["change"], one["runs_a"], one["runs_b"]) == ("slower", 3, 3)
+    assert "run by run" in say("compare", *before, "--", *after).out.replace("\n", " ")
+    say("compare", *before).refused(2, "which of these 3 runs are A and which are B")
+    say("compare", *before, "--").refused(2, "which of these 3 runs")
+    say("compare", before[0], "--", before[0]).refused(2, "both sides are the same")
+
+
+def test_one_run_a_side_says_what_it_cannot_know(runs: dict[str, Path]) -> None:
+    assert "One run a side" in method(outcome(runs["before"], runs["alike"]))
 
 
 def test_an_emulated_kernel_compares_with_itself_only(tmp_path: Path) -> None:

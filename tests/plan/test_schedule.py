@@ -67,18 +67,26 @@ class Lab:
 
 
 PLAN = Plan(cells(4), seed=1, min_blocks=5, max_blocks=40, rule=StopRule(0.02))
+FIRST = 8
+"""Blocks until the plan's first look: of fewer, no repeated interval covers what it states."""
+
+
+def test_the_first_look_is_where_an_interval_can_be() -> None:
+    assert PLAN.looks.first == FIRST
+    assert replace(PLAN, min_blocks=12).looks.first == 12
+    assert replace(PLAN, rule=None).looks.level(5) == 0.05
 
 
 def test_precise_cells_end_early() -> None:
     lab = Lab(spread=0.001)
     assert lab.run(PLAN).decision.reason is StopReason.PRECISE
-    assert len(lab.trials) == 5 * 4
+    assert len(lab.trials) == FIRST * 4
 
 
 def test_noisy_cells_take_longer_and_hopeless_ones_all() -> None:
     noisy, hopeless = Lab(spread=0.03), Lab(spread=0.5)
     assert noisy.run(PLAN).decision.reason is StopReason.PRECISE
-    assert 5 * 4 < len(noisy.trials) < 40 * 4
+    assert FIRST * 4 < len(noisy.trials) < 40 * 4
     assert len(noisy.trials) % 4 == 0
     schedule = hopeless.run(PLAN)
     # After 30 blocks there is no doubt that 40 are too few.
@@ -100,7 +108,7 @@ def test_unsupported_cells_are_not_waited_for() -> None:
     lab.unsupported = {PLAN.cells[2]}
     assert lab.run(PLAN).decision.reason is StopReason.PRECISE
     # It is tried in the first block, and left out afterwards.
-    assert len(lab.trials) == 5 * 4 - 4
+    assert len(lab.trials) == FIRST * 4 - (FIRST - 1)
 
 
 def test_where_nothing_can_be_measured_the_run_ends() -> None:
@@ -117,7 +125,7 @@ def test_what_is_lacking_is_told_once() -> None:
     lab.unsupported = {PLAN.cells[2]}
     assert lab.run(plan).decision.reason is StopReason.PRECISE
     assert [t.block for t in lab.trials if t.cell == PLAN.cells[2]] == [1]
-    assert len(lab.trials) == 6 * 3 + 1
+    assert len(lab.trials) == (1 + FIRST) * 3 + 1
 
 
 EACH = replace(PLAN, stop="each")
@@ -135,7 +143,7 @@ def test_each_cell_stops_on_its_own_and_the_baseline_with_the_last() -> None:
     lab.noisy = {PLAN.cells[1]}
     assert lab.run(EACH).decision.reason is StopReason.PRECISE
     found = counts(lab)
-    assert found["b"] == found["c/d+e"] == 5
+    assert found["b"] == found["c/d+e"] == FIRST
     assert found["none"] == found["a"] > 5
     together = Lab(spread=0.001)
     together.noisy = {PLAN.cells[1]}

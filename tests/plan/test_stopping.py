@@ -124,11 +124,10 @@ def test_correlated_trials_are_worth_less() -> None:
 
 
 def test_correlation_makes_a_precise_cell_imprecise() -> None:
-    # By its width alone it would be precise: 60 values, of which the correlation leaves a few.
+    # By its values alone it would be precise: 60, of which the correlation leaves a few.
     values = ar1(0.8, 60, sd=2.0)
-    asked = relative_half_widths({"x": np.array(values)})["x"]
-    assert asked is not None
-    assert judged(values, asked * 1.01).state is State.OPEN
+    asked = 1.01 * (half_width(sorted(values, key=lambda value: hash(str(value)))) or 0.0)
+    assert judged(values, asked).state is State.OPEN
 
 
 def test_a_drifting_cell_is_not_precise_and_not_waited_for() -> None:

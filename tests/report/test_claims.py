@@ -44,7 +44,7 @@ def test_claims_and_published_values_in_all_forms(say: Cli, tmp_path: Path) -> N
     told = say("report", run)
     assert told.code == 0, told.err
     assert "claim (1 supported, 1 not testable here)" in told.out
-    assert "over 10 blocks, p < 0.001" in told.out
+    assert "over 10 blocks, adjusted p < 0.001" in told.out
     assert "[bold]x[/bold]" in told.out
     page = (run / "report.html").read_text()
     assert "WireGuard leads" in page
@@ -105,7 +105,7 @@ def test_the_evidence_in_words() -> None:
     for one, words in (
         (
             judged(Verdict.SUPPORTED, ratio, None),
-            "1.42\u00d7 [1.38, 1.47] over 10 blocks, p = 0.02",
+            "1.42\u00d7 [1.38, 1.47] over 10 blocks, adjusted p = 0.02",
         ),
         (
             judged(Verdict.UNDECIDED, None, 7, "3 of 5"),
@@ -114,11 +114,11 @@ def test_the_evidence_in_words() -> None:
         (judged(Verdict.UNDECIDED, None, None, "it drifts"), "it drifts"),
         (
             judged(Verdict.SUPPORTED, Effect(2e7, 1e7, 3e7, ratio=False), None),
-            "+20 Mbit/s [10, 30] over 10 blocks, p = 0.02",
+            "+20 Mbit/s [10, 30] over 10 blocks, adjusted p = 0.02",
         ),
         (
             judged(Verdict.UNDECIDED, Effect(2.0, 0.1, 1e200, ratio=True), 1),
-            "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, p = 0.02; "
+            "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, adjusted p = 0.02; "
             "about 1 more repetition would decide",
         ),
     ):

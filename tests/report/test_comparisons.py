@@ -73,7 +73,8 @@ def test_every_pair_and_the_pooled_values_are_in_tables(data: Data) -> None:
         ("none", "wireguard/go"),
         ("openvpn/aes-256-gcm", "wireguard/go"),
     ]
-    assert all(row[-1] == "differ" for row in goodput)
+    # The goodput that falls block by block is not that of independent blocks.
+    assert [row[6].partition(",")[0] for row in goodput] == ["differ", "differ", "not told apart"]
     pooled = pooling_table(data)
     assert {row[2] for row in pooled.rows} == {"total_ms", "handshake_ms"}
     for row in pooled.rows:

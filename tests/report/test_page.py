@@ -163,7 +163,7 @@ def test_an_empty_journal_is_a_page_that_says_so() -> None:
 def test_few_blocks_have_no_intervals(blocks: int) -> None:
     page = Page(page_of(make_run(blocks=blocks, faults=False)))
     assert "no interval, " in page.text
-    assert "too few blocks to compare with" in page.text
+    assert f"cannot decide with {blocks} block" in page.text
 
 
 def test_only_the_baseline() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import polars as pl
 import pytest
 
+from culvert.plan.stopping import StopReason
 from culvert.report.charts.cpu_modes import PARTS
 from culvert.report.charts.latency import _ticks
 from culvert.report.model import Data, gather
@@ -14,8 +16,9 @@ from culvert.report.numbers import Scale
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import harmless
 from culvert.report.views import trials as trial_views
+from culvert.report.views.made import OWN_DAY
 from culvert.report.views.trials import trial_list
-from culvert.report.views.trust import limits
+from culvert.report.views.trust import limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
 
 from .conftest import page_of
@@ -55,6 +58,49 @@ def test_an_unknown_machine_is_a_limit() -> None:
     run = small()
     run.run["environment"] = {}
     assert limits(data_of(run)) == ("nothing is recorded of the machine",)
+
+
+def imported(days: Mapping[str, str]) -> Run:
+    """An import whose VPNs were measured on these days."""
+    run = small(blocks=6)
+    run.run["lab"] = "imported"
+    run.trials = run.trials.with_columns(
+        started_at=pl.col("vpn").replace_strict(days, default="2026-01-01") + "T10:00:00+00:00"
+    )
+    return run
+
+
+def test_configurations_on_days_of_their_own_are_badged() -> None:
+    apart = imported({name: f"2026-11-{day:02d}" for day, name in enumerate(VPNS, start=1)})
+    assert OWN_DAY in trust(data_of(apart)).detail
+    together = imported(dict.fromkeys(VPNS, "2026-11-20"))
+    assert OWN_DAY not in trust(data_of(together)).detail
+    unknown = imported(dict.fromkeys(VPNS, "1970-01-01"))
+    unknown.trials = unknown.trials.with_columns(started_at=pl.lit("1970-01-01T00:00:00+00:00"))
+    assert OWN_DAY not in trust(data_of(unknown)).detail
+
+
+def test_imported_runs_are_never_paired() -> None:
+    data = data_of(imported(dict.fromkeys(VPNS, "2026-11-20")))
+    assert not data.comparisons["paired"].any()
+    assert "never paired" in "; ".join(limits(data))
+    assert "Nothing is paired" in Page(page_of(imported({}))).text
+
+
+def test_a_run_that_its_rule_ended_early_says_what_that_does_to_estimates() -> None:
+    run = small(blocks=8)
+    blocks = {"until": "claims decided", "min": 7, "max": 12}
+    run.run |= {"canonical": json.dumps({"plan": {"blocks": blocks}})}
+    run.run |= {"ended_why": str(StopReason.CLAIMS)}
+    told = "; ".join(limits(data_of(run)))
+    assert "its rule ended the run after 8 blocks of at most 12: differences that decided" in told
+    run.run |= {"ended_why": str(StopReason.BLOCKS)}
+    assert "its rule ended" not in "; ".join(limits(data_of(run)))
+
+
+def test_five_blocks_are_told_to_decide_nothing() -> None:
+    assert "that takes 6 blocks" in "; ".join(limits(data_of(small(blocks=5))))
+    assert "that takes" not in "; ".join(limits(data_of(small(blocks=6))))
 
 
 def test_stolen_time_is_told() -> None:

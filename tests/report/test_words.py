@@ -293,7 +293,7 @@ def test_no_name_is_broken_and_no_line_too_long(width: int) -> None:
     for vpn in VPNS:
         assert any(vpn in line.split() for line in lines), vpn
     figures = re.findall(r"\[[^]]*,[^]]*\]", text)
-    assert len(figures) >= 20
+    assert len(figures) >= 18
     assert not [figure for figure in figures if "\n" in figure]
 
 

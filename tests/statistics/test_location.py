@@ -38,22 +38,20 @@ def test_equal_values_have_no_spread_whatever_they_are() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=5, max_size=12, unique=True))
-def test_the_interval_is_around_the_mean_and_within_the_values(sample: list[float]) -> None:
-    found = mean_interval(sample, 1)
+def test_the_interval_is_around_the_mean(sample: list[float]) -> None:
+    found = mean_interval(sample)
     assert found.low is not None
     assert found.high is not None
-    slack = 1e-9 * max(map(abs, sample))
-    assert min(sample) <= found.low <= np.mean(sample) + slack
-    assert np.mean(sample) - slack <= found.high <= max(sample)
+    assert found.low <= np.mean(sample) <= found.high
 
 
 def test_without_an_interval_it_is_said_why() -> None:
-    assert mean_interval([1.0, 2.0], 1).note is Note.TOO_FEW
-    assert mean_interval([1.0] * 9, 1).note is Note.CONSTANT
+    assert mean_interval([1.0, 2.0]).note is Note.TOO_FEW
+    assert mean_interval([1.0] * 9).note is Note.CONSTANT
 
 
-def test_it_holds_the_true_mean_of_skewed_data_about_as_often_as_it_says() -> None:
-    many = np.random.default_rng(5).lognormal(0, 0.4, (800, 20))
-    truth = np.exp(0.08)
-    held = sum(not found.excludes(truth) for found in mean_intervals(many.tolist(), seed=1))
-    assert 0.90 <= held / 800 <= 0.98
+@pytest.mark.parametrize("n", [5, 8, 20])
+def test_it_holds_the_true_mean_about_as_often_as_it_says(n: int) -> None:
+    many = np.random.default_rng(5).normal(100, 3, (2000, n))
+    held = sum(not found.excludes(100.0) for found in mean_intervals(many.tolist()))
+    assert 0.94 <= held / 2000 <= 0.98

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from bench.goals.quick_verdicts import BLOCKS, THIRD, editions, replay
 
+from culvert.analysis.column import fewest_blocks
+from culvert.analysis.design import Design
 from culvert.journal.columns import ROWS_SCHEMA
 from culvert.plan.plan import Plan
 
@@ -48,3 +50,11 @@ def test_a_third_of_the_time_gives_the_same_verdicts(seed: int) -> None:
     found = replay(quick, fixed, pl.DataFrame(trials), pl.DataFrame(rows, schema=ROWS_SCHEMA))
     assert all(early == late == "supported" for early, late in found.verdicts.values())
     assert found.share <= THIRD
+
+
+def test_its_columns_can_be_decided_at_its_first_look() -> None:
+    quick, _ = editions()
+    plan = Plan.of(quick)
+    looks = Design.of(quick.canonical).looks
+    assert looks == plan.looks
+    assert fewest_blocks(looks) == plan.min_blocks

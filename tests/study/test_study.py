@@ -155,7 +155,7 @@ def test_quick_is_shipped_and_is_what_it_says() -> None:
         "initiation",
     ]
     plan = Plan.of(study)
-    assert (plan.min_blocks, plan.stop, plan.budget_s) == (5, "each", 280.0)
+    assert (plan.min_blocks, plan.stop, plan.budget_s) == (6, "together", 280.0)
 
 
 def test_every_shipped_study_is_named_after_its_file() -> None:

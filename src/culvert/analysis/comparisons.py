@@ -1,7 +1,8 @@
-"""Every VPN against every other, as the papers do it: Mann-Whitney, with Holm's correction.
+"""Every VPN against every other: the column's decision, and the papers' test beside it.
 
-Beside the paired ratios (``pairs``) these take the trials as two unpaired series. A family is one
-metric in one context: its pairs are corrected together.
+Whether two differ is decided by their column (``analysis.column``). Mann-Whitney's test, which the
+papers use, takes the trials as two unpaired series; it is given with Holm's correction and decides
+nothing. A family is one metric in one context: its pairs are corrected together.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from culvert.analysis.column import ALPHA, Columns, Paired
+from culvert.analysis.compare.contrast import ratio_of
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.effects import cliffs_delta, hodges_lehmann
 from culvert.statistics.holm import holm
-from culvert.statistics.mann_whitney import mann_whitney
+from culvert.statistics.mann_whitney import least_mann_whitney, mann_whitney
 from culvert.statistics.values import Array
 
-ALPHA = 0.05
 FEWEST = 2
 """A single trial against another says nothing, whatever the test."""
 
@@ -29,7 +31,16 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     "u": pl.Float64,
     "p": pl.Float64,
     "p_holm": pl.Float64,
+    "p_possible": pl.Boolean,
+    "paired": pl.Boolean,
+    "blocks": pl.Int64,
+    "ratio": pl.Float64,
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "p_column": pl.Float64,
+    "decidable": pl.Boolean,
     "differ": pl.Boolean,
+    "more": pl.Int64,
     "cliffs_delta": pl.Float64,
     "delta_low": pl.Float64,
     "delta_high": pl.Float64,
@@ -40,14 +51,21 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-def comparisons(observed: pl.DataFrame, line: Line = NO_LINE) -> pl.DataFrame:
+def comparisons(
+    observed: pl.DataFrame, line: Line = NO_LINE, columns: Columns | None = None
+) -> pl.DataFrame:
     """One row per pair of VPNs, context and metric without labels; ``observed`` as ever.
 
-    Columns: CONTEXT, METRIC, a, b (a before b by name), n_a, n_b, u, p (two-sided), p_holm, differ
-    (p_holm < 0.05), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
+    Columns: CONTEXT, METRIC, a, b (a before b by name), n_a, n_b, u, p (Mann-Whitney's, two-sided),
+    p_holm (corrected over the column's pairs), p_possible (whether any trials of that number could
+    make it small), paired, blocks, ratio of a to b (geometric means) with its interval, p_column
+    (adjusted for the column's pairs and a rule's looks), decidable (whether so many blocks could
+    tell any two apart), differ (p_column at most 0.05), more (repetitions that would decide; null
+    where none would), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
     metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out, and
-    those across the ``line``.
+    those across the ``line``. ``columns`` are those of the run.
     """
+    columns = columns or Columns(observed, line=line)
     family = [*CONTEXT, *METRIC]
     series = (
         observed.filter(pl.col("labels") == "{}")
@@ -62,14 +80,37 @@ def comparisons(observed: pl.DataFrame, line: Line = NO_LINE) -> pl.DataFrame:
         pairs = [pair for pair in combinations(values, 2) if not line.crossed(pair)]
         tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
         corrected = holm([test.p_value for test in tests])
+        column = columns.of([None if name is None else str(name) for name in key])
         for (a, b), test, p_holm in zip(pairs, tests, corrected, strict=True):
+            least = least_mann_whitney(values[a].size, values[b].size) * len(pairs)
             found.append(
                 dict(zip(family, key, strict=True))
                 | {"a": a, "b": b, "n_a": values[a].size, "n_b": values[b].size, "u": test.u}
-                | {"p": test.p_value, "p_holm": p_holm, "differ": p_holm < ALPHA}
+                | {"p": test.p_value, "p_holm": p_holm, "p_possible": least <= ALPHA}
+                | _decision(column.between(a, b), paired=columns.design.paired)
                 | _effects(values[a], values[b])
             )
     return pl.DataFrame(found, schema=SCHEMA)
+
+
+def _decision(pair: Paired | None, *, paired: bool) -> dict[str, object]:
+    if pair is None:
+        return {"paired": paired, "decidable": False, "differ": False}
+    ratio = low = high = None
+    if pair.contrast is not None and pair.logarithmic:
+        ends = pair.contrast.interval(pair.level)
+        ratio, low, high = (ratio_of(one) for one in (pair.contrast.estimate, *ends))
+    return {
+        "paired": paired,
+        "blocks": pair.n,
+        "ratio": ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        "p_column": pair.p_value,
+        "decidable": pair.possible,
+        "differ": pair.apart,
+        "more": pair.more,
+    }
 
 
 def _effects(x: Array, y: Array) -> dict[str, object]:

@@ -9,13 +9,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.column import Columns, Paired
 from culvert.analysis.declared import headline_columns
 from culvert.analysis.line import NO_LINE, Line
-from culvert.analysis.observations import BASELINE, bare, contexts, observations, pick
+from culvert.analysis.observations import (
+    BASELINE,
+    CONTEXT,
+    METRIC,
+    bare,
+    contexts,
+    observations,
+    pick,
+)
 from culvert.analysis.pairs import paired
 from culvert.analysis.summary import summarise_observed
 from culvert.metrics import Better, Effect, HeadlineColumn
-from culvert.statistics.ranks import Rank, rank_intervals
+from culvert.statistics.ranks import Rank
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,7 @@ class Estimate:
     n: int
     note: str
     distinguishable: bool = False
-    """Of an effect: its interval excludes "no effect"."""
+    """Of an effect: its column tells it from none (``analysis.column``)."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +80,9 @@ class Answer:
 class Winner:
     """The best VPN of a question, and those that the data cannot tell from it.
 
-    ``level_with`` have an interval of the paired ratio that includes 1; ``undecided`` have none,
-    for want of blocks.
+    The best median among those that the column puts behind nobody. ``level_with`` are not told
+    apart from it; ``undecided`` cannot be, whatever their figures: there are too few repetitions.
+    ``against`` has the column's decision on each other contender that it compares with.
     """
 
     vpn: str
@@ -81,7 +91,8 @@ class Winner:
     undecided: tuple[str, ...]
     contenders: int
     ranks: Mapping[str, Rank]
-    """Of each contender: the places that it can have (``rank_intervals``)."""
+    """Of each contender: the places that it can have."""
+    against: Mapping[str, Paired]
 
 
 @dataclass(frozen=True)
@@ -106,23 +117,25 @@ def headlines(
     *,
     observed: pl.DataFrame | None = None,
     summary: pl.DataFrame | None = None,
+    columns: Columns | None = None,
     seed: int = 0,
     line: Line = NO_LINE,
 ) -> list[Headline]:
     """One headline per condition, in the order in which the rows first name it.
 
     ``vpns`` are all of the study, so that one without a number is shown without a number.
-    ``observed`` and ``summary`` are what ``observations`` and ``summarise`` give for the same rows
-    and seed, where they are at hand. What the ``line`` divides is neither related to the baseline
-    nor led by a winner.
+    ``observed``, ``summary`` and ``columns`` are what ``observations``, ``summarise`` and
+    ``Columns`` give for the same rows, where they are at hand. What the ``line`` divides is neither
+    related to the baseline nor led by a winner.
     """
     if observed is None:
         observed = observations(rows)
+    columns = columns or Columns(observed, line=line)
     if summary is None:
-        summary = summarise_observed(observed, seed=seed)
+        summary = summarise_observed(observed, looks=columns.design.looks)
     conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
     return [
-        _headline(condition, summary, observed, vpns, seed, line)
+        _headline(condition, summary, observed, vpns, columns, seed, line)
         for condition in conditions
         if condition is not None
     ]
@@ -133,6 +146,7 @@ def _headline(
     summary: pl.DataFrame,
     observed: pl.DataFrame,
     vpns: list[str],
+    columns: Columns,
     seed: int,
     line: Line,
 ) -> Headline:
@@ -144,11 +158,11 @@ def _headline(
     for question in questions:
         cell = _cell(seen, question)
         absolute = _estimates(_cell(here, question))
-        relative = _estimates(paired(cell, question.effect, seed=seed))
+        relative = _estimates(paired(cell, question.effect, columns=columns, seed=seed))
         for vpn, estimate in absolute.items():
             beside = None if line.crossed((vpn, BASELINE)) else relative.get(vpn)
             answers[vpn, question.key] = Answer(estimate, beside)
-        winner = _winner(question, absolute, cell, seed)
+        winner = _winner(question, absolute, cell, columns)
         if winner is not None and not line.crossed(vpn for vpn in absolute if not bare(vpn)):
             winners[question.key] = winner
     order = _order(vpns, questions, answers)
@@ -167,8 +181,12 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             parameters: int(found.filter(pl.col("parameters") == parameters)["n"].sum())
             for _, parameters in contexts(found, measurement)
         }
-        parameters = max(trials, key=lambda text: trials[text])
         column = declared
+        if column.common:
+            trials = {text: n for text, n in trials.items() if not _open(text, column.common)}
+        if not trials:
+            continue
+        parameters = max(trials, key=lambda text: trials[text])
         if column.smallest:
             sizes = {text: _size(text, column.smallest) for text in trials}
             smallest = min(trials, key=lambda text: sizes[text])
@@ -185,6 +203,11 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
     return questions
 
 
+def _open(parameters: str, name: str) -> bool:
+    """Whether the parameter is there and has no value."""
+    return json.loads(parameters).get(name, name) is None
+
+
 def _size(parameters: str, name: str) -> float:
     size = json.loads(parameters).get(name)
     return float(size) if isinstance(size, int | float) else float("inf")
@@ -197,23 +220,28 @@ def _cell(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
 
 
 def _winner(
-    question: Question, absolute: Mapping[str, Estimate], cell: pl.DataFrame, seed: int
+    question: Question, absolute: Mapping[str, Estimate], cell: pl.DataFrame, columns: Columns
 ) -> Winner | None:
     sign = -1 if question.more_is_better else 1
     contenders = {vpn: found for vpn, found in absolute.items() if not bare(vpn)}
     if not contenders:
         return None
-    best = min(contenders, key=lambda vpn: (sign * contenders[vpn].value, vpn))
-    against = paired(cell, Effect.RATIO, reference=best, seed=seed)
-    compared = _estimates(against)
+    column = columns.of(cell.select(*CONTEXT, *METRIC).row(0))
+    ranks = column.ranks(sorted(contenders), more_is_better=question.more_is_better)
+    best = min(contenders, key=lambda vpn: (ranks[vpn].best, sign * contenders[vpn].value, vpn))
     others = sorted(vpn for vpn in contenders if vpn != best)
-    undecided = [vpn for vpn in others if vpn not in compared or compared[vpn].low is None]
-    level = [v for v in others if v not in undecided and not compared[v].distinguishable]
-    series = {
-        vpn: cell.filter(pl.col("vpn") == vpn)["value"].to_list() for vpn in sorted(contenders)
-    }
-    ranks = rank_intervals(series, seed, more_is_better=question.more_is_better)
-    return Winner(best, contenders[best], tuple(level), tuple(undecided), len(contenders), ranks)
+    against = {vpn: pair for vpn in others if (pair := column.between(best, vpn)) is not None}
+    undecided = [vpn for vpn in others if vpn not in against or not against[vpn].possible]
+    level = [vpn for vpn in others if vpn not in undecided and not against[vpn].apart]
+    return Winner(
+        best,
+        contenders[best],
+        tuple(level),
+        tuple(undecided),
+        len(contenders),
+        ranks,
+        against,
+    )
 
 
 def _order(

@@ -1,18 +1,29 @@
-"""Comparing VPNs inside blocks: what a block's weather does to both, it does not do to the pair.
+"""Every VPN against a reference: inside blocks, where drift common to a block cancels.
 
-The trials of a block are neighbours in time; the effect is taken block by block (a ratio or a
-difference), and its median and interval over the blocks (the blocks are what is resampled).
+The effect is taken block by block (a ratio or a difference); the figure is its median, with an
+interval over the blocks. Trials that no blocks made together, as those of imports, are compared as
+two series. Whether an effect is distinguishable from none is decided by its column
+(``analysis.column``), all pairs at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import polars as pl
 
+from culvert.analysis.column import Columns
 from culvert.analysis.observations import BASELINE, CONTEXT, METRIC
-from culvert.analysis.summary import with_intervals
+from culvert.analysis.summary import interval_columns, with_intervals
 from culvert.metrics import Effect
+from culvert.statistics.intervals import Interval
+from culvert.statistics.ratio import difference_of_medians, ratio_of_medians
 
-_SAME = {Effect.RATIO: 1.0, Effect.DIFFERENCE: 0.0}
+_COLUMNS = (
+    *("vpn", "reference", *CONTEXT, *METRIC),
+    *("n", "median", "low", "high", "note", "distinguishable"),
+)
 
 
 def paired(
@@ -20,14 +31,32 @@ def paired(
     effect: Effect,
     *,
     reference: str = BASELINE,
+    columns: Columns | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The effect of every VPN against ``reference`` in the same block.
+    """The effect of every VPN against ``reference``.
 
-    ``observed`` as ``observations`` gives it. Columns: vpn, reference, CONTEXT, METRIC, n (blocks
-    with both), median, low, high, note, distinguishable (the interval excludes "no effect").
+    ``observed`` as ``observations`` gives it; ``columns`` are those of the whole run (of
+    ``observed`` where they are not at hand). Columns: vpn, reference, CONTEXT, METRIC, n (blocks
+    with both, or trials of the shorter series), median, low, high, note, distinguishable.
     Blocks where either is missing are left out, and for a ratio those where the reference is 0.
     """
+    columns = columns or Columns(observed)
+    found = (
+        _blocked(observed, effect, reference, columns)
+        if columns.design.paired
+        else _apart(observed, effect, reference, seed)
+    )
+    keys = found.select(*CONTEXT, *METRIC, "vpn").iter_rows()
+    told = [columns.of(key).apart(vpn, reference) for *key, vpn in keys]
+    return found.with_columns(
+        pl.Series("distinguishable", told, pl.Boolean), reference=pl.lit(reference)
+    ).select(_COLUMNS)
+
+
+def _blocked(
+    observed: pl.DataFrame, effect: Effect, reference: str, columns: Columns
+) -> pl.DataFrame:
     keys = [*CONTEXT, *METRIC, "block"]
     # A block holds a cell once; were it there twice, the middle stands for both.
     one = observed.group_by(["vpn", *keys]).agg(pl.col("value").median())
@@ -41,33 +70,43 @@ def paired(
     groups = ["vpn", *CONTEXT, *METRIC]
     grouped = (
         both.with_columns(effect=value)
-        .group_by(groups)
+        .sort(*groups, "block")
+        .group_by(groups, maintain_order=True)
         .agg(
             n=pl.len().cast(pl.Int64),
             median=pl.col("effect").median(),
             values=pl.col("effect"),
         )
-        .sort(groups)
     )
-    same = _SAME[effect]
-    return (
-        with_intervals(grouped, seed=seed)
-        .with_columns(
-            reference=pl.lit(reference),
-            distinguishable=((pl.col("low") > same) | (pl.col("high") < same)).fill_null(
-                value=False
-            ),
-        )
-        .select(
-            "vpn",
-            "reference",
-            *CONTEXT,
-            *METRIC,
-            "n",
-            "median",
-            "low",
-            "high",
-            "note",
-            "distinguishable",
-        )
-    )
+    return with_intervals(grouped, columns.design.looks, serial=columns.design.cautious)
+
+
+def _apart(observed: pl.DataFrame, effect: Effect, reference: str, seed: int) -> pl.DataFrame:
+    groups = ["vpn", *CONTEXT, *METRIC]
+    series = observed.group_by(groups, maintain_order=True).agg(pl.col("value")).sort(groups)
+    base: Mapping[Sequence[str | None], list[float]] = {
+        tuple(key): values
+        for *key, values in series.filter(pl.col("vpn") == reference)
+        .select(*CONTEXT, *METRIC, "value")
+        .iter_rows()
+    }
+    rows: list[tuple[object, ...]] = []
+    intervals: list[Interval] = []
+    for vpn, *key, values in series.iter_rows():
+        own = base.get(tuple(key))
+        if vpn == reference or own is None:
+            continue
+        middle, below = float(np.median(values)), float(np.median(own))
+        if effect is Effect.RATIO:
+            if below == 0:
+                continue
+            median = middle / below
+            interval = ratio_of_medians(values, own, seed=seed)
+        else:
+            median = middle - below
+            interval = difference_of_medians(values, own, seed=seed)
+        rows.append((vpn, *key, min(len(values), len(own)), median))
+        intervals.append(interval)
+    schema = dict.fromkeys(groups, pl.String) | {"n": pl.Int64, "median": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame.with_columns(*interval_columns(intervals))

@@ -7,19 +7,21 @@ import polars as pl
 from culvert.analysis.behaviour import behaviour
 from culvert.analysis.observations import CELL, METRIC, observations
 from culvert.statistics.intervals import Interval, mean_intervals, median_intervals
+from culvert.statistics.looks import ONCE, Looks
 
 
-def summarise(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
+def summarise(rows: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
     """One row per cell, metric and labels, over the trials that are ok, in the order of measuring.
 
     Columns: CELL, METRIC, n, median, mean, sd (n - 1), cv (sd / |mean|; null at mean 0 or n < 2),
-    low and high (95 % BCa interval of the median, null with a reason in ``note``), mean_low and
-    mean_high (of the mean), and those of ``behaviour``.
+    low and high (95 % order-statistic interval of the median, null with a reason in ``note``),
+    mean_low and mean_high (Student's, of the mean), and those of ``behaviour``. ``looks`` are those
+    of the rule that could end the run.
     """
-    return summarise_observed(observations(rows), seed=seed)
+    return summarise_observed(observations(rows), looks=looks)
 
 
-def summarise_observed(observed: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
+def summarise_observed(observed: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
     """The same where the observations are at hand."""
     keys = [*CELL, *METRIC]
     mean = pl.col("mean")
@@ -36,9 +38,9 @@ def summarise_observed(observed: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame
         .sort(keys)
     )
     values = grouped["values"].to_list()
-    means = mean_intervals(values, seed=seed)
+    means = mean_intervals(values, looks)
     return (
-        with_intervals(grouped, seed=seed)
+        with_intervals(grouped, looks)
         .with_columns(
             pl.Series("mean_low", [interval.low for interval in means], pl.Float64),
             pl.Series("mean_high", [interval.high for interval in means], pl.Float64),
@@ -47,9 +49,9 @@ def summarise_observed(observed: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame
     )
 
 
-def with_intervals(frame: pl.DataFrame, *, seed: int) -> pl.DataFrame:
+def with_intervals(frame: pl.DataFrame, looks: Looks, *, serial: bool = True) -> pl.DataFrame:
     """Replace the list column ``values`` by ``low``, ``high`` and ``note`` of its median."""
-    intervals = median_intervals(frame["values"].to_list(), seed=seed)
+    intervals = median_intervals(frame["values"].to_list(), looks, serial=serial)
     return frame.drop("values").with_columns(*interval_columns(intervals))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from culvert.commands.words import Directory, Json, Only
 from culvert.compare.form import Form
@@ -25,10 +26,29 @@ def report(directory: Directory, as_json: Json = False) -> None:
         print_json({"report": str(written), **claims.as_json(data.claims)})
 
 
-@app.command(epilog="Example: culvert compare results/before results/after --tolerance 3%")
+class TwoSides(TyperCommand):
+    """Keeps the ``--`` that stands between the runs of both sides, which click would drop."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What follows it are arguments and options as before it."""
+        return super().parse_args(ctx, [_BETWEEN if one == "--" else one for one in args])
+
+
+_BETWEEN = "\x1f"
+
+
+@app.command(
+    cls=TwoSides,
+    epilog="Example: culvert compare results/before results/after --tolerance 3%; "
+    "several runs a side: culvert compare before1 before2 -- after1 after2",
+)
 def compare(
     runs: Annotated[
-        list[str], typer.Argument(metavar="A [B]", help="DIR or DIR:VPN; one DIR with two --vpn.")
+        list[str],
+        typer.Argument(
+            metavar="A... [--] B...",
+            help="DIR or DIR:VPN; one DIR with two --vpn; several runs a side with -- between.",
+        ),
     ],
     vpn: Annotated[
         list[str] | None, typer.Option("--vpn", metavar="VPN", help="Two VPNs of one run.")
@@ -50,11 +70,11 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell faster, slower, same or cannot tell, of B against A; exit code 1 if slower."""
+    """Faster, slower, same or cannot tell, of B against A; exit code 1 if slower."""
     from culvert.compare.command import CompareRequest, run_compare
 
     request = CompareRequest(
-        runs,
+        ["--" if one == _BETWEEN else one for one in runs],
         vpn or [],
         tolerance,
         alpha,

@@ -8,14 +8,15 @@ from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.compare.outcome import Outcome
-from culvert.compare.side import Side
+from culvert.compare.side import Runs, Side
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """All that was found, in the journal's units."""
     return {
-        "a": _side(outcome.a),
-        "b": _side(outcome.b),
+        "a": _side(outcome.a[0]),
+        "b": _side(outcome.b[0]),
+        "runs": {name: [_side(one) for one in side] for name, side in _sides(outcome)},
         "tolerance": outcome.tolerance,
         "alpha": outcome.alpha,
         "paired": outcome.paired,
@@ -27,6 +28,10 @@ def document(outcome: Outcome) -> dict[str, Any]:
             asdict(one) | {"parameters": json.loads(one.parameters)} for one in outcome.absent
         ],
     }
+
+
+def _sides(outcome: Outcome) -> tuple[tuple[str, Runs], ...]:
+    return (("a", outcome.a), ("b", outcome.b))
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from culvert.console import printable
 
 def junit(outcome: Outcome) -> str:
     """One test a comparison: slower fails, what cannot be told or is missing is skipped."""
-    suite = Element("testsuite", name=f"culvert compare {_text(outcome.b.name)}")
+    suite = Element("testsuite", name=f"culvert compare {_text(outcome.name)}")
     told = lines(outcome)
     for line in told:
         case = SubElement(

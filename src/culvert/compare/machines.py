@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.line import line_of
-from culvert.compare.side import Side
+from culvert.compare.side import Runs, Side
 from culvert.report.leaves import at
 
 _FACTS = (
@@ -23,44 +24,51 @@ _FACTS = (
 )
 
 
-def across(a: Side, b: Side) -> str:
+def across(a: Runs, b: Runs) -> str:
     """Why no metric of both sides compares; empty where they do.
 
     Where a guest's speeds say nothing, they compare with those of another VPN on the same side of
     the line between kernel and user space, in the same kind of guest.
     """
-    labels = sorted({at(side.run.environment, "not_comparable") for side in (a, b)})
-    vehicles = {at(side.run.environment, "guest", "vehicle") for side in (a, b)}
+    every = (*a, *b)
+    labels = sorted({at(side.run.environment, "not_comparable") for side in every})
+    vehicles = {at(side.run.environment, "guest", "vehicle") for side in every}
     if not any(labels):
         return ""
     if len(vehicles) > 1 or len(labels) > 1:
         return f"{labels[-1]}, nor with another machine"
-    vpns = [side.vpn for side in (a, b) if side.vpn]
-    paths = {**a.run.data_paths, **b.run.data_paths}
+    vpns = [side.vpn for side in every if side.vpn]
+    paths = {vpn: path for side in every for vpn, path in side.run.data_paths.items()}
     return line_of(labels[0], paths).objection(vpns)
 
 
-def warnings(a: Side, b: Side, found: Sequence[Comparison]) -> list[str]:
-    """Sentences; none for two VPNs of one run."""
-    if a.directory.resolve() == b.directory.resolve():
+def warnings(a: Runs, b: Runs, found: Sequence[Comparison], *, in_run: bool) -> list[str]:
+    """Sentences; ``in_run``: the sides are two VPNs of one run."""
+    if in_run:
         return list(filter(None, [across(a, b)]))
     return [*_differences(a, b), *_control(found)]
 
 
-def _differences(a: Side, b: Side) -> Iterator[str]:
-    labels = {at(side.run.environment, "not_comparable") for side in (a, b)}
+def _differences(a: Runs, b: Runs) -> Iterator[str]:
+    labels = {at(side.run.environment, "not_comparable") for side in (*a, *b)}
     yield from sorted(filter(None, labels))
-    for name, path in _FACTS:
-        before, now = at(a.run.environment, *path), at(b.run.environment, *path)
-        if before != now:
-            yield f"the {name} differs: {before or 'not known'}, then {now or 'not known'}"
-    for name, before, now in (
-        ("Culvert", a.run.culvert_version, b.run.culvert_version),
-        ("study", a.run.study, b.run.study),
-        ("lab", a.run.lab, b.run.lab),
-    ):
-        if before != now:
-            yield f"the {name} differs: {before}, then {now}"
+    facts: list[tuple[str, Callable[[Side], str]]] = [
+        (name, partial(_fact, path=path)) for name, path in _FACTS
+    ]
+    facts += [
+        ("Culvert", lambda side: side.run.culvert_version),
+        ("study", lambda side: side.run.study),
+        ("lab", lambda side: side.run.lab),
+    ]
+    for name, fact in facts:
+        before, now = (sorted({fact(side) for side in runs}) for runs in (a, b))
+        if before != now or len(before) > 1:
+            was, is_ = (" and ".join(one or "not known" for one in side) for side in (before, now))
+            yield f"the {name} differs: {was}, then {is_}"
+
+
+def _fact(side: Side, path: tuple[str, ...]) -> str:
+    return at(side.run.environment, *path)
 
 
 def _control(found: Sequence[Comparison]) -> Iterator[str]:

@@ -8,33 +8,50 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
+from culvert.analysis.column import Columns
 from culvert.analysis.compare.absent import Absent, absent
-from culvert.analysis.compare.comparison import Comparison, comparisons
+from culvert.analysis.compare.comparison import Comparison, comparisons_in_run, comparisons_of_runs
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.declared import compared_metrics
+from culvert.analysis.design import Design
 from culvert.analysis.observations import observations
 from culvert.compare.machines import across, warnings
-from culvert.compare.side import Side
+from culvert.compare.side import Runs
 from culvert.errors import UsageError
 from culvert.study.table import near
 
-ORDER = (Change.SLOWER, Change.CHANGED, Change.FASTER, Change.UNCLEAR, Change.SAME)
-"""The order in which people are told."""
+ORDER = (
+    *(Change.SLOWER, Change.CHANGED, Change.FASTER),
+    *(Change.DIFFERS, Change.UNCLEAR, Change.SAME),
+)
+"""The order in which people see them."""
 NO_VERDICT = "speeds of the two sides do not compare"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``found`` are sorted as they are told; ``metrics`` empty means all."""
+    """``found`` are sorted as they are shown. ``in_run``: both sides are VPNs of one run;
+    ``paired``: its blocks pair their trials."""
 
-    a: Side
-    b: Side
+    a: Runs
+    b: Runs
     tolerance: float
     alpha: float
+    in_run: bool
     paired: bool
     found: tuple[Comparison, ...]
     absent: tuple[Absent, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether runs repeat a side, and not the trials of one."""
+        return len(self.a) + len(self.b) > 2
+
+    @property
+    def name(self) -> str:
+        """What was compared with A, as the user would write it."""
+        return " ".join(side.name for side in self.b)
 
     @property
     def counts(self) -> dict[Change, int]:
@@ -49,8 +66,8 @@ class Outcome:
 
 
 def compare(
-    a: Side,
-    b: Side,
+    a: Runs,
+    b: Runs,
     *,
     tolerance: float,
     alpha: float,
@@ -62,28 +79,51 @@ def compare(
     Raises UsageError where there is nothing to compare.
     """
     wanted = list(metrics) or list(compared_metrics())
-    rows = [_only(side.rows, only) for side in (a, b)]
-    paired = a.directory.resolve() == b.directory.resolve()
-    if a.vpn and b.vpn and a.vpn != b.vpn:
-        # Two names for one contestant: what differs is told by the sides.
-        both = f"{a.vpn} \u2192 {b.vpn}"
-        rows = [frame.with_columns(vpn=pl.lit(both)) for frame in rows]
-    seen = [_metrics(observations(frame), wanted) for frame in rows]
-    found = comparisons(seen[0], seen[1], paired=paired, tolerance=tolerance, alpha=alpha)
-    lacking = absent(rows[0], rows[1])
+    rows = [[_only(one.rows, only) for one in side] for side in (a, b)]
+    in_run = len(a) == len(b) == 1 and a[0].directory.resolve() == b[0].directory.resolve()
+    names = (a[0].vpn or "", b[0].vpn or "")
+    if all(names) and names[0] != names[1]:
+        # Two names for one contestant: what differs is shown by the sides.
+        both = " \u2192 ".join(names)
+        rows = [[frame.with_columns(vpn=pl.lit(both)) for frame in side] for side in rows]
+    seen = [[_metrics(observations(frame), wanted) for frame in side] for side in rows]
+    paired = False
+    if in_run:
+        run = a[0].run
+        design = Design.of(run.canonical, imported=run.imported)
+        columns = Columns(_metrics(observations(a[0].every_row), wanted), design)
+        paired = design.paired
+        found = comparisons_in_run(
+            seen[0][0], seen[1][0], columns.of, names, tolerance=tolerance, alpha=alpha
+        )
+    else:
+        found = comparisons_of_runs(*seen, tolerance=tolerance, alpha=alpha)
+    every = [pl.concat(side) for side in rows]
+    lacking = absent(every[0], every[1])
     if not found:
-        raise UsageError(f"{a.name} and {b.name}", *_nothing(rows, only, metrics, bool(lacking)))
+        who = f"{' '.join(one.name for one in a)} and {' '.join(one.name for one in b)}"
+        raise UsageError(who, *_nothing(every, only, metrics, bool(lacking)))
     if across(a, b):
         found = [_without_verdict(one) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
     found.sort(key=lambda one: (one.control, rank[one.change]))
     return Outcome(
-        a, b, tolerance, alpha, paired, tuple(found), tuple(lacking), tuple(warnings(a, b, found))
+        a,
+        b,
+        tolerance,
+        alpha,
+        in_run,
+        paired,
+        tuple(found),
+        tuple(lacking),
+        tuple(warnings(a, b, found, in_run=in_run)),
     )
 
 
 def _without_verdict(one: Comparison) -> Comparison:
-    nothing = dict.fromkeys(("ratio", "low", "high", "p_value", "p_adjusted", "more"))
+    nothing = dict.fromkeys(
+        ("ratio", "low", "high", "p_value", "p_adjusted", "p_beyond", "p_same", "more")
+    )
     return replace(one, change=Change.UNCLEAR, why=NO_VERDICT, **nothing)  # type: ignore[arg-type]
 
 

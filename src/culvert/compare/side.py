@@ -1,4 +1,4 @@
-"""A side of a comparison: a run, or one VPN of it. ``DIR`` or ``DIR:VPN``."""
+"""A side of a comparison: runs, or one VPN of them. ``DIR`` or ``DIR:VPN``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from culvert.study.table import near
 
 @dataclass(frozen=True)
 class Side:
-    """``rows`` are the journal's, of one VPN where ``vpn`` names it."""
+    """One run of a side. ``rows`` are the journal's, of one VPN where ``vpn`` names it;
+    ``every_row`` those of all its VPNs."""
 
     directory: Path
     vpn: str | None
     run: RunInfo
     rows: pl.DataFrame
+    every_row: pl.DataFrame
 
     @property
     def name(self) -> str:
@@ -38,46 +40,83 @@ class Side:
         return {vpn: " and ".join(versions) for vpn, versions in found.items()}
 
 
-def sides(words: list[str], vpns: list[str]) -> tuple[Side, Side]:
+Runs = tuple[Side, ...]
+"""What stands on one side: the runs that repeat it, at least one."""
+
+BETWEEN = "--"
+"""Stands between the runs of both sides where there are several."""
+
+
+def sides(words: list[str], vpns: list[str]) -> tuple[Runs, Runs]:
     """The two sides that a command line means. Raises UsageError or JournalError.
 
-    ``words`` are one or two of DIR or DIR:VPN; ``vpns`` none, or two ids for one directory.
+    ``words`` are one or two of DIR or DIR:VPN, or several of them with BETWEEN between the sides;
+    ``vpns`` none, or two ids for one directory.
     """
-    asked = [_split(word) for word in words]
+    if BETWEEN in words:
+        at = words.index(BETWEEN)
+        given = (words[:at], words[at + 1 :])
+    else:
+        given = (words[:1], words[1:])
+    asked = [[_split(word) for word in side] for side in given]
     if vpns:
-        if len(asked) != 1 or len(vpns) != 2 or asked[0][1]:
+        if BETWEEN in words or len(words) != 1 or len(vpns) != 2 or asked[0][0][1]:
             raise UsageError(
                 "--vpn",
                 "it compares two VPNs of one run",
                 "write 'culvert compare DIR --vpn A --vpn B'",
             )
-        asked = [(asked[0][0], vpn) for vpn in vpns]
-    if len(asked) != 2:
+        asked = [[(asked[0][0][0], vpn)] for vpn in vpns]
+    _refuse(words, asked, vpns)
+    read: dict[Path, tuple[RunInfo, pl.DataFrame]] = {}
+    before, after = (tuple(_side(*one, read) for one in side) for side in asked)
+    return before, after
+
+
+Asked = list[list[tuple[Path, str | None]]]
+
+
+def _refuse(words: list[str], asked: Asked, vpns: list[str]) -> None:
+    """Raises UsageError for what is no comparison."""
+    several = BETWEEN in words or vpns
+    if not all(asked) or (not several and len(words) != 2) or words.count(BETWEEN) > 1:
         raise UsageError(
             "what to compare",
             "there is one run and nothing to compare it with"
-            if len(asked) == 1
-            else f"it compares two runs, and there are {len(asked)}",
-            "write 'culvert compare A B', or add --vpn A --vpn B",
+            if len(words) == 1
+            else f"which of these {len(words) - words.count(BETWEEN)} runs are A and which are B "
+            "is not clear",
+            "write 'culvert compare A B', 'culvert compare A1 A2 -- B1 B2', or add --vpn A --vpn B",
         )
-    (first, vpn_a), (second, vpn_b) = asked
-    if bool(vpn_a) != bool(vpn_b):
+    every = [one for side in asked for one in side]
+    if len({bool(vpn) for _, vpn in every}) > 1:
         raise UsageError(
             " ".join(words),
             "one side is a VPN, the other a whole run",
             "name a VPN on both sides, as DIR:VPN",
         )
-    same = first.resolve() == second.resolve()
-    if same and vpn_a == vpn_b:
+    for side in asked:
+        if len({vpn for _, vpn in side}) > 1:
+            raise UsageError(
+                " ".join(words),
+                "the runs of one side name different VPNs",
+                "name one VPN for each side",
+            )
+    places = [(directory.resolve(), vpn) for directory, vpn in every]
+    if len(set(places)) < len(places):
         raise UsageError(
-            " ".join(words), "both sides are the same", "give two runs, or two VPNs of one run"
+            " ".join(words),
+            "both sides are the same" if len(places) == 2 else "a run is there twice",
+            "give two runs, or two VPNs of one run",
         )
-    run, rows = _read(first)
-    other = (run, rows) if same else _read(second)
-    return (
-        Side(first, vpn_a, run, _of(rows, vpn_a, first)),
-        Side(second, vpn_b, other[0], _of(other[1], vpn_b, second)),
-    )
+
+
+def _side(directory: Path, vpn: str | None, read: dict[Path, tuple[RunInfo, pl.DataFrame]]) -> Side:
+    place = directory.resolve()
+    if place not in read:
+        read[place] = _read(directory)
+    run, rows = read[place]
+    return Side(directory, vpn, run, _of(rows, vpn, directory), rows)
 
 
 def _split(word: str) -> tuple[Path, str | None]:

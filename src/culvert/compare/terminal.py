@@ -15,6 +15,7 @@ STYLES = {
     Change.SLOWER: "bold red",
     Change.FASTER: "bold green",
     Change.CHANGED: "bold yellow",
+    Change.DIFFERS: "bold yellow",
     Change.UNCLEAR: "yellow",
     Change.SAME: "green",
 }

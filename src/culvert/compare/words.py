@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.column import ALPHA as COLUMN_ALPHA
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import Outcome
+from culvert.compare.side import Side
 from culvert.report.labels import Labels, parsed
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined
@@ -17,6 +19,11 @@ from culvert.report.versions import short_version
 _ENOUGH = 10
 """With fewer trials that a series is correlated is no more than a guess."""
 
+
+_ONE_RUN_EACH = (
+    "One run a side: by how much runs of the same differ is not known and not allowed for; "
+    "culvert compare A1 A2 -- B1 B2 does."
+)
 
 _MOST_PERCENT = 99_900
 """A thousand times: beyond it no interval tells anything."""
@@ -62,13 +69,26 @@ def summary(outcome: Outcome) -> str:
 
 def method(outcome: Outcome) -> str:
     """How it was decided, in a sentence."""
-    how = "block by block" if outcome.paired else "run against run"
-    return (
-        f"B against A, {how}, with 95 % intervals that allow for correlated trials. "
-        f"Different: at most {_percent(outcome.alpha)} false alarms in all (Holm), and beyond "
-        f"{_percent(outcome.tolerance)}. Same: within {_percent(outcome.tolerance)} "
-        "(two one-sided tests)."
+    alpha, share = _percent(outcome.alpha), _percent(outcome.tolerance)
+    if outcome.in_run:
+        how = (
+            "block by block, sign-flip test"
+            if outcome.paired
+            else "as two series, Holm's correction: no blocks pair their trials"
+        )
+        differs = (
+            f"Differs: at most {_percent(COLUMN_ALPHA)} false alarms in each column of the report "
+            f"(all VPNs at once; {how})"
+        )
+    else:
+        unit = "run by run" if outcome.several else "trial by trial, allowing for correlated trials"
+        differs = f"Differs: at most {alpha} false alarms in all ({unit}, Holm)"
+    told = (
+        f"B against A, 95 % intervals. {differs}. Faster, slower: significantly by more than "
+        f"{share}, same: significantly by less (two one-sided tests), each at most {alpha} false "
+        "in all comparisons (Holm)."
     )
+    return told if outcome.in_run or outcome.several else f"{told} {_ONE_RUN_EACH}"
 
 
 def missing(outcome: Outcome) -> list[str]:
@@ -94,11 +114,14 @@ def signed_percent(ratio: float, low: float, high: float) -> str:
 
 def _labels(outcome: Outcome) -> Labels:
     cells = ("condition", "measurement", "parameters")
-    return Labels(pl.concat([side.rows.select(cells) for side in (outcome.a, outcome.b)]))
+    return Labels(pl.concat([side.rows.select(cells) for side in (*outcome.a, *outcome.b)]))
 
 
 def _side(outcome: Outcome, index: int) -> str:
-    side = (outcome.a, outcome.b)[index]
+    return "; ".join(_run(side) for side in (outcome.a, outcome.b)[index])
+
+
+def _run(side: Side) -> str:
     versions = [
         f"{vpn} {short_version(version)}" if short_version(version) != vpn else vpn
         for vpn, version in side.versions.items()
@@ -129,13 +152,18 @@ def _line(one: Comparison, labels: Labels) -> Line:
 def _note(one: Comparison) -> str:
     parts = [one.why] if one.why and not (one.more and one.why == SCATTERS) else []
     if one.more:
-        unit = "block" if one.paired else "trial a side"
-        many = "blocks" if one.paired else "trials a side"
-        parts.append(f"about {one.more} more {unit if one.more == 1 else many}")
+        parts.append(f"about {one.more} more {_unit(one, one.more)}")
     n = min(one.n_a, one.n_b)
     if one.effective is not None and n >= _ENOUGH and one.correlated:
         parts.append(f"correlated: {n} trials are worth {one.effective:.0f}")
     return "; ".join(parts)
+
+
+def _unit(one: Comparison, many: int) -> str:
+    plural = "" if many == 1 else "s"
+    if one.paired:
+        return f"block{plural}"
+    return f"{'trial' if one.runs_a is None else 'run'}{plural} a side"
 
 
 def _signed(value: float, places: int) -> str:

@@ -38,5 +38,8 @@ class HeadlineColumn:
     smallest: str = ""
     """A parameter: of several cells, the one where it is least is shown. Empty: the one with most
     trials."""
+    common: str = ""
+    """A parameter without which VPNs are not under one load (a flood offers each what it takes): a
+    cell that leaves it open is no column. Data that lacks the parameter altogether is taken."""
     unsized: HeadlineColumn | None = None
     """What stands instead where no cell has a number for ``smallest``."""

@@ -15,7 +15,8 @@ from itertools import count
 from typing import Literal
 
 from culvert.plan.cells import Cell
-from culvert.plan.precision import MIN_BLOCKS
+from culvert.plan.precision import MIN_BLOCKS, looks_of
+from culvert.statistics.looks import Looks
 from culvert.study.blocks import BlocksTable
 from culvert.study.names import BASELINE
 from culvert.study.rule import StopRule
@@ -140,6 +141,11 @@ class Plan:
         for position, cell in enumerate(self.block(number), start=1):
             if (number, cell.key) not in done and (number == 1 or cell not in self.absent):
                 yield Trial(number, position, cell)
+
+    @property
+    def looks(self) -> Looks:
+        """How often the rule looks at the cells, from the first look that can end the run."""
+        return looks_of(self.rule is not None, self.min_blocks, self.max_blocks)
 
     @property
     def present(self) -> tuple[Cell, ...]:

@@ -1,8 +1,8 @@
 """How well a cell is known by its trials so far, and whether more of them can help.
 
-The interval is the 95 % bootstrap interval of the median (BCa; Efron 1987). Where the trials are
-correlated it is widened to what they are worth; where they drift, there is no one value that it
-could enclose.
+The interval is the 95 % interval of the median by order statistics (``statistics.intervals``), the
+same that the report prints: repeated where the rule looks more than once, and widened where
+neighbouring trials are alike. Where the trials drift, there is no one value that it could enclose.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from culvert.statistics.bootstrap import Samples, median_ends
-from culvert.statistics.serial import effective_sample_size, lag1_p_value
+from culvert.statistics.intervals import median_intervals
+from culvert.statistics.looks import ONCE, Looks
+from culvert.statistics.serial import widening
 from culvert.statistics.trend import mann_kendall
+from culvert.statistics.values import Array as Samples
 
 MIN_BLOCKS = 5
 """With fewer values the interval of a median is the range of the values at best."""
@@ -25,13 +27,17 @@ ENOUGH_FOR_DRIFT = 10
 ENOUGH_TO_GIVE_UP = 30
 """Fewer values say too little of whether they drift, and of how many more it would take."""
 
-CORRELATED_BELOW = 0.05
 DRIFTS_BELOW = 0.01
-"""p-values; a cell is looked at after every block, and a false alarm costs little: it is not waited
-for, and looked at again with each value that it gets."""
+"""A p-value; a cell is looked at after every block, and a false alarm costs little: it is not
+waited for, and looked at again with each value that it gets."""
 
-_RESAMPLES = 2000
-_SEED = 1
+
+def looks_of(rule: bool, least: int, most: int | None) -> Looks:
+    """The looks of a plan of ``least`` to ``most`` blocks that a ``rule`` can end."""
+    if not rule:
+        return ONCE
+    first = max(MIN_BLOCKS, least)
+    return Looks(first=first if most is None else min(first, most), last=most).reaching()
 
 
 class State(StrEnum):
@@ -76,16 +82,15 @@ def precision_of(
     values: Mapping[str, Sequence[float]],
     half_width: float,
     *,
-    confidence: float = 0.95,
+    looks: Looks = ONCE,
     most: int | None = None,
 ) -> dict[str, Precision]:
     """The precision of each cell against the half width asked for, relative to the median.
 
-    ``most`` is how many trials a cell gets at most. The same values give the same answer: the
-    bootstrap's seed is fixed.
+    ``looks`` are those of the rule; ``most`` is how many trials a cell gets at most.
     """
     series = {key: np.asarray(found, dtype=np.float64) for key, found in values.items()}
-    widths = relative_half_widths(series, confidence)
+    widths = relative_half_widths(series, looks)
     return {key: _judged(sample, widths[key], half_width, most) for key, sample in series.items()}
 
 
@@ -93,8 +98,7 @@ def _judged(sample: Samples, width: float | None, asked: float, most: int | None
     n = len(sample)
     if width is None:
         return Precision(State.OPEN, n, worth=float(n))
-    worth = _worth(sample)
-    width *= math.sqrt(n / worth)
+    worth = n / widening(sample) ** 2
     needed = max(n, math.ceil(n * (width / asked) ** 2))
     if _drifts(sample, asked):
         return Precision(State.DRIFTS, n, width, worth)
@@ -105,13 +109,6 @@ def _judged(sample: Samples, width: float | None, asked: float, most: int | None
         most is not None and n >= ENOUGH_TO_GIVE_UP and needed > most * (1 + 3 / math.sqrt(n))
     )
     return Precision(State.HOPELESS if hopeless else State.OPEN, n, width, worth, needed)
-
-
-def _worth(sample: Samples) -> float:
-    p_value = lag1_p_value(sample)
-    if p_value is None or p_value >= CORRELATED_BELOW:
-        return float(len(sample))
-    return effective_sample_size(sample)
 
 
 def _drifts(sample: Samples, asked: float) -> bool:
@@ -127,28 +124,24 @@ def _drifts(sample: Samples, asked: float) -> bool:
 
 
 def relative_half_widths(
-    series: Mapping[str, Samples], confidence: float = 0.95
+    series: Mapping[str, Samples], looks: Looks = ONCE
 ) -> dict[str, float | None]:
     """Half the width of each median's interval, relative to the median.
 
-    None while there are fewer than MIN_BLOCKS values, or if the median is 0 and the values differ.
+    None while there are too few values for an interval, or if the median is 0 and the values
+    differ.
     """
     found: dict[str, float | None] = dict.fromkeys(series)
-    by_size: dict[int, list[str]] = {}
-    for key, sample in series.items():
+    intervals = median_intervals([sample.tolist() for sample in series.values()], looks)
+    for (key, sample), interval in zip(series.items(), intervals, strict=True):
         if len(sample) < MIN_BLOCKS:
             continue
-        if np.all(sample == sample[0]):
+        if np.ptp(sample) == 0:
             found[key] = 0.0
-        else:
-            by_size.setdefault(len(sample), []).append(key)
-    for keys in by_size.values():
-        stacked = np.stack([np.sort(series[key]) for key in keys])
-        ends = median_ends(stacked, level=confidence, resamples=_RESAMPLES, seed=_SEED)
-        medians = np.abs(np.median(stacked, axis=1))
-        for key, low, high, median in zip(keys, ends.low, ends.high, medians, strict=True):
-            if high == low:
+        elif interval.low is not None and interval.high is not None:
+            median = abs(float(np.median(sample)))
+            if interval.high == interval.low:
                 found[key] = 0.0
             elif median > 0:
-                found[key] = float((high - low) / 2 / median)
+                found[key] = (interval.high - interval.low) / 2 / median
     return found

@@ -93,6 +93,7 @@ class Schedule:
         decision = decide(
             rule,
             {key: figures for key, figures in values.items() if figures},
+            looks=self.plan.looks,
             most=self.plan.max_blocks,
             claims=self._claims(number) if rule.claims else None,
         )

@@ -1,8 +1,10 @@
 """When repeating can stop: the cells are as well known as asked, the claims are decided.
 
 The rule "ci <= 2%" asks that half the width of the 95 % interval of the median of each cell is at
-most 2 % of that median, which people write as +-2 %. A cell that drifts, or that would need more
-repetitions than the plan has, is not waited for; it is not called precise either.
+most 2 % of that median, which people write as +-2 %. The interval is a repeated one: testing after
+every block and stopping at the first narrow interval would pick those that miss the truth. A cell
+that drifts, or that would need more repetitions than the plan has, is not waited for; it is not
+called precise either.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from culvert.plan.precision import MIN_BLOCKS, Precision, State, precision_of
+from culvert.statistics.looks import ONCE, Looks
 from culvert.study.rule import StopRule
 
 __all__ = ["MIN_BLOCKS", "Decision", "OpenClaims", "StopReason", "decide"]
@@ -67,6 +70,7 @@ def decide(
     rule: StopRule,
     values: Mapping[str, Sequence[float]],
     *,
+    looks: Looks = ONCE,
     most: int | None = None,
     claims: OpenClaims | None = None,
 ) -> Decision:
@@ -74,12 +78,13 @@ def decide(
 
     ``values`` holds, by cell key, the figure of each trial that counted. A cell without an entry
     (all its trials failed or are unsupported) is not waited for; without any cell there is nothing
-    to wait for. ``most`` is how many trials a cell gets at most; ``claims`` are those still open.
+    to wait for. ``looks`` are the rule's (``Plan.looks``); ``most`` is how many trials a cell gets
+    at most; ``claims`` are those still open.
     """
     claims = claims or {}
     cells: dict[str, Precision] = {}
     if rule.half_width is not None:
-        cells = precision_of(values, rule.half_width, confidence=rule.confidence, most=most)
+        cells = precision_of(values, rule.half_width, looks=looks, most=most)
     settled = {key for key, cell in cells.items() if cell.state.settled}
     wanted = {key for needed in claims.values() for key in needed}
     idle = {key for key in values if key not in wanted}

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.column import Columns
 from culvert.analysis.comparisons import comparisons
+from culvert.analysis.design import Design
 from culvert.analysis.headline import Headline, headlines
 from culvert.analysis.line import NO_LINE, Line, line_of
 from culvert.analysis.observations import observations
@@ -61,6 +63,7 @@ class Data:
     series: pl.DataFrame
     observed: pl.DataFrame
     summary: pl.DataFrame
+    columns: Columns
     comparisons: pl.DataFrame
     pooled: pl.DataFrame
     headlines: list[Headline]
@@ -119,9 +122,12 @@ def gather(
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     seed = run.seed or 0
     observed = observations(rows)
-    summary = summarise_observed(observed, seed=seed)
     line = line_of(at(run.environment, "not_comparable"), run.data_paths)
-    found = headlines(rows, vpns, observed=observed, summary=summary, seed=seed, line=line)
+    columns = Columns(observed, Design.of(run.canonical, imported=run.imported), line)
+    summary = summarise_observed(observed, looks=columns.design.looks)
+    found = headlines(
+        rows, vpns, observed=observed, summary=summary, columns=columns, seed=seed, line=line
+    )
     found.sort(key=lambda headline: _place(run.conditions, headline.condition))
     ordered = list(found[0].vpns) if found else vpns
     return Data(
@@ -133,7 +139,8 @@ def gather(
         series=series,
         observed=observed,
         summary=summary,
-        comparisons=comparisons(observed, line),
+        columns=columns,
+        comparisons=comparisons(observed, line, columns),
         pooled=pooling(single_values(rows, trials, series)),
         headlines=found,
         counts=status_counts(trials),

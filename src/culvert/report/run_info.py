@@ -40,6 +40,8 @@ class RunInfo:
     installs: tuple[Install, ...] = ()
     data_paths: Mapping[str, str] = field(default_factory=dict)
     """Where each VPN handled its packets, by the proof of its trials."""
+    stopped: str = ""
+    """Why the plan ended the run, as ``StopReason`` words it; empty where it did not."""
 
     @property
     def imported(self) -> bool:
@@ -78,6 +80,7 @@ class RunInfo:
             environment=environment if isinstance(environment, Mapping) else {},
             installs=tuple(_install(entry) for entry in run.get("installs") or ()),
             data_paths=run.get("data_paths") or {},
+            stopped=_text(run.get("ended_why")).partition("\n")[0],
         )
 
 

@@ -6,11 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from culvert.analysis.column import Paired
+from culvert.analysis.compare.repetitions import MOST
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
 from culvert.metrics import Effect
-from culvert.report.numbers import PERCENT, Scale, scale_for
+from culvert.report.numbers import PERCENT, Scale, grouped, scale_for
 
 NO_DIFFERENCE = "no difference shown"
+UNDECIDED = "undecided"
+"""Beside an interval that excludes "no effect" where the column, all pairs at once, does not."""
 _PLAIN = Scale(1.0, "")
 
 
@@ -38,15 +42,38 @@ def standing(winner: Winner) -> str:
         return "the only VPN with a number"
     parts = []
     if winner.level_with:
-        parts.append(f"cannot be told apart from {joined(winner.level_with)}")
+        told = [f"{vpn} ({_more(winner.against[vpn])})" for vpn in winner.level_with]
+        parts.append(f"cannot be told apart from {joined(told)}")
     if winner.undecided:
-        parts.append(f"too few blocks to compare with {joined(winner.undecided)}")
+        parts.append(_undecided(winner))
     if not parts:
         parts.append("distinguishable from every other VPN")
     rank = winner.ranks[winner.vpn]
-    if rank.worst > 1:
-        parts.append(f"rank {rank.best} to {rank.worst} with all pairs compared at once, unpaired")
+    if 1 < rank.worst < winner.contenders:
+        parts.append(f"rank {rank.best} to {rank.worst}")
     return "; ".join(parts)
+
+
+def _undecided(winner: Winner) -> str:
+    """Whom it cannot be compared with, whatever the figures: ``cannot decide with 5 blocks``."""
+    pairs = [winner.against[vpn] for vpn in winner.undecided if vpn in winner.against]
+    names = joined(winner.undecided)
+    if len(pairs) < len(winner.undecided):
+        return f"does not compare with {names}"
+    n = min(pair.n for pair in pairs)
+    more = max((pair.more or 0 for pair in pairs), default=0)
+    return f"cannot decide with {blocks(n)}, about {more} more: {names}"
+
+
+def blocks(n: int) -> str:
+    """``1 block``, ``5 blocks``."""
+    return f"{n} block{'' if n == 1 else 's'}"
+
+
+def _more(pair: Paired) -> str:
+    if pair.more is None:
+        return f"over {grouped(MOST, 0)} blocks would be needed"
+    return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -79,13 +106,13 @@ def times(ratio: float, low: float | None, high: float | None) -> Told:
 
 
 def difference(unit: str, effect: Estimate) -> Told:
-    """``+75 µs [73, 78]``; where the interval holds 0, that no difference is shown, and its ends.
+    """``+75 µs [73, 78]``; where none is shown and the interval holds 0, so much and its ends.
 
     Such a difference is smaller than what the trials scatter by: its digits, and even its sign,
     would be taken for a result.
     """
     value, low, high = effect.value, effect.low, effect.high
-    if shows_none(effect) and low is not None and high is not None:
+    if shows_none(effect) and low is not None and high is not None and low <= 0 <= high:
         scale = scale_for(unit, [max(abs(low), abs(high))])
         ends = scale.ends(value, low, high)
         return Told(NO_DIFFERENCE, f"{ends} {scale.name}")
@@ -95,8 +122,16 @@ def difference(unit: str, effect: Estimate) -> Told:
 
 
 def shows_none(effect: Estimate) -> bool:
-    """True if there is an interval and it holds "no effect"."""
+    """True if there is an interval and the column does not tell the effect from none."""
     return effect.low is not None and not effect.distinguishable
+
+
+def marked(told: Told, effect: Estimate, none: float) -> Told:
+    """An interval that excludes ``none`` does not decide where the column does not."""
+    low, high = effect.low, effect.high
+    if effect.distinguishable or low is None or high is None or low <= none <= high:
+        return told
+    return Told(told.main, f"{told.interval} {UNDECIDED}")
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -125,14 +160,15 @@ def _part(question: Question, answer: Answer) -> str:
         scale = scale_for(question.unit, [absolute.value])
         text = column.sentence.format(scale.told(absolute.value, absolute.low, absolute.high))
         if relative and not column.absolute:
-            told = share(relative.value, relative.low, relative.high)
+            told = marked(share(relative.value, relative.low, relative.high), relative, 1)
             text += f", {told} of what the same link carries without a VPN"
         return text
     if relative is None:
         return ""
     if question.effect is Effect.RATIO:
-        return column.sentence.format(times(relative.value, relative.low, relative.high))
-    told = difference(question.unit, relative)
-    if shows_none(relative) and column.unchanged:
+        ratio = times(relative.value, relative.low, relative.high)
+        return column.sentence.format(marked(ratio, relative, 1))
+    told = marked(difference(question.unit, relative), relative, 0)
+    if told.main == NO_DIFFERENCE and column.unchanged:
         return column.unchanged.format(told.interval)
     return column.sentence.format(told)

@@ -39,8 +39,10 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
     latency = data.trials.filter(pl.col("measurement") == "rtt")
     return {
         "summary": data.summary,
-        "ratio-to-baseline": paired(comparable, Effect.RATIO, seed=seed),
-        "difference-to-baseline": paired(comparable, Effect.DIFFERENCE, seed=seed),
+        "ratio-to-baseline": paired(comparable, Effect.RATIO, columns=data.columns, seed=seed),
+        "difference-to-baseline": paired(
+            comparable, Effect.DIFFERENCE, columns=data.columns, seed=seed
+        ),
         "comparisons": data.comparisons,
         "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),

@@ -1,23 +1,26 @@
-"""Bootstrap intervals of medians and means, for many samples of one size at once.
+"""Intervals of medians and means that cover what they state, for many samples at once.
 
-BCa where it is defined (``statistics.bootstrap``), else the percentile bootstrap, and said so.
+Medians have order-statistic intervals (``order_statistics``), means Student's. Both are widened by
+what the correlation of neighbouring trials takes from them (``serial.widening``). Where a rule
+could end the run at this number of trials, the level is that look's share (Jennison and Turnbull,
+"Interim analyses: the repeated confidence interval approach", J. R. Statist. Soc. B 51, 1989).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
-from culvert.statistics.bootstrap import Ends, Samples, mean_ends, median_ends
+from culvert.statistics.looks import ONCE, Looks
+from culvert.statistics.order_statistics import median_ends, widest
+from culvert.statistics.serial import widening
+from culvert.statistics.values import Array, spread
 
 LEVEL = 0.95
-RESAMPLES = 4999
-_CHUNK = 256
-"""Samples that are resampled at a time: bounds the memory."""
 FEWEST = 5
 """Below five trials even the whole range of the sample holds the median less than 94 times in 100
 (1 - 2 * 0.5**n); a narrower interval would be a claim without ground."""
@@ -31,7 +34,13 @@ class Note(StrEnum):
     CONSTANT = "every trial gave the same value: no interval"
     FIVE = "5 trials: no interval can hold more than 94 %"
     NOT_POSITIVE = "a value is not positive: no interval of a ratio"
-    PERCENTILE = "percentile bootstrap, as BCa is undefined here"
+    TOO_EARLY = "a rule could end the run after so few trials: no interval reaches 95 %"
+    REPEATED = "a rule could end the run: the interval holds at each of its looks"
+    WIDENED = "widened: neighbouring trials are alike"
+    REPEATED_WIDENED = (
+        "a rule could end the run: the interval holds at each of its looks; "
+        "widened: neighbouring trials are alike"
+    )
 
 
 @dataclass(frozen=True)
@@ -47,53 +56,76 @@ class Interval:
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
 
-class _Method(Protocol):
-    """Of ``culvert.statistics.bootstrap``."""
-
-    def __call__(self, samples: Samples, *, level: float, resamples: int, seed: int) -> Ends: ...
-
-
-def median_intervals(samples: Sequence[Sequence[float]], *, seed: int) -> list[Interval]:
+def median_intervals(
+    samples: Sequence[Sequence[float]], looks: Looks = ONCE, *, serial: bool = True
+) -> list[Interval]:
     """The interval of each sample's median, in the order of the samples.
 
-    The result depends on the values and the seed alone: not on the order of the values, nor on
-    what other samples are asked for at the same time.
+    ``looks`` are those of the rule that could end the run. ``serial``: a sample is in the order of
+    measuring, and neighbours may be alike; False for what was drawn in random order.
     """
-    return _intervals(samples, median_ends, seed)
-
-
-def mean_intervals(samples: Sequence[Sequence[float]], *, seed: int) -> list[Interval]:
-    """The interval of each sample's mean, as ``median_intervals`` but for the last bits."""
-    return _intervals(samples, mean_ends, seed)
-
-
-def _intervals(samples: Sequence[Sequence[float]], method: _Method, seed: int) -> list[Interval]:
-    result: list[Interval] = [Interval(None, None, Note.TOO_FEW)] * len(samples)
+    arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    result = [_absent(sample, looks) for sample in arrays]
     by_size: dict[int, list[int]] = {}
-    ordered = [np.sort(np.asarray(sample, dtype=np.float64)) for sample in samples]
-    for index, sample in enumerate(ordered):
-        if sample.size < FEWEST:
-            continue
-        if sample[0] == sample[-1]:
-            result[index] = Interval(None, None, Note.CONSTANT)
-        else:
+    for index, sample in enumerate(arrays):
+        if result[index] is None:
             by_size.setdefault(sample.size, []).append(index)
-    for indices in by_size.values():
-        for start in range(0, len(indices), _CHUNK):
-            part = indices[start : start + _CHUNK]
-            stacked = np.stack([ordered[index] for index in part])
-            for index, interval in zip(part, _bootstrap(stacked, method, seed), strict=True):
-                result[index] = interval
-    return result
+    for n, indices in by_size.items():
+        stacked = np.sort(np.stack([arrays[index] for index in indices]), axis=1)
+        lows, highs = median_ends(stacked, 1 - looks.level(n))
+        medians = np.median(stacked, axis=1)
+        for index, low, high, median in zip(indices, lows, highs, medians, strict=True):
+            factor = widening(arrays[index]) if serial else 1.0
+            ends = _widened(float(low), float(median), float(high), factor)
+            result[index] = Interval(*ends, _note(n, looks, factor))
+    return [interval or Interval(None, None, Note.TOO_FEW) for interval in result]
 
 
-def _bootstrap(samples: Samples, method: _Method, seed: int) -> list[Interval]:
-    """Intervals of the rows of ``samples`` (k, n), each row sorted and not constant."""
-    ends = method(samples, level=LEVEL, resamples=RESAMPLES, seed=seed)
-    notes = [Note.PERCENTILE if row else Note.NONE for row in ends.percentile]
-    if samples.shape[1] == FEWEST:
-        notes = [Note.FIVE] * len(notes)
-    return [
-        Interval(float(low), float(high), note)
-        for low, high, note in zip(ends.low, ends.high, notes, strict=True)
-    ]
+def mean_intervals(samples: Sequence[Sequence[float]], looks: Looks = ONCE) -> list[Interval]:
+    """Student's interval of each sample's mean; else as ``median_intervals``."""
+    return [_mean_interval(np.asarray(sample, dtype=np.float64), looks) for sample in samples]
+
+
+def _mean_interval(sample: Array, looks: Looks) -> Interval:
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, seldom needed
+
+    absent = _absent(sample, looks)
+    if absent is not None:
+        return absent
+    n = sample.size
+    factor = widening(sample)
+    half = float(stdtrit(n - 1, 1 - looks.level(n) / 2)) * spread(sample) / math.sqrt(n) * factor
+    mean = float(sample.mean())
+    note = _note(n, looks, factor)
+    return Interval(mean - half, mean + half, Note.NONE if note is Note.FIVE else note)
+
+
+def _absent(sample: Array, looks: Looks) -> Interval | None:
+    """Why a sample has no interval; None where it has one."""
+    n = sample.size
+    if n < FEWEST:
+        return Interval(None, None, Note.TOO_FEW)
+    if np.ptp(sample) == 0:
+        return Interval(None, None, Note.CONSTANT)
+    # The range of 5 is given, with its note, where nothing but the plan ended the run.
+    if looks.first and widest(n) < 1 - looks.level(n):
+        return Interval(None, None, Note.TOO_EARLY)
+    return None
+
+
+def _widened(low: float, median: float, high: float, factor: float) -> tuple[float, float]:
+    """The ends ``factor`` times as far from the median: as ratios where the lower one is positive,
+    so that it stays so."""
+    if factor == 1:
+        return low, high
+    if low > 0:
+        return median * (low / median) ** factor, median * (high / median) ** factor
+    return median - (median - low) * factor, median + (high - median) * factor
+
+
+def _note(n: int, looks: Looks, factor: float) -> Note:
+    if looks.first:
+        return Note.REPEATED_WIDENED if factor > 1 else Note.REPEATED
+    if n == FEWEST:
+        return Note.FIVE
+    return Note.WIDENED if factor > 1 else Note.NONE

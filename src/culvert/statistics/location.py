@@ -32,7 +32,7 @@ def describe(values: Values) -> Description:
     return Description(sample.size, float(np.median(sample)), mean, sd, cv)
 
 
-def mean_interval(values: Values, seed: int) -> Interval:
-    """The 95 % BCa interval of the mean, or why there is none."""
-    (found,) = mean_intervals([array(values).tolist()], seed=seed)
+def mean_interval(values: Values) -> Interval:
+    """Student's 95 % interval of the mean, or why there is none."""
+    (found,) = mean_intervals([array(values).tolist()])
     return found

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 _POINTS = 301
 """Of the sum's distribution; with twice as many no level changes in its third digit."""
+
+MOST_LOOKS = 200
+"""For a plan without an end; later looks take what the last of these takes."""
 
 
 @cache
@@ -55,3 +59,54 @@ def levels(first: int, last: int, alpha: float) -> tuple[float, ...]:
 def _spent(n: int, last: int, alpha: float) -> float:
     # The last look takes all of it, were it the only one.
     return alpha * math.log1p((math.e - 1) * n / last)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How often a rule looks at the data, and what each look may take of ``alpha``.
+
+    ``first`` 0: nothing looks before the end, which takes all of it. ``last`` None: the number of
+    repetitions is not limited.
+    """
+
+    alpha: float = 0.05
+    first: int = 0
+    last: int | None = None
+    silent: int = 0
+    """Below so many repetitions a run may end, and nothing is decided then."""
+
+    def level(self, n: int) -> float:
+        """What a two-sided p value over n repetitions is compared with; 0 where none may pass.
+
+        A cell with trials that do not count has fewer than the look's number, at the first too.
+        """
+        if not self.first:
+            return self.alpha
+        if n < self.silent:
+            return 0.0
+        last = max(self.first, min(self.last or MOST_LOOKS, MOST_LOOKS))
+        return levels(self.first, last, self.alpha)[min(max(n, self.first), last) - self.first]
+
+    def reaching(self) -> Looks:
+        """The same without the looks that come too early for any method that takes signs alone.
+
+        Of n repetitions no p value of signs is below 2 * 0.5**n, and no interval of order
+        statistics covers more than the rest: what earlier looks would take goes to later ones.
+        """
+        if not self.first:
+            return self
+        last = max(self.first, min(self.last or MOST_LOOKS, MOST_LOOKS))
+        possible = (
+            n for n in range(self.first, last + 1) if 2 * 0.5**n <= _spent(n, last, self.alpha)
+        )
+        first = next(possible, last)
+        return replace(self, first=first, silent=first if first > self.first else 0)
+
+    def adjusted(self, p_value: float, n: int) -> float:
+        """The p value as if it were compared with ``alpha``."""
+        level = self.level(n)
+        return min(1.0, p_value * self.alpha / level) if level else 1.0
+
+
+ONCE = Looks()
+"""Of a plan that fixes the number of repetitions before the run."""

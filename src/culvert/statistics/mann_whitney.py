@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from culvert.statistics.values import Values, array
@@ -31,3 +32,8 @@ def mann_whitney(a: Values, b: Values) -> MannWhitney:
     found = stats.mannwhitneyu(x, y, alternative="two-sided")
     u = float(found.statistic)
     return MannWhitney(u, float(found.pvalue), 2 * u / (x.size * y.size) - 1)
+
+
+def least_mann_whitney(m: int, n: int) -> float:
+    """The smallest two-sided p value that m and n values can give: 2 m! n! / (m + n)!."""
+    return min(1.0, 2 / math.comb(m + n, n))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from culvert.statistics.bootstrap import middle
 from culvert.statistics.serial import effective_sample_size
 from culvert.statistics.values import Array
 
@@ -38,3 +38,20 @@ def welch(
         return error, min(freedom_a, freedom_b)
     share_a, share_b = (error_a / error) ** 4, (error_b / error) ** 4
     return error, 1 / (share_a / freedom_a + share_b / freedom_b)
+
+
+def middle(n: int, resamples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions, in the sorted sample of n, of the two middle values of each resample.
+
+    The k-th smallest of n draws from 0..1 is Beta(k, n + 1 - k), and the next one above it is the
+    least of the n - k that are left (David and Nagaraja, "Order Statistics", 2003). Both are one
+    where n is odd.
+    """
+    rng = np.random.default_rng(seed)
+    k = (n + 1) // 2
+    first = rng.beta(k, n + 1 - k, size=resamples)
+    lower = np.minimum((first * n).astype(np.intp), n - 1)
+    if n % 2:
+        return lower, lower
+    second = first + (1 - first) * rng.beta(1, n - k, size=resamples)
+    return lower, np.minimum((second * n).astype(np.intp), n - 1)

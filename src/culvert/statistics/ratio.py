@@ -1,4 +1,4 @@
-"""The ratio of the medians of two independent series, correlated or not."""
+"""The ratio and the difference of the medians of two independent series, correlated or not."""
 
 from __future__ import annotations
 
@@ -18,24 +18,34 @@ def ratio_of_medians(a: Values, b: Values, level: float = 0.95, seed: int = 0) -
     correlation leaves of its trials (``effective_sample_size``), and Student's t with the degrees
     of freedom of Welch and Satterthwaite. Fewer than 5 trials in either: no interval.
     """
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
-
     x, y = array(a), array(b)
     if min(x.size, y.size) < FEWEST:
         return Interval(None, None, Note.TOO_FEW)
     if min(x.min(), y.min()) <= 0:
         return Interval(None, None, Note.NOT_POSITIVE)
-    centre_a, error_a, freedom_a = _log_median(x, seed)
-    centre_b, error_b, freedom_b = _log_median(y, seed + 1)
-    error, freedom = welch(error_a, freedom_a, error_b, freedom_b)
+    ends = _ends(np.log(x), np.log(y), level, seed)
+    return Interval(math.exp(ends[0]), math.exp(ends[1])) if ends else _CONSTANT
+
+
+def difference_of_medians(a: Values, b: Values, level: float = 0.95, seed: int = 0) -> Interval:
+    """The interval of median(a) - median(b), as ``ratio_of_medians`` has that of the ratio."""
+    x, y = array(a), array(b)
+    if min(x.size, y.size) < FEWEST:
+        return Interval(None, None, Note.TOO_FEW)
+    ends = _ends(x, y, level, seed)
+    return Interval(*ends) if ends else _CONSTANT
+
+
+_CONSTANT = Interval(None, None, Note.CONSTANT)
+
+
+def _ends(x: Array, y: Array, level: float, seed: int) -> tuple[float, float] | None:
+    """Of the difference of both medians; None where neither series varies."""
+    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+
+    error, freedom = welch(*median_error(x, seed), *median_error(y, seed + 1))
     if error == 0:
-        return Interval(None, None, Note.CONSTANT)
+        return None
     half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    centre = centre_a - centre_b
-    return Interval(math.exp(centre - half), math.exp(centre + half))
-
-
-def _log_median(values: Array, seed: int) -> tuple[float, float, float]:
-    """The middle of the logarithms, its standard error and degrees of freedom."""
-    logs = np.log(values)
-    return float(np.median(logs)), *median_error(logs, seed)
+    centre = float(np.median(x)) - float(np.median(y))
+    return centre - half, centre + half

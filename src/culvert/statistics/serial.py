@@ -84,3 +84,46 @@ def correlations(sample: Array, lags: int) -> Array | None:
     spectrum = np.fft.rfft(about, size)
     sums = np.fft.irfft(spectrum * spectrum.conj(), size)
     return np.asarray(sums[1 : lags + 1] / sums[0])
+
+
+SHOWN_BELOW = 0.2
+"""A series with a smaller ``lag1_p_value`` is taken for correlated where an interval depends on it:
+missing a correlation costs coverage, allowing for one that is not there some width."""
+
+
+def widening(values: Values) -> float:
+    """By how much the correlation of neighbours widens an interval; 1 where none is shown.
+
+    The root of (1 + r) / (1 - r), r freed of its bias (``inflation``).
+    """
+    sample = array(values)
+    p_value = lag1_p_value(sample)
+    if p_value is None or p_value >= SHOWN_BELOW:
+        return 1.0
+    return math.sqrt(inflation(sample, 1))
+
+
+def shared_inflation(values: Array) -> float:
+    """By how much correlation inflates the variance of means of differences of columns, at least 1.
+
+    ``values`` (n, k): a row a block in the order of time, a column a contestant; NaN where a trial
+    is missing. What a block does to all is taken out first. All columns share one estimate r of the
+    lag-1 correlation, freed of its bias (1 + 4 r) / n (Kendall, Biometrika 41, 1954); the variance
+    that correlated values have about their own mean is too small as well, which is given back.
+    """
+    whole = values[~np.isnan(values).any(axis=1)]
+    n = whole.shape[0]
+    if n < FEWEST or whole.shape[1] < 2:
+        return 1.0
+    about = whole - whole.mean(axis=1, keepdims=True)
+    about = about - about.mean(axis=0)
+    size = np.sqrt((about**2).sum(axis=0))
+    # A contestant whose trials are all alike but for rounding has no correlation to show.
+    about = about[:, size > 1e-12 * max(1.0, float(np.abs(whole).max()))]
+    if not about.shape[1]:
+        return 1.0
+    about = about / np.sqrt((about**2).sum(axis=0))
+    raw = float((about[1:] * about[:-1]).sum()) / about.shape[1]
+    r = min(max((n * raw + 1) / (n - 4), 0.0), 0.9)
+    factor = min((1 + r) / (1 - r), n / 1.5)
+    return float(factor * (1 - 1 / n) / (1 - factor / n))

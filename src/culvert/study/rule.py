@@ -20,7 +20,6 @@ class StopRule:
     half_width: float | None
     claims: bool = False
     both: bool = False
-    confidence: float = 0.95
 
     @classmethod
     def parse(cls, text: str) -> StopRule:

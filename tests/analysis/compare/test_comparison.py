@@ -6,9 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from culvert.analysis.column import Columns
 from culvert.analysis.compare.absent import absent
-from culvert.analysis.compare.comparison import Comparison, comparisons
-from culvert.analysis.compare.verdict import Change
+from culvert.analysis.compare.comparison import (
+    Comparison,
+    comparisons,
+    comparisons_in_run,
+    comparisons_of_runs,
+)
+from culvert.analysis.compare.verdict import NO_P_PASSES, TOO_FEW_RUNS, Change
 from culvert.analysis.observations import observations
 from tests.analysis.frames import rows
 
@@ -23,7 +29,7 @@ def _found(
     a: Mapping[str, Sequence[float]], b: Mapping[str, Sequence[float]], **more: str
 ) -> dict[str, Comparison]:
     frames = [observations(rows(side, **more)) for side in (a, b)]  # type: ignore[arg-type]
-    return {one.vpn: one for one in comparisons(*frames, paired=False)}
+    return {one.vpn: one for one in comparisons(*frames)}
 
 
 def test_slower_faster_same_and_the_ratio() -> None:
@@ -61,13 +67,44 @@ def test_the_baseline_is_a_control_and_a_family_of_its_own() -> None:
     assert found["x"].p_adjusted == found["x"].p_value
 
 
-def test_pairs_cancel_what_a_whole_block_has() -> None:
-    weather = np.linspace(0.5, 2.0, 12)
-    a = observations(rows({"x": list(weather * _values(100))}))
-    b = observations(rows({"x": list(weather * _values(90))}))
-    (paired,) = comparisons(a, b, paired=True)
-    (unpaired,) = comparisons(a, b, paired=False)
+def test_drift_common_to_a_block_cancels_inside_a_run() -> None:
+    drift = np.linspace(0.5, 2.0, 12)
+    before, after = (list(drift * _values(mean)) for mean in (100, 90))
+    a, b = (observations(rows({"x": side})) for side in (before, after))
+    columns = Columns(observations(rows({"a": before, "b": after})))
+    (paired,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
+    (unpaired,) = comparisons(a, b)
     assert (paired.change, unpaired.change) == (Change.SLOWER, Change.UNCLEAR)
+
+
+def test_five_blocks_say_that_no_p_value_can_pass() -> None:
+    before, after = _values(100, 5), _values(50, 5)
+    a, b = (observations(rows({"x": side})) for side in (before, after))
+    columns = Columns(observations(rows({"a": before, "b": after})))
+    (found,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
+    assert (found.change, found.why, found.more) == (Change.UNCLEAR, NO_P_PASSES, 1)
+
+
+def _runs(mean: float, deviations: Sequence[float]) -> list[pl.DataFrame]:
+    return [observations(rows({"x": _values(mean * (1 + one))})) for one in deviations]
+
+
+def test_runs_repeat_a_side_where_there_are_several() -> None:
+    alike = comparisons_of_runs(_runs(100, [0.0, 0.04, -0.04]), _runs(100, [0.04, 0.0, 0.05]))
+    assert alike[0].change is Change.UNCLEAR
+    assert (alike[0].runs_a, alike[0].runs_b) == (3, 3)
+    (one,) = comparisons(*(_runs(100, [deviation])[0] for deviation in (-0.04, 0.05)))
+    assert one.change is Change.FASTER  # of one run a side, what runs differ by is not known
+    (less,) = comparisons_of_runs(_runs(100, [0.0, 0.01, -0.01]), _runs(80, [0.0, 0.01, -0.01]))
+    assert less.change is Change.SLOWER
+
+
+def test_one_run_beside_several_is_enough_and_two_runs_are_not() -> None:
+    (found,) = comparisons_of_runs(_runs(100, [0.0, 0.01, -0.01, 0.005]), _runs(70, [0.0]))
+    assert found.change is Change.SLOWER
+    lacking = observations(rows({"y": _values(1)}))
+    (few,) = comparisons_of_runs([*_runs(100, [0.0]), lacking], _runs(70, [0.0]))
+    assert (few.change, few.why) == (Change.UNCLEAR, TOO_FEW_RUNS)
 
 
 def test_one_more_comparison_makes_each_harder() -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
 from culvert.analysis.compare.repetitions import MOST, more_repetitions
-from culvert.analysis.compare.verdict import TOO_FEW, Change, Tolerance, judge
+from culvert.analysis.compare.verdict import NOTHING, TOO_FEW, Change, Evidence, Tolerance, judge
 from culvert.analysis.declared import better_of, compared_metrics
 from culvert.metrics import EVERY_TRIAL, Better
 from culvert.study.catalogue import installed_measurements
@@ -18,7 +19,7 @@ figures = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=5, 
 
 
 def _made(values: list[float]) -> Contrast:
-    found = paired_contrast(values)
+    found = paired_contrast(values, cautious=True)
     assert found is not None
     return found
 
@@ -70,7 +71,7 @@ def test_a_series_that_follows_itself_is_worth_less() -> None:
 def test_fewer_than_five_say_nothing() -> None:
     assert paired_contrast([1.0] * 4) is None
     assert unpaired_contrast([1.0] * 4, [1.0] * 10) is None
-    told = judge(None, 1.0, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
+    told = judge(None, NOTHING, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
     assert (told.change, told.why) == (Change.UNCLEAR, TOO_FEW)
 
 
@@ -88,16 +89,43 @@ def test_fewer_than_five_say_nothing() -> None:
 def test_figures_that_never_scatter(b: float, direction: Better, change: Change) -> None:
     contrast = unpaired_contrast([math.log(1400.0)] * 5, [math.log(b)] * 5)
     assert contrast is not None
-    told = judge(contrast, contrast.p_two_sided(), Tolerance.of_ratio(0.03), direction, 0.05)
+    tolerance = Tolerance.of_ratio(0.03)
+    told = judge(contrast, Evidence.alone(contrast, tolerance), tolerance, direction, 0.05)
     assert told.change is change
 
 
 def test_what_holm_took_away_is_not_said() -> None:
     contrast = unpaired_contrast([0.0, 0.01] * 5, [0.05, 0.06] * 5)
     assert contrast is not None
-    for p_adjusted, change in ((0.01, Change.FASTER), (0.06, Change.UNCLEAR)):
-        told = judge(contrast, p_adjusted, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
+    for differs, beyond, change in (
+        (0.01, 0.01, Change.FASTER),
+        (0.01, 0.06, Change.DIFFERS),
+        (0.06, 0.06, Change.UNCLEAR),
+    ):
+        evidence = Evidence(differs, beyond, same=1.0)
+        told = judge(contrast, evidence, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
         assert told.change is change
+
+
+def test_in_blocks_of_random_order_a_contrast_is_a_paired_t_test() -> None:
+    rng = np.random.default_rng(6)
+    before, after = rng.normal(0, 1, (2, 9))
+    found = paired_contrast(after - before)
+    truth = stats.ttest_rel(after, before)
+    assert found is not None
+    assert found.p_two_sided() == pytest.approx(truth.pvalue)
+    assert found.interval() == pytest.approx(tuple(truth.confidence_interval()))
+
+
+@given(figures, st.floats(0, 50))
+def test_outside_a_margin_is_what_is_tested(values: list[float], margin: float) -> None:
+    contrast = _made(values)
+    assume(contrast.se > 0)
+    outside = contrast.p_outside(-margin, margin)
+    assert outside >= contrast.p_two_sided() - 1e-12
+    assert contrast.p_outside(0, 0) == pytest.approx(contrast.p_two_sided())
+    nearer = min(contrast.p_above(margin), contrast.p_below(-margin))
+    assert nearer <= outside <= 2 * nearer + 1e-12
 
 
 @given(st.floats(0.1, 10), st.floats(0.01, 10))

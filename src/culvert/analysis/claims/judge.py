@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
-from culvert.analysis.claims.looks import Looks
+from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.relation import Sides, tested
 from culvert.analysis.claims.verdict import Judged, Part, Verdict
 from culvert.analysis.declared import better_of
+from culvert.analysis.design import Design
 from culvert.analysis.line import NO_LINE, Line
 from culvert.metrics import Better
 from culvert.statistics.holm import holm
+from culvert.statistics.looks import Looks
 from culvert.statistics.serial import FEWEST
 from culvert.study.claims.claim import ClaimTable
 from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Side, VpnSide
@@ -46,12 +48,14 @@ def judge(
     metrics = {test.metric for test in study.tests.values()}
     cells = Cells(study, rows, metrics, imported=imported)
     margins = {claim.id: claim.margin for claim in study.file.claim}
-    looks = Looks.of(study, ALPHA / max(1, len(study.tests)))  # what Holm leaves to each at first
+    # What Holm leaves to each at first.
+    looks = looks_at_claims(study, ALPHA / max(1, len(study.tests)))
+    design = Design.of(study.canonical, imported=imported)
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
         if test is not None:
-            terms = _Terms(margins[claim.id], looks, line, blocked=not imported)
+            terms = _Terms(margins[claim.id], looks, line, design)
             parts[claim.id] = tuple(_parts(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
     family = {name: min(both) for name, both in sums.items() if both is not None}
@@ -70,13 +74,12 @@ def judge(
 
 @dataclass(frozen=True)
 class _Terms:
-    """``margin`` is that of "no different from"; ``blocked``: trials of a block were made
-    together."""
+    """``margin`` is that of "no different from"; ``looks`` those at the claims."""
 
     margin: float
     looks: Looks
     line: Line
-    blocked: bool
+    design: Design
 
 
 def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
@@ -158,7 +161,8 @@ def _part(
         values[0],
         values[1],
         absolute=comparison.by is not None,
-        blocked=terms.blocked and left == right,
+        blocked=terms.design.paired and left == right,
+        cautious=terms.design.cautious,
     )
     outcome = tested(comparison, sides, terms.margin, terms.looks.level(sides.n))
     if outcome is None:
@@ -169,7 +173,7 @@ def _part(
     drifts = sides.drifts()
     return replace(
         part,
-        effect=sides.effect(),
+        effect=sides.effect(1 - replace(terms.looks, alpha=ALPHA).level(sides.n)),
         p_supports=terms.looks.adjusted(picked * outcome.p_supports, sides.n),
         p_contradicts=terms.looks.adjusted(picked * outcome.p_contradicts, sides.n),
         n=sides.n,

@@ -10,7 +10,6 @@ from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import Effect
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
 from culvert.analysis.compare.repetitions import more_repetitions
-from culvert.statistics.mann_whitney import mann_whitney
 from culvert.statistics.trend import mann_kendall
 from culvert.study.claims.test import Comparison, Relation
 
@@ -22,7 +21,8 @@ DRIFT = 0.01
 class Sides:
     """Both sides as values in order: paired by block, or each on its own, or against a constant.
 
-    ``logarithmic``: the contrast is of logarithms, so a ratio.
+    ``logarithmic``: the contrast is of logarithms, so a ratio. ``cautious``: neighbouring pairs may
+    be alike (``paired_contrast``).
     """
 
     left: tuple[float, ...]
@@ -30,10 +30,17 @@ class Sides:
     paired: bool
     constant: bool
     logarithmic: bool
+    cautious: bool = False
 
     @classmethod
     def of(
-        cls, left: Series | float, right: Series | float, *, absolute: bool, blocked: bool = True
+        cls,
+        left: Series | float,
+        right: Series | float,
+        *,
+        absolute: bool,
+        blocked: bool = True,
+        cautious: bool = False,
     ) -> Sides:
         """A float is a quantity. ``absolute`` asks for differences even where ratios exist.
 
@@ -55,7 +62,9 @@ class Sides:
                 for side in (left, right)
             ]
         above = all(value > 0 for side in both for value in side)
-        return cls(both[0], both[1], paired, constant, above and not absolute)
+        # Against a constant nothing cancels: its trials follow one another.
+        alike = cautious or constant
+        return cls(both[0], both[1], paired, constant, above and not absolute, alike)
 
     @property
     def n(self) -> int:
@@ -66,15 +75,16 @@ class Sides:
         """left - factor x right, of logarithms where they are; None with too few values."""
         left, right = self._scaled(factor)
         if self.paired:
-            return paired_contrast([a - b for a, b in zip(left, right, strict=True)])
+            differences = [a - b for a, b in zip(left, right, strict=True)]
+            return paired_contrast(differences, cautious=self.cautious)
         return unpaired_contrast(right, left)
 
-    def effect(self) -> Effect | None:
-        """As people are told it."""
+    def effect(self, level: float = 0.95) -> Effect | None:
+        """For people, with the interval of that level."""
         contrast = self.contrast()
         if contrast is None:
             return None
-        low, high = contrast.interval()
+        low, high = contrast.interval(level)
         if self.logarithmic:
             value = ratio_of(contrast.estimate)
             return Effect(value, ratio_of(low), ratio_of(high), ratio=True)
@@ -144,25 +154,17 @@ def _within(sides: Sides, share: float, alpha: float) -> Tested | None:
     distance = min(abs(contrast.estimate - low), abs(high - contrast.estimate))
     return Tested(
         contrast.p_between(low, high),
-        min(contrast.p_above(high), contrast.p_below(low)),
+        contrast.p_outside(low, high),
         more_repetitions(contrast, distance, alpha),
     )
 
 
 def _no_different(sides: Sides, margin: float, alpha: float) -> Tested | None:
-    """Contradicted by Mann-Whitney's test, as the papers have it, and by one that knows that trials
-    are correlated; and only where the interval leaves the margin."""
+    """Supported by two one-sided tests within the margin, contradicted by a difference that is
+    significantly outside it: one that is significant and within says nothing against it."""
     within = _within(sides, margin, alpha)
     contrast = sides.contrast()
     if within is None or contrast is None:
         return None
     low, high = _bounds(sides, margin)
-    ends = contrast.interval()
-    differs = contrast.p_two_sided()
-    if not sides.constant:
-        differs = max(differs, mann_whitney(sides.left, sides.right).p_value)
-    leaves = ends[0] < low or ends[1] > high
-    more = within.more
-    if not low <= contrast.estimate <= high:
-        more = more_repetitions(contrast, abs(contrast.estimate), alpha / 2)
-    return Tested(within.p_supports, differs if leaves else 1.0, more)
+    return Tested(within.p_supports, contrast.p_outside(low, high), within.more)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
-from culvert.analysis.compare.verdict import Change, Tolerance, judge
+from culvert.analysis.column import Column, Paired
+from culvert.analysis.compare.contrast import Contrast, ratio_of, unpaired_contrast
+from culvert.analysis.compare.run_contrast import run_contrast
+from culvert.analysis.compare.verdict import (
+    NOTHING,
+    TOO_FEW_RUNS,
+    Change,
+    Evidence,
+    Tolerance,
+    judge,
+)
 from culvert.analysis.declared import better_of
 from culvert.analysis.observations import BASELINE, CELL, METRIC
 from culvert.metrics import Better
@@ -25,8 +34,11 @@ TOLERANCE = 0.03
 class Comparison:
     """One metric of one cell. ``ratio``, ``low`` and ``high`` are B over A with a 95 % interval.
 
-    They are None where A is 0 or there are fewer than five trials. ``control`` marks the baseline:
-    it is no VPN, so what changes there is the machine.
+    They are None where A is 0 or there are fewer than five trials. ``p_value`` is of "no
+    difference" alone; ``p_adjusted``, ``p_beyond`` (of "no more than the tolerance") and ``p_same``
+    (of "at least the tolerance") are adjusted. ``runs_a`` and ``runs_b`` are how many repeat it,
+    None where the trials of one run do. ``control`` marks the baseline: it is no VPN, so what
+    changes there is the machine.
     """
 
     vpn: str
@@ -46,6 +58,8 @@ class Comparison:
     high: float | None
     p_value: float | None
     p_adjusted: float | None
+    p_beyond: float | None
+    p_same: float | None
     effective: float | None
     correlated: bool
     paired: bool
@@ -53,17 +67,23 @@ class Comparison:
     why: str
     more: int | None
     control: bool
+    runs_a: int | None = None
+    runs_b: int | None = None
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """What is to be judged: the series of A and B in the order of their blocks."""
+    """What is to be judged: the series of A and B in the order of their blocks. ``decision`` is
+    that of the column, where both are of one run."""
 
     key: tuple[str, ...]
     a: tuple[float, ...]
     b: tuple[float, ...]
     contrast: Contrast | None
     logarithmic: bool
+    decision: Paired | None = None
+    runs: tuple[int, int] | None = None
+    """How many repeat each side; None where the trials of one run do."""
 
     @property
     def control(self) -> bool:
@@ -87,71 +107,141 @@ def comparisons(
     a: pl.DataFrame,
     b: pl.DataFrame,
     *,
-    paired: bool,
     tolerance: float = TOLERANCE,
     alpha: float = ALPHA,
 ) -> list[Comparison]:
-    """Compare what both have. ``a`` and ``b`` as ``observations`` gives them.
+    """Compare what two runs both have. ``a`` and ``b`` as ``observations`` gives them."""
+    return comparisons_of_runs([a], [b], tolerance=tolerance, alpha=alpha)
 
-    ``paired``: both are of one run, and blocks pair the trials. The p-values are adjusted after
-    Holm over all comparisons but those of the baseline, which are a family of their own.
+
+def comparisons_of_runs(
+    a: Sequence[pl.DataFrame],
+    b: Sequence[pl.DataFrame],
+    *,
+    tolerance: float = TOLERANCE,
+    alpha: float = ALPHA,
+) -> list[Comparison]:
+    """Compare what both sides have. With one run a side its trials repeat it, else the runs do.
+
+    The p-values are adjusted after Holm over all comparisons but those of the baseline, which are a
+    family of their own.
     """
+    sides = [_series(side) for side in (a, b)]
     pairs = [
-        _pair(key, before, after, paired=paired) for key, before, after in _series(a, b, paired)
+        _across_runs(key, sides[0][key], sides[1][key], single=len(a) == len(b) == 1)
+        for key in sides[0]
+        if key in sides[1]
     ]
-    adjusted = _adjusted(pairs)
-    return [_judged(pair, adjusted[pair.key], tolerance, alpha) for pair in pairs]
+    return _all_judged(pairs, tolerance, alpha)
 
 
-def _series(
-    a: pl.DataFrame, b: pl.DataFrame, paired: bool
-) -> list[tuple[tuple[str, ...], list[float], list[float]]]:
+def comparisons_in_run(
+    a: pl.DataFrame,
+    b: pl.DataFrame,
+    column_of: Callable[[Sequence[str]], Column],
+    names: tuple[str, str],
+    *,
+    tolerance: float = TOLERANCE,
+    alpha: float = ALPHA,
+) -> list[Comparison]:
+    """Compare two VPNs of one run, ``names``, whose observations bear one name in ``a`` and ``b``.
+
+    Whether they differ is decided by their column, among all VPNs of the run; ``column_of`` gives
+    it by (condition, measurement, parameters, metric, labels, unit). By how much is adjusted after
+    Holm over the comparisons.
+    """
+    sides = [_series([side]) for side in (a, b)]
+    pairs = []
+    for key in sides[0]:
+        if key not in sides[1]:
+            continue
+        old, new = sides[0][key][0], sides[1][key][0]
+        decision = column_of(key[1:]).between(names[1], names[0])
+        contrast = decision.contrast if decision else None
+        logarithmic = bool(decision and decision.logarithmic)
+        pairs.append(_Pair(key, old, new, contrast, logarithmic, decision))
+    return _all_judged(pairs, tolerance, alpha)
+
+
+Values = tuple[float, ...]
+Key = tuple[str, ...]
+
+
+def _series(runs: Sequence[pl.DataFrame]) -> dict[Key, list[Values]]:
+    """For each cell and metric the values of each run that has it, in the order of its blocks."""
     keys = [*CELL, *METRIC]
-    if paired:
-        # Where a cell is in a block twice, the middle stands for both.
-        one = [
-            frame.group_by([*keys, "block"]).agg(pl.col("value").median()).rename({"value": name})
-            for name, frame in (("a", a), ("b", b))
-        ]
-        both = one[0].join(one[1], on=[*keys, "block"], how="inner").sort([*keys, "block"])
-        grouped = both.group_by(keys, maintain_order=True).agg("a", "b")
-    else:
-        lists = [
+    found: dict[Key, list[Values]] = {}
+    for frame in runs:
+        grouped = (
             frame.sort([*keys, "block", "trial"])
             .group_by(keys, maintain_order=True)
-            .agg(pl.col("value").alias(name))
-            for name, frame in (("a", a), ("b", b))
-        ]
-        grouped = lists[0].join(lists[1], on=keys, how="inner", maintain_order="left")
-    return [(tuple(map(str, row[:-2])), row[-2], row[-1]) for row in grouped.iter_rows()]
-
-
-def _pair(
-    key: tuple[str, ...], before: Sequence[float], after: Sequence[float], *, paired: bool
-) -> _Pair:
-    old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    logarithmic = bool((old > 0).all() and (new > 0).all())
-    if logarithmic:
-        old, new = np.log(old), np.log(new)
-    contrast = paired_contrast(new - old) if paired else unpaired_contrast(old, new)
-    return _Pair(key, tuple(before), tuple(after), contrast, logarithmic)
-
-
-def _adjusted(pairs: Sequence[_Pair]) -> Mapping[tuple[str, ...], float]:
-    found: dict[tuple[str, ...], float] = {pair.key: 1.0 for pair in pairs}
-    for control in (False, True):
-        family = [p for p in pairs if p.contrast is not None and p.control is control]
-        p_values = holm([p.contrast.p_two_sided() for p in family if p.contrast is not None])
-        found.update({pair.key: p for pair, p in zip(family, p_values, strict=True)})
+            .agg(pl.col("value"))
+        )
+        for *key, values in grouped.iter_rows():
+            found.setdefault(tuple(map(str, key)), []).append(tuple(values))
     return found
 
 
-def _judged(pair: _Pair, p_adjusted: float, share: float, alpha: float) -> Comparison:
+def _across_runs(
+    key: Key, before: Sequence[Values], after: Sequence[Values], *, single: bool
+) -> _Pair:
+    old, new = ([np.asarray(run, dtype=np.float64) for run in side] for side in (before, after))
+    logarithmic = all((run > 0).all() for run in (*old, *new))
+    if logarithmic:
+        old, new = [np.log(run) for run in old], [np.log(run) for run in new]
+    contrast = unpaired_contrast(old[0], new[0]) if single else run_contrast(old, new)
+    one, other = (tuple(value for run in side for value in run) for side in (before, after))
+    runs = None if single else (len(before), len(after))
+    return _Pair(key, one, other, contrast, logarithmic, None, runs)
+
+
+def _all_judged(pairs: Sequence[_Pair], tolerance: float, alpha: float) -> list[Comparison]:
+    evidence: dict[Key, Evidence] = {}
+    for control in (False, True):
+        family = [p for p in pairs if p.contrast is not None and p.control is control]
+        evidence.update(_evidence(family, tolerance))
+    return [_judged(pair, evidence.get(pair.key, NOTHING), tolerance, alpha) for pair in pairs]
+
+
+def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, Evidence]:
+    ends = [pair.tolerance(share) for pair in family]
+    contrasts = [pair.contrast for pair in family if pair.contrast is not None]
+    both = list(zip(contrasts, ends, strict=True))
+    differs = holm([contrast.p_two_sided() for contrast in contrasts])
+    # What a rule that could end the run takes for its looks.
+    looks = [0.05 / (1 - pair.decision.level) if pair.decision else 1.0 for pair in family]
+    beyond = holm(
+        [k * one.p_outside(end.low, end.high) for k, (one, end) in zip(looks, both, strict=True)]
+    )
+    same = holm(
+        [k * one.p_between(end.low, end.high) for k, (one, end) in zip(looks, both, strict=True)]
+    )
+    found = {}
+    for pair, own, more, less in zip(family, differs, beyond, same, strict=True):
+        decision = pair.decision
+        found[pair.key] = Evidence(
+            differs=own if decision is None else decision.p_value,
+            beyond=more,
+            same=less,
+            cost=len(family),
+            possible=decision is None or decision.possible,
+            column=decision is not None,
+        )
+    return found
+
+
+def _judged(pair: _Pair, evidence: Evidence, share: float, alpha: float) -> Comparison:
     vpn, condition, measurement, parameters, metric, labels, unit = pair.key
-    contrast = pair.contrast
+    contrast, decision = pair.contrast, pair.decision
     direction = better_of(metric, measurement)
-    told = judge(contrast, p_adjusted, pair.tolerance(share), direction, alpha)
-    low, high = contrast.interval() if contrast else (None, None)
+    told = judge(contrast, evidence, pair.tolerance(share), direction, alpha)
+    level = decision.level if decision else 0.95
+    low, high = contrast.interval(level) if contrast else (None, None)
+    more, why = told.more, told.why
+    if told.change is Change.UNCLEAR and decision is not None and not decision.possible:
+        more = decision.more if more is None else max(more, decision.more or 0)
+    if contrast is None and pair.runs is not None:
+        why = TOO_FEW_RUNS
     return Comparison(
         vpn=vpn,
         condition=condition,
@@ -169,12 +259,16 @@ def _judged(pair: _Pair, p_adjusted: float, share: float, alpha: float) -> Compa
         low=None if low is None else pair.ratio(low),
         high=None if high is None else pair.ratio(high),
         p_value=contrast.p_two_sided() if contrast else None,
-        p_adjusted=p_adjusted if contrast else None,
+        p_adjusted=evidence.differs if contrast else None,
+        p_beyond=evidence.beyond if contrast else None,
+        p_same=evidence.same if contrast else None,
         effective=contrast.effective if contrast else None,
         correlated=bool(contrast and contrast.correlated),
         paired=bool(contrast and contrast.paired),
         change=told.change,
-        why=told.why,
-        more=told.more,
+        why=why,
+        more=more,
         control=pair.control,
+        runs_a=pair.runs[0] if pair.runs else None,
+        runs_b=pair.runs[1] if pair.runs else None,
     )

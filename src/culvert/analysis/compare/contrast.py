@@ -1,6 +1,6 @@
-"""The difference of two series, with a standard error that knows that trials may be correlated.
+"""The difference of two series, with a standard error that allows for correlated trials.
 
-A machine's weather makes neighbouring trials alike: twenty trials may be worth six. The standard
+Drift of the machine makes neighbouring trials alike: twenty trials may be worth six. The standard
 error is that of a mean of n values whose lag-1 autocorrelation is r (Bayley and Hammersley, "The
 effective number of independent observations", J. R. Statist. Soc. Suppl. 8, 1946):
 
@@ -10,6 +10,10 @@ In a short series r comes out too small, by (1 + 4 r) / n (Kendall, "Note on bia
 of autocorrelation", Biometrika 41, 1954), and scatters; the bias is undone, and the estimate drawn
 towards the strongest correlation that we allow for, the more so the shorter the series. That keeps
 the rate of false alarms where it is stated to be; docs/compare.md has the rates.
+
+Differences inside blocks of random order need none of it: whose trial comes first in a block is
+drawn for each block anew, so drift gives a difference either sign, whatever it gave the one before.
+Their standard error is that of a paired t test.
 """
 
 from __future__ import annotations
@@ -60,6 +64,16 @@ class Contrast:
         """Two one-sided tests (Schuirmann 1987): small if the difference is between the two."""
         return max(self.p_above(low), self.p_below(high))
 
+    def p_outside(self, low: float, high: float) -> float:
+        """Evidence that the difference is below ``low`` or above ``high``: small if it is.
+
+        The greatest p value of all differences between the two, which is that of the nearer end.
+        """
+        near, far = self.estimate - high, self.estimate - low
+        if -far > near:
+            near, far = -far, -near
+        return min(1.0, self._tail(near) + self._tail(far))
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The two-sided interval of that level."""
         from scipy.special import stdtrit  # noqa: PLC0415 - most commands never get here
@@ -80,14 +94,17 @@ class Contrast:
         return luck if distance > 0 else 1 - luck
 
 
-def paired_contrast(differences: Values) -> Contrast | None:
-    """The mean of differences taken block by block, in the blocks' order; None below FEWEST."""
+def paired_contrast(differences: Values, *, cautious: bool = False) -> Contrast | None:
+    """The mean of differences taken block by block, in the blocks' order; None below FEWEST.
+
+    ``cautious``: blocks were not in random order, so neighbouring differences may be alike.
+    """
     values = array(differences)
     n = len(values)
     if n < FEWEST:
         return None
     seen = _lag1(values)
-    variance, effective, df = _mean_variance(values, _drawn(seen, n, 16))
+    variance, effective, df = _mean_variance(values, _drawn(seen, n, 16) if cautious else 0.0)
     return Contrast(
         estimate=float(values.mean()),
         se=math.sqrt(variance),
@@ -136,6 +153,8 @@ def _mean_variance(values: Array, correlation: float) -> tuple[float, float, flo
     n = len(values)
     if _constant(values):
         return 0.0, float(n), float(n - 1)
+    if not correlation:
+        return float(values.var(ddof=1)) / n, float(n), float(n - 1)
     effective = max(n * (1 - correlation) / (1 + correlation), _LEAST_EFFECTIVE)
     # Correlated values scatter less around their own mean than around the true one.
     variance = float(values.var()) / (1 - 1 / effective)

@@ -1,4 +1,4 @@
-"""From a contrast to a word: faster, slower, same, cannot tell."""
+"""From a contrast to a word: faster, slower, differs, same, cannot tell."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Change(StrEnum):
     FASTER = "faster"
     CHANGED = "changed"
     """Different, in a metric of which neither more nor less is better."""
+    DIFFERS = "differs"
+    """Different, and not shown to be by more than the tolerance."""
     UNCLEAR = "cannot tell"
     SAME = "same"
 
@@ -47,7 +49,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The word, and why it cannot be told where it cannot; ``more`` repetitions would tell."""
+    """The word, and what stands against a clearer one; ``more`` repetitions would give it."""
 
     change: Change
     why: str = ""
@@ -55,39 +57,73 @@ class Judgement:
 
 
 TOO_FEW = "fewer than five trials"
+TOO_FEW_RUNS = "fewer than three runs of it"
 SCATTERS = "scatters too much"
-BEYOND = "differs, perhaps by more than the tolerance"
+NO_P_PASSES = "no p value can be small enough with so few blocks"
+WITHIN = "by less than the tolerance"
+BEYOND = "perhaps by less than the tolerance"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Adjusted p values of one comparison: small where it differs at all, where it differs by more
+    than the tolerance, and where it is the same within it. ``cost``: by how much adjusting
+    multiplied them at most. ``possible``: whether any data of so many repetitions could show a
+    difference. ``column``: whether a column of one run decided that it differs."""
+
+    differs: float
+    beyond: float
+    same: float
+    cost: float = 1.0
+    possible: bool = True
+    column: bool = False
+
+    @classmethod
+    def alone(cls, contrast: Contrast, tolerance: Tolerance) -> Evidence:
+        """Of a comparison that is the only one."""
+        low, high = tolerance.low, tolerance.high
+        return cls(
+            contrast.p_two_sided(), contrast.p_outside(low, high), contrast.p_between(low, high)
+        )
+
+
+NOTHING = Evidence(1.0, 1.0, 1.0)
+"""Of what could not be tested."""
 
 
 def judge(
     contrast: Contrast | None,
-    p_adjusted: float,
+    evidence: Evidence,
     tolerance: Tolerance,
     direction: Better,
     alpha: float,
 ) -> Judgement:
-    """Same if equivalent within the tolerance (two one-sided tests at ``alpha``).
+    """Faster or slower where a difference beyond the tolerance is significant.
 
-    Different if "no difference" is rejected at ``alpha`` by the adjusted p-value and the estimate
-    is beyond the tolerance. Else it cannot be told.
+    Else same, where equivalence within it is (two one-sided tests); else "differs" where "no
+    difference" is rejected. Of VPNs of one run "differs" comes before same: whether two are told
+    apart has one answer, whatever the tolerance.
     """
     if contrast is None:
         return Judgement(Change.UNCLEAR, TOO_FEW)
     estimate = contrast.estimate
-    if (contrast.se == 0 and estimate == 0) or (
-        contrast.p_between(tolerance.low, tolerance.high) <= alpha
-    ):
-        return Judgement(Change.SAME)
-    if p_adjusted <= alpha and not tolerance.holds(estimate):
+    constant = contrast.se == 0 and estimate == 0
+    same = constant or evidence.same <= alpha
+    differs = evidence.differs <= alpha and not constant
+    if differs and evidence.beyond <= alpha:
         return Judgement(_changed(estimate, direction))
-    if tolerance.holds(estimate):
-        distance = min(estimate - tolerance.low, tolerance.high - estimate)
-        more = more_repetitions(contrast, distance, alpha)
-    else:
-        # What the comparisons beside it cost: Holm's factor.
-        factor = p_adjusted / max(contrast.p_two_sided(), 1e-300)
-        more = more_repetitions(contrast, abs(estimate), alpha / max(1.0, factor) / 2)
-    return Judgement(Change.UNCLEAR, BEYOND if p_adjusted <= alpha else SCATTERS, more)
+    if same and not (differs and evidence.column):
+        return Judgement(Change.SAME)
+    within = tolerance.holds(estimate)
+    near = min(abs(estimate - tolerance.low), abs(tolerance.high - estimate))
+    level = alpha / max(1.0, evidence.cost)
+    if differs:
+        if same:
+            return Judgement(Change.DIFFERS, WITHIN)
+        return Judgement(Change.DIFFERS, BEYOND, more_repetitions(contrast, near, level))
+    distance = near if within else abs(estimate)
+    more = more_repetitions(contrast, distance, level if within else level / 2)
+    return Judgement(Change.UNCLEAR, SCATTERS if evidence.possible else NO_P_PASSES, more)
 
 
 def _changed(estimate: float, direction: Better) -> Change:

@@ -28,7 +28,7 @@ from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
-from culvert.metrics import Better, MetricSpec, Weight, family
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -69,9 +69,22 @@ class ThroughputParameters(BaseParameters):
     """Echo requests per second."""
 
 
-def _rate(short: str, title: str, weight: Weight) -> tuple[MetricSpec, ...]:
+_PDR = HeadlineColumn(
+    "UDP rate with little loss (PDR)",
+    place=15,
+    superlative="Highest UDP rate with little loss (PDR)",
+    sentence="forwards {} of UDP with little loss (PDR)",
+    smallest="packet_size",
+)
+
+
+def _rate(
+    short: str, title: str, weight: Weight, column: HeadlineColumn | None = None
+) -> tuple[MetricSpec, ...]:
     return (
-        MetricSpec(f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True),
+        MetricSpec(
+            f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True, column=column
+        ),
         MetricSpec(f"{short}_forwarded_pps", "packets/s", f"{title}, forwarded", Better.MORE),
         MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
         MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
@@ -104,7 +117,7 @@ class Throughput(Measurement[ThroughputParameters]):
     title: ClassVar[str] = "Throughput without loss"
     summary: ClassVar[str] = "the highest rate with no loss (NDR) and with little (PDR), latency"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        *_rate("pdr", "Rate with little loss (PDR)", Weight.MAIN),
+        *_rate("pdr", "Rate with little loss (PDR)", Weight.MAIN, _PDR),
         *_rate("ndr", "Rate without loss (NDR)", Weight.KEY),
         *(spec for load in LOADS for spec in _at_load(load)),
         *CEILING_METRICS,

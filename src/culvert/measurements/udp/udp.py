@@ -118,13 +118,14 @@ class Udp(Measurement[UdpParameters]):
             Better.MORE,
             Weight.MAIN,
             column=HeadlineColumn(
-                "UDP goodput, small packets",
+                "UDP goodput at one offered rate",
                 key="udp",
                 place=20,
-                superlative="Highest UDP goodput, small packets",
-                sentence="carries {} of UDP",
+                superlative="Highest UDP goodput at one offered rate",
+                sentence="carries {} of UDP at one offered rate",
                 unless="tcp",
                 smallest="packet_size",
+                common="rate",
                 # In imported data the packets' size may be missing.
                 unsized=HeadlineColumn(
                     "UDP goodput",

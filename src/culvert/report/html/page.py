@@ -64,6 +64,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         facts=facts(data),
         reproduce=reproduce(data),
         headlines=headline_views(data),
+        paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),
         paper_tests=paper_tests(data),

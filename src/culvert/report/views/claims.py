@@ -59,14 +59,18 @@ def counts(claims: Claims) -> str:
 
 
 def evidence(one: Judged, labels: Labels) -> str:
-    """What speaks for the verdict: ``1.42 times [1.38, 1.47] over 10 blocks, p = 0.002``."""
+    """What speaks for the verdict: ``1.42 times [1.38, 1.47] over 10 blocks, adjusted p = 0.002``.
+
+    p is adjusted for the claims of the study and the looks of its plan.
+    """
     parts = []
     told = one.telling
     if told is not None and told.effect is not None:
         which = _which(one, told, labels)
         parts.append(
             f"{which}{_effect(told.effect, one.unit)} over {told.n} "
-            f"{'blocks' if told.paired else 'trials'}, {_p(one.p_value)}{_of_what(one, told)}"
+            f"{'blocks' if told.paired else 'trials'}, "
+            f"adjusted {_p(one.p_value)}{_of_what(one, told)}"
         )
         if told.drifts and one.verdict is not Verdict.UNDECIDED:
             parts.append("careful: it drifts")
@@ -132,7 +136,8 @@ def _parts(one: Judged, labels: Labels) -> Table:
         cell = labels.cell(part.condition, measurement, part.parameters) if part.condition else ""
         effect = _effect(part.effect, one.unit) if part.effect else part.why
         rows.append((part.text, cell, effect, _p(part.p_supports), _p(part.p_contradicts)))
-    return Table(("comparison", "cell", "left / right", "for", "against"), "llrrr", tuple(rows))
+    ends = ("p for, adjusted for looks", "p against, adjusted for looks")
+    return Table(("comparison", "cell", "left / right", *ends), "llrrr", tuple(rows))
 
 
 def _published(found: tuple[Beside, ...], labels: Labels) -> Table:

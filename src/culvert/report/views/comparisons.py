@@ -11,6 +11,7 @@ import polars as pl
 from culvert.analysis.declared import figures
 from culvert.report.model import Data, Table
 from culvert.report.numbers import scale_for
+from culvert.report.sentences import times
 
 MOST = 200
 """Rows of a table in the page; all are in tables/."""
@@ -19,25 +20,49 @@ MOST = 200
 def comparison_table(data: Data) -> Table:
     """Every pair of VPNs in the headline's figures."""
     found = data.comparisons.filter(pl.col("metric").is_in(sorted(figures())))
-    columns = ("Cell", "Metric", "A", "B", "A less B", "95 %", "Cliff's delta", "p, Holm", "")
+    columns = (
+        *("Cell", "Metric", "A", "B", "A / B [95 %]", "p, all pairs of the column", ""),
+        *("A less B", "95 %", "Cliff's delta", "p, Mann-Whitney, unpaired, Holm"),
+    )
     rows = tuple(_comparison(data, row) for row in found.head(MOST).iter_rows(named=True))
-    return Table(columns, "llllrrrrl", rows)
+    return Table(columns, "llllrrlrrrr", rows)
 
 
 def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
     shift, low, high = row["shift"], row["shift_low"], row["shift_high"]
     scale = scale_for(row["unit"], [abs(shift)])
+    ratio = ""
+    if row["ratio"] is not None:
+        ratio = str(times(row["ratio"], row["ratio_low"], row["ratio_high"]))
     return (
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
         row["metric"],
         row["a"],
         row["b"],
+        ratio or "\u2013",
+        p_text(row["p_column"]) if row["decidable"] else "\u2013",
+        decision(row),
         scale.text(shift, low, high),
         scale.ends(shift, low, high),
         f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
-        p_text(row["p_holm"]),
-        "differ" if row["differ"] else "not told apart",
+        p_text(row["p_holm"]) if row["p_possible"] else f"none can pass, {_trials(row)}",
     )
+
+
+def decision(row: Mapping[str, Any]) -> str:
+    """What a column decides on a pair, and what would take it further."""
+    if row["differ"]:
+        return "differ"
+    unit = "block" if row["paired"] else "trial"
+    n, more = row["blocks"] or 0, row["more"]
+    told = "over 10\u202f000 more" if more is None else f"about {more} more"
+    if not row["decidable"]:
+        return f"no p can pass with {n} {unit}{'' if n == 1 else 's'}, {told}"
+    return f"not told apart, {told}"
+
+
+def _trials(row: Mapping[str, Any]) -> str:
+    return f"{row['n_a']} and {row['n_b']} trials"
 
 
 def pooling_table(data: Data) -> Table:

@@ -17,6 +17,7 @@ from culvert.report.sentences import (
     difference,
     joined,
     kept_together,
+    marked,
     question_scale,
     share,
     standing,
@@ -194,21 +195,19 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
 
 def _against_baseline(question: Question, relative: Estimate) -> Told:
     if question.effect is Effect.DIFFERENCE:
-        return difference(question.unit, relative)
+        return marked(difference(question.unit, relative), relative, 0)
     words = share if question.more_is_better else times
-    return words(relative.value, relative.low, relative.high)
+    return marked(words(relative.value, relative.low, relative.high), relative, 1)
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:
     """Who is best, and who shares that place as far as the data can tell; nobody if all do."""
-    if winner is None:
+    rank = winner.ranks.get(vpn) if winner else None
+    if winner is None or rank is None or rank.best > 1:
         return ""
-    tied = (*winner.level_with, *winner.undecided)
-    if len(tied) == winner.contenders - 1:
+    if all(other.best == 1 for other in winner.ranks.values()):
         return ""
-    if vpn == winner.vpn:
-        return "joint best" if tied else "best"
-    return "joint best" if vpn in winner.level_with else ""
+    return "best" if rank.worst == 1 else "joint best"
 
 
 def _rank(winner: Winner | None, vpn: str) -> str:

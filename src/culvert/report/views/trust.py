@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.column import fewest_blocks
+from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 from culvert.report.views.delivered import decided_per_super_packet
+from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
 from culvert.report.views.underlay import slowed_down
 
 MANY_LEFT_OUT = 0.1
@@ -35,6 +38,8 @@ def trust(data: Data) -> Trust:
         return Trust("none", "No trial counts", f"of {counts.total}; the reasons are below")
     if data.run.imported:
         told = f"{counts.ok} of {counts.total} runs count; nobody saw where their traffic went"
+        if days_apart(data):
+            told += f"; {OWN_DAY}"
         return Trust("mixed", "Imported: not proved by Culvert", told)
     proved = sum(
         1
@@ -76,6 +81,7 @@ def limits(data: Data) -> tuple[str, ...]:
         _frequency(data),
         _without_root(data),
         _blocks(data),
+        stopped_early(data),
         _super_packets(data),
         _slowed_down(data),
     )
@@ -99,7 +105,7 @@ def _imported(data: Data) -> tuple[str, ...]:
     lost = find(said, "lost_count")
     return (
         "of the machines, the tunnels and the impairments only the data's own word is known",
-        "runs of one block were not made together: intervals of comparisons ignore drift",
+        "no blocks were made together: VPNs are compared as series of their own, never paired",
         *(str(note) for note in (notes if isinstance(notes, list) else ())),
         *((f"places of the files that could not be read: {lost}",) if lost else ()),
     )
@@ -174,4 +180,8 @@ def _blocks(data: Data) -> str:
     blocks = data.trials.filter(pl.col("status") == "ok")["block"].n_unique()
     if not 0 < blocks < FEW_BLOCKS:
         return ""
-    return f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
+    told = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
+    design = data.columns.design
+    if design.blocking is Blocking.RANDOM and blocks < fewest_blocks(design.looks):
+        return f"{told}, and nothing is told apart: that takes {fewest_blocks(design.looks)} blocks"
+    return told

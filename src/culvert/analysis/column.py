@@ -1,0 +1,249 @@
+"""A column: one metric in one context, every contestant against every other, decided at once.
+
+Card, badge, rank, pair table and ``culvert compare`` all speak from here: whether two are told
+apart has one answer. In blocks of random order it is the sign-flip test over blocks
+(``statistics.sign_flips``) of the logarithms, or of the values where one is not positive; else
+Holm's correction of t tests that allow for correlation (``compare.contrast``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
+from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.analysis.design import Blocking, Design
+from culvert.analysis.line import NO_LINE, Line
+from culvert.analysis.observations import CONTEXT, METRIC
+from culvert.statistics.holm import holm
+from culvert.statistics.looks import Looks
+from culvert.statistics.ranks import Rank, ranks_of
+from culvert.statistics.serial import shared_inflation
+from culvert.statistics.sign_flips import least_p, sign_flips
+from culvert.statistics.values import Array
+
+ALPHA = 0.05
+"""At most this often is anything in a column told apart that is not."""
+
+MOST_BLOCKS = 64
+"""Signs of so many decide whatever they may."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Whether ``a`` and ``b`` are told apart.
+
+    ``contrast`` is of a less b (of logarithms, where ``logarithmic``), None with too few trials.
+    ``p_value`` is adjusted for all pairs of the column and for the looks of a rule that could end
+    the run; ``least`` is the smallest that ``n`` allows, adjusted alike. ``more`` repetitions would
+    decide, None if no number that anybody would measure.
+    """
+
+    a: str
+    b: str
+    n: int
+    contrast: Contrast | None
+    logarithmic: bool
+    p_value: float
+    least: float
+    level: float
+    """That of the interval: 0.95, or more where a rule could end the run."""
+    more: int | None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the data tell the two apart."""
+        return self.p_value <= ALPHA
+
+    @property
+    def possible(self) -> bool:
+        """Whether any data of so many repetitions could."""
+        return self.least <= ALPHA
+
+    @property
+    def above(self) -> bool:
+        """Whether a is above b, as far as it is known."""
+        return self.contrast is not None and self.contrast.estimate > 0
+
+    def turned(self) -> Paired:
+        """The same of b and a."""
+        contrast = self.contrast
+        if contrast is not None:
+            contrast = replace(contrast, estimate=-contrast.estimate)
+        return replace(self, a=self.b, b=self.a, contrast=contrast)
+
+
+@dataclass(frozen=True)
+class Column:
+    """``pairs`` by both names, the first before the second by name."""
+
+    pairs: Mapping[tuple[str, str], Paired]
+
+    def between(self, a: str, b: str) -> Paired | None:
+        """The decision on two; None where they do not compare."""
+        if (a, b) in self.pairs:
+            return self.pairs[a, b]
+        found = self.pairs.get((b, a))
+        return None if found is None else found.turned()
+
+    def apart(self, a: str, b: str) -> bool:
+        """Whether two are told apart."""
+        found = self.between(a, b)
+        return found is not None and found.apart
+
+    def ranks(self, names: Sequence[str], *, more_is_better: bool) -> dict[str, Rank]:
+        """The places that each of ``names`` can have among them."""
+        ahead = []
+        for (a, b), pair in self.pairs.items():
+            if pair.apart and a in names and b in names:
+                ahead.append((a, b) if pair.above == more_is_better else (b, a))
+        return ranks_of(names, ahead)
+
+
+Key = tuple[str | None, ...]
+"""Condition, measurement, parameters, metric, labels, unit."""
+
+
+class Columns:
+    """All columns of a run, each computed when it is first needed.
+
+    ``observed`` as ``observations`` gives it, of all VPNs. Pairs across the ``line`` do not
+    compare.
+    """
+
+    def __init__(
+        self, observed: pl.DataFrame, design: Design | None = None, line: Line = NO_LINE
+    ) -> None:
+        self.design = design or Design()
+        self._observed = observed
+        self._line = line
+        self._found: dict[Key, Column] = {}
+
+    def of(self, key: Sequence[str | None]) -> Column:
+        """The column of (condition, measurement, parameters, metric, labels, unit)."""
+        wanted = tuple(key)
+        if wanted not in self._found:
+            part = self._parts.get(wanted)
+            self._found[wanted] = (
+                Column({}) if part is None else column(_series(part), self.design, self._line)
+            )
+        return self._found[wanted]
+
+    @cached_property
+    def _parts(self) -> dict[Key, pl.DataFrame]:
+        return self._observed.partition_by(*CONTEXT, *METRIC, as_dict=True)
+
+
+def _series(part: pl.DataFrame) -> dict[str, dict[int, float]]:
+    # A block holds a cell once; were it there twice, the middle stands for both.
+    found: dict[str, dict[int, float]] = {}
+    one = part.group_by("vpn", "block").agg(pl.col("value").median()).sort("vpn", "block")
+    for vpn, block, value in one.iter_rows():
+        found.setdefault(vpn, {})[block] = value
+    return found
+
+
+def column(
+    series: Mapping[str, Mapping[int, float]], design: Design | None = None, line: Line = NO_LINE
+) -> Column:
+    """Decide a column. ``series``: for each name its value by block, in the blocks' order."""
+    design = design or Design()
+    names = sorted(series)
+    pairs = [pair for pair in combinations(names, 2) if not line.crossed(pair)]
+    if not pairs:
+        return Column({})
+    positive = all(value > 0 for found in series.values() for value in found.values())
+    blocks = sorted({block for found in series.values() for block in found})
+    values = np.array([[series[name].get(b, np.nan) for name in names] for b in blocks])
+    if positive:
+        values = np.log(values)
+    place = {name: index for index, name in enumerate(names)}
+    left, right = ([place[pair[side]] for pair in pairs] for side in (0, 1))
+    if design.paired:
+        differences = values[:, left] - values[:, right]
+        contrasts = [
+            paired_contrast(one[~np.isnan(one)], cautious=design.cautious) for one in differences.T
+        ]
+        many = (~np.isnan(differences)).sum(axis=0).tolist()
+    else:
+        contrasts = [
+            unpaired_contrast(_known(values[:, b]), _known(values[:, a]))
+            for a, b in zip(left, right, strict=True)
+        ]
+        many = [
+            min(_known(values[:, a]).size, _known(values[:, b]).size)
+            for a, b in zip(left, right, strict=True)
+        ]
+    if design.blocking is Blocking.RANDOM:
+        tested = sign_flips(differences, shared_inflation(values))
+        p_values, least = tested.p_values.tolist(), tested.least.tolist()
+    else:
+        p_values = _holm(contrasts)
+        least = [0.0 if contrast is not None else 1.0 for contrast in contrasts]
+    return Column(
+        {
+            pair: _paired(pair, contrast, positive, n, p_value, smallest, len(pairs), design)
+            for pair, contrast, n, p_value, smallest in zip(
+                pairs, contrasts, many, p_values, least, strict=True
+            )
+        }
+    )
+
+
+def _known(values: Array) -> Array:
+    return values[~np.isnan(values)]
+
+
+def _holm(contrasts: Iterable[Contrast | None]) -> list[float]:
+    """Adjusted over those that there are; 1 for the others."""
+    given = list(contrasts)
+    adjusted = iter(holm([one.p_two_sided() for one in given if one is not None]))
+    return [1.0 if one is None else next(adjusted) for one in given]
+
+
+def _paired(
+    pair: tuple[str, str],
+    contrast: Contrast | None,
+    logarithmic: bool,
+    n: int,
+    p_value: float,
+    least: float,
+    of_pairs: int,
+    design: Design,
+) -> Paired:
+    looks = design.looks
+    adjusted = looks.adjusted(p_value, n)
+    return Paired(
+        *pair,
+        n=n,
+        contrast=contrast,
+        logarithmic=logarithmic,
+        p_value=adjusted,
+        least=looks.adjusted(least, n),
+        level=1 - (looks.level(n) or ALPHA),
+        more=0 if adjusted <= ALPHA else _more(contrast, n, of_pairs, design),
+    )
+
+
+def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> int | None:
+    """Repetitions that would decide; where there is no estimate, those that could at best."""
+    looks = design.looks
+    enough = fewest_blocks(looks) if design.blocking is Blocking.RANDOM else 0
+    short = max(0, enough - n)
+    if contrast is None:
+        return max(1, short)
+    alpha = looks.level(max(n, enough)) / of_pairs / 2
+    more = more_repetitions(contrast, abs(contrast.estimate), alpha)
+    return None if more is None else max(more, short)
+
+
+def fewest_blocks(looks: Looks) -> int:
+    """The least number of blocks of which signs can tell two apart: 6 where nothing looks early."""
+    possible = (n for n in range(2, MOST_BLOCKS) if least_p(n) <= looks.level(n))
+    return next(possible, MOST_BLOCKS)

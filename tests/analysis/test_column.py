@@ -1,0 +1,154 @@
+"""One decision a column: its error rates, its power, and what it can say with few blocks."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from culvert.analysis.column import Column, column, fewest_blocks
+from culvert.analysis.design import Blocking, Design
+from culvert.statistics.looks import ONCE, Looks
+from culvert.statistics.ranks import Rank
+
+Array = NDArray[np.float64]
+NAMES = ("a", "b", "c", "d", "e")
+TIMES = 200
+
+
+def luck(rate: float) -> float:
+    """Three standard deviations of a rate seen so many times."""
+    return 3 * sqrt(rate * (1 - rate) / TIMES)
+
+
+def made(figures: Array, design: Design | None = None) -> Column:
+    """``figures`` (blocks, contestants)."""
+    series = {
+        name: {block: float(value) for block, value in enumerate(values, start=1)}
+        for name, values in zip(NAMES, figures.T, strict=False)
+    }
+    return column(series, design)
+
+
+def equals(rng: np.random.Generator, blocks: int, rho: float) -> Array:
+    """Five contestants that are alike; each one's trials follow its own last one by ``rho``."""
+    noise = rng.standard_normal((blocks, len(NAMES)))
+    found = noise.copy()
+    for block in range(1, blocks):
+        found[block] = rho * found[block - 1] + sqrt(1 - rho**2) * noise[block]
+    return 100 * np.exp(0.02 * found)
+
+
+@pytest.mark.parametrize("blocks", [5, 7, 10, 20])
+@pytest.mark.parametrize(("rho", "most"), [(0.0, 0.05), (0.5, 0.08)])
+def test_of_equals_one_is_seldom_called_best(blocks: int, rho: float, most: float) -> None:
+    """Best or joint best: in front of anybody. Before, 27 to 80 %."""
+    rng = np.random.default_rng(blocks)
+    wrong = 0
+    for _ in range(TIMES):
+        figures = equals(rng, blocks, rho)
+        ranks = made(figures).ranks(NAMES, more_is_better=True)
+        first = NAMES[int(np.median(figures, axis=0).argmax())]
+        wrong += ranks[first].worst < len(NAMES)
+    assert wrong / TIMES <= most + luck(most)
+
+
+def test_drift_of_the_machine_raises_no_alarms_and_costs_no_power() -> None:
+    """Correlated by 0.99 from trial to trial; contestants come in random order in a block."""
+    rng = np.random.default_rng(4)
+    alarms = found = 0
+    for _ in range(TIMES):
+        drift = np.cumsum(0.01 * rng.standard_normal(60)).reshape(12, 5)
+        noise = rng.permuted(drift, axis=1) + 0.01 * rng.standard_normal((12, 5))
+        alarms += any(pair.apart for pair in made(100 * np.exp(noise)).pairs.values())
+        noise[:, 0] += 0.06
+        found += made(100 * np.exp(noise)).apart("a", "b")
+    assert alarms / TIMES <= 0.05 + luck(0.05)
+    assert found / TIMES >= 0.85
+
+
+def test_five_blocks_decide_nothing_and_six_can() -> None:
+    figures = np.array([[100.0, 50.0], [101.0, 51.0], [99.0, 49.0], [100.5, 50.2], [99.7, 49.9]])
+    five = made(figures).between("a", "b")
+    assert five is not None
+    assert not five.possible
+    assert not five.apart
+    assert (five.n, five.least, five.more) == (5, 1 / 16, 1)
+    six = made(np.vstack([figures, [100.2, 50.1]])).between("a", "b")
+    assert six is not None
+    assert six.apart
+    assert six.p_value == 1 / 32
+    assert fewest_blocks(ONCE) == 6
+
+
+def test_where_a_rule_looks_early_it_takes_more_blocks() -> None:
+    looks = Looks(first=5, last=12).reaching()
+    assert fewest_blocks(looks) == looks.first == 7
+    steady = 100 * np.exp(0.001 * np.random.default_rng(1).standard_normal((7, 2))) * [1, 2]
+    design = Design(looks=looks)
+    six, seven = (made(steady[:n], design).between("a", "b") for n in (6, 7))
+    assert six is not None
+    assert seven is not None
+    assert (six.possible, six.more) == (False, 1)
+    assert seven.apart
+    assert seven.level > 0.95
+
+
+def test_both_directions_say_the_same() -> None:
+    found = made(100 * np.exp(0.01 * np.random.default_rng(2).standard_normal((8, 3))) * [1, 2, 3])
+    there, back = found.between("a", "c"), found.between("c", "a")
+    assert there is not None
+    assert back is not None
+    assert (there.p_value, there.apart) == (back.p_value, back.apart)
+    assert (there.above, back.above) == (False, True)
+    assert found.ranks(("a", "b", "c"), more_is_better=True)["c"] == Rank(1, 1)
+    assert found.ranks(("a", "b", "c"), more_is_better=False)["a"] == Rank(1, 1)
+    assert found.between("a", "nobody") is None
+
+
+def test_pairs_with_other_blocks_are_each_decided_by_their_own() -> None:
+    figures = 100 * np.exp(0.01 * np.random.default_rng(3).standard_normal((12, 3))) * [1, 2, 3]
+    series = {
+        name: {block: float(value) for block, value in enumerate(values) if block < last}
+        for name, values, last in zip(NAMES, figures.T, (12, 12, 7), strict=False)
+    }
+    found = column(series)
+    assert {pair: one.n for pair, one in found.pairs.items()} == {
+        ("a", "b"): 12,
+        ("a", "c"): 7,
+        ("b", "c"): 7,
+    }
+    assert all(one.apart for one in found.pairs.values())
+    assert found.pairs["a", "c"].p_value == 1 / 64
+
+
+@pytest.mark.parametrize("blocking", [Blocking.LISTED, Blocking.NONE])
+def test_without_random_blocks_correlation_is_allowed_for(blocking: Blocking) -> None:
+    rng = np.random.default_rng(6)
+    wrong = 0
+    for _ in range(TIMES):
+        found = made(equals(rng, 10, 0.5), Design(blocking))
+        wrong += any(pair.apart for pair in found.pairs.values())
+    assert wrong / TIMES <= 0.05 + luck(0.05)
+    apart = 100 * np.exp(0.01 * rng.standard_normal((10, 3))) * [1, 2, 3]
+    assert all(pair.apart for pair in made(apart, Design(blocking)).pairs.values())
+
+
+def test_figures_that_never_vary() -> None:
+    found = made(np.tile([100.0, 100.0, 300.0], (8, 1)))
+    assert not found.apart("a", "b")
+    assert found.apart("a", "c")
+    zeros = made(np.tile([0.0, 0.0], (8, 1)))
+    assert not zeros.apart("a", "b")
+
+
+def test_a_design_is_read_from_a_study() -> None:
+    listed = '{"plan":{"order":"listed","blocks":7}}'
+    assert Design.of(listed) == Design(Blocking.LISTED)
+    until = '{"plan":{"order":"random","blocks":{"until":"ci <= 2%","min":5,"max":12}}}'
+    assert Design.of(until).looks == Looks(first=7, last=12, silent=7)
+    assert Design.of(until, imported=True) == Design(Blocking.NONE)
+    for text in ("", "{}", "[]", "nonsense", '{"plan":[]}', '{"plan":{"blocks":{}}}'):
+        assert Design.of(text) == Design()

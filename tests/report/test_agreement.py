@@ -1,0 +1,168 @@
+"""One journal, one answer: card, badge, rank, pair table and compare of 200 simulated journals."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from culvert.analysis.compare.comparison import Comparison
+from culvert.analysis.compare.verdict import Change
+from culvert.analysis.headline import Headline, Question, Winner
+from culvert.compare.outcome import compare
+from culvert.compare.side import Side
+from culvert.journal.columns import ROWS_SCHEMA
+from culvert.report.model import TRIALS_SCHEMA, Data, gather
+from culvert.report.run_info import RunInfo
+from culvert.report.views.headline import headline_views
+
+VPNS = ("a", "b", "c", "d")
+FIGURES = (
+    ("tcp", "goodput_bps", "bit/s", 1e9),
+    ("tcp", "cpu_s_per_gb", "s/GB", 5.0),
+    ("rtt", "rtt_p50_us", "us", 80.0),
+    ("rtt", "rtt_p99_us", "us", 150.0),
+    ("initiation", "total_ms", "ms", 30.0),
+)
+JOURNALS = 200
+APART = {Change.FASTER, Change.SLOWER, Change.CHANGED, Change.DIFFERS}
+PLANS = (
+    '{"plan":{"blocks":%d,"order":"random"}}',
+    '{"plan":{"blocks":{"min":5,"max":%d,"until":"claims decided"},"order":"random"}}',
+    '{"plan":{"blocks":%d,"order":"listed"}}',
+)
+
+
+def simulated(seed: int) -> tuple[RunInfo, pl.DataFrame, pl.DataFrame]:
+    """A run of 5 to 14 blocks; VPNs are alike, nearly alike or apart; some trials do not count."""
+    rng = np.random.default_rng(seed)
+    blocks = int(rng.integers(5, 15))
+    scatter, apart = float(rng.choice([0.005, 0.02, 0.1])), float(rng.choice([0, 0.02, 0.1]))
+    rows: list[dict[str, object]] = []
+    trials: list[dict[str, object]] = []
+    means = {
+        (vpn, metric): level * np.exp(apart * rng.standard_normal())
+        for vpn in ("none", *VPNS)
+        for _, metric, _, level in FIGURES
+    }
+    for block in range(1, blocks + 1):
+        for vpn in ("none", *VPNS):
+            for measurement in ("tcp", "rtt", "initiation"):
+                ok = rng.random() > 0.05
+                trial = {
+                    "trial": len(trials) + 1,
+                    "block": block,
+                    "vpn": vpn,
+                    "version": "1",
+                    "condition": "clean",
+                    "measurement": measurement,
+                    "parameters": "{}",
+                    "status": "ok" if ok else "invalid",
+                }
+                trials.append(trial)
+                for kind, metric, unit, _ in FIGURES:
+                    if kind == measurement:
+                        value = means[vpn, metric] * np.exp(scatter * rng.standard_normal())
+                        figure = {"metric": metric, "unit": unit, "value": value, "labels": "{}"}
+                        rows.append(trial | figure | {"study": "s"})
+    plan = PLANS[seed % len(PLANS)] % blocks
+    imported = seed % 10 == 9
+    info = RunInfo("s", canonical=plan, lab="imported" if imported else "netns", seed=seed)
+    frames = (
+        pl.DataFrame([{key: row.get(key) for key in schema} for row in made], schema=schema)
+        for made, schema in ((rows, ROWS_SCHEMA), (trials, TRIALS_SCHEMA))
+    )
+    return info, *frames  # type: ignore[return-value]
+
+
+def compared(info: RunInfo, rows: pl.DataFrame, a: str, b: str) -> dict[str, Comparison]:
+    """By metric."""
+    where = Path("/nowhere")
+    one, other = (Side(where, vpn, info, rows.filter(pl.col("vpn") == vpn), rows) for vpn in (a, b))
+    found = compare((one,), (other,), tolerance=0.03, alpha=0.05, metrics=("*",))
+    return {comparison.metric: comparison for comparison in found.found}
+
+
+def check(data: Data, rows: pl.DataFrame) -> int:
+    """Every cell of every column; how many pairs are told apart."""
+    (headline,) = data.headlines
+    assert len(headline.questions) == len(FIGURES)
+    table = {
+        (row["metric"], row["a"], row["b"]): row for row in data.comparisons.iter_rows(named=True)
+    }
+    ahead: dict[str, set[tuple[str, str]]] = {
+        question.key: set() for question in headline.questions
+    }
+    for a, b in combinations(VPNS, 2):
+        told = compared(data.run, rows, a, b)
+        for question in headline.questions:
+            row, comparison = table[question.metric, a, b], told[question.metric]
+            assert row["differ"] == (comparison.change in APART)
+            if comparison.ratio is None:
+                assert row["ratio"] is None
+                assert not row["differ"]
+                continue
+            assert row["p_column"] == comparison.p_adjusted
+            assert comparison.ratio == pytest.approx(1 / row["ratio"])
+            if row["differ"]:
+                first = (a, b) if (row["ratio"] > 1) == question.more_is_better else (b, a)
+                ahead[question.key].add(first)
+                if comparison.change in (Change.FASTER, Change.SLOWER):
+                    assert (comparison.change is Change.FASTER) == (first == (b, a))
+    for question in headline.questions:
+        check_column(data, headline, question, ahead[question.key])
+        for vpn in VPNS:
+            relative = headline.answers[vpn, question.key].relative
+            if relative is not None:
+                a, b = sorted((vpn, "none"))
+                assert relative.distinguishable == table[question.metric, a, b]["differ"]
+    return sum(map(len, ahead.values()))
+
+
+def check_column(
+    data: Data, headline: Headline, question: Question, ahead: set[tuple[str, str]]
+) -> None:
+    winner: Winner = headline.winners[question.key]
+    for vpn, rank in winner.ranks.items():
+        assert rank.best == 1 + sum(second == vpn for _, second in ahead)
+        assert rank.worst == len(VPNS) - sum(first == vpn for first, _ in ahead)
+    not_apart = {*winner.level_with, *winner.undecided}
+    assert not_apart == {
+        vpn for vpn in VPNS if vpn != winner.vpn and (winner.vpn, vpn) not in ahead
+    }
+    assert not any(second == winner.vpn for _, second in ahead)
+    (view,) = headline_views(data)
+    place = list(headline.questions).index(question)
+    badges = {
+        row.vpn: cell.badge
+        for row in view.rows
+        if not row.baseline and (cell := row.cells[place]) is not None
+    }
+    cards = dict(zip(_keys(headline), view.winners, strict=True))
+    if question.key in cards:
+        card = cards[question.key]
+        assert (card.vpn, card.certain) == (winner.vpn, not not_apart)
+    assert (badges[winner.vpn] == "best") == (not not_apart)
+    behind = {second for _, second in ahead}
+    for vpn, badge in badges.items():
+        assert bool(badge) == (bool(behind) and vpn not in behind)
+
+
+def _keys(headline: Headline) -> list[str]:
+    """Of the questions that have a card, in the cards' order."""
+    return [key for key in ("tcp", "rtt", "cpu", "up") if key in headline.winners]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_of_every_journal_all_say_the_same(part: int) -> None:
+    apart = 0
+    for seed in range(part, JOURNALS, 4):
+        info, rows, trials = simulated(seed)
+        data = gather(info, rows, trials, pl.DataFrame(), pl.DataFrame())
+        apart += check(data, rows)
+    # Both answers occur.
+    assert 0.1 < apart / (JOURNALS / 4 * len(FIGURES) * 6) < 0.9
