@@ -27,7 +27,7 @@ from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
 from culvert.journal.source import Source
 from culvert.journal.trouble import explained
-from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within
+from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within, write_copy
 from culvert.journal.verify import verify
 
 FILE = "journal.sqlite"
@@ -228,6 +228,13 @@ class Journal:
         with self._reading():
             for _ in frames.points(self._sql, self.path):
                 pass
+
+    def snapshot(self, target: Path) -> None:
+        """Write the journal that is read as one new file without a log."""
+        if self._source is None:
+            raise UsageError(str(self.path), "it is open for writing", "open it to read it")
+        with self._reading():
+            write_copy(self._source.path, target, immutable=self._source.immutable)
 
     def figures(self, headline: Mapping[str, str]) -> dict[str, dict[int, float]]:
         """Values by cell key and block of trials that are ok, for the stopping rule.
