@@ -30,7 +30,17 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LabFactory = Callable[..., NetnsLab]
 
 
-BESIDE = {"analysis", "bundle", "compare", "journal", "plan", "report", "statistics", "study"}
+BESIDE = {
+    "analysis",
+    "bundle",
+    "compare",
+    "files",
+    "journal",
+    "plan",
+    "report",
+    "statistics",
+    "study",
+}
 """Folders of tests that leave the machine alone: these may run beside those that do not."""
 NICENESS = 10
 """How much they give way to the others."""

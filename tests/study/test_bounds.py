@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def array(count: int) -> str:
     return "[" + ", ".join(map(str, range(1, count + 1))) + "]"
 
 
-ATTACKS = {
+ATTACKS: Mapping[str, str | bytes] = {
     "5,000 digits": plan("9" * 5000),
     "5,000 hexadecimal digits": plan("0x" + "f" * 5000),
     "5,000 digits with underscores": plan("_".join("9" * 5000)),

@@ -7,6 +7,8 @@ was killed) SQLite would have to write there too, so both are copied to a place 
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import stat
 import tempfile
@@ -20,6 +22,7 @@ from culvert.files.plain import open_own
 from culvert.journal.trouble import corrupt
 
 _ATTEMPTS = 5
+_CHUNK = 1 << 20
 _SALTS = slice(16, 24)
 """Of a log's header: they change when it begins anew (https://sqlite.org/fileformat.html, 4.1)."""
 _CLOCK_TICK_NS = 20_000_000
@@ -98,8 +101,22 @@ def log_of(journal: Path) -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
+    """Holes stay holes: a file may claim more than a disk has."""
     with _opened(source) as content, target.open("wb") as file:
-        shutil.copyfileobj(content, file, 1 << 20)
+        descriptor, at = content.fileno(), 0
+        size = os.fstat(descriptor).st_size
+        while at < size:
+            try:
+                at = os.lseek(descriptor, at, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # nothing but a hole to the end
+                    break
+                raise
+            end = os.lseek(descriptor, at, os.SEEK_HOLE)
+            while at < end and (chunk := os.pread(descriptor, min(_CHUNK, end - at), at)):
+                os.pwrite(file.fileno(), chunk, at)
+                at += len(chunk)
+        os.ftruncate(file.fileno(), size)
 
 
 def _salts(log: Path) -> bytes:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from culvert.errors import JournalError
 from culvert.journal.schema import TABLES
+from culvert.journal.trouble import corrupt
 
 MOST_VALUE_BYTES = 64 << 20
 """Of a text, a blob, a row."""
@@ -26,6 +27,9 @@ OPENING_S = 3.0
 LEAST_S = 8.0
 BYTES_PER_S = 500_000
 """A tenth of what a slow machine reads and checks; a journal of any size has the time for it."""
+
+MOST_HOLES = 64
+LEAST_HOLES = 1 << 24
 
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MOST_VALUE_BYTES,
@@ -111,11 +115,23 @@ def reading_s(path: Path) -> float:
 
 
 def size_of(path: Path) -> int:
-    """Bytes; none of a file that has gone."""
+    """Bytes that are really there, without holes; none of a file that has gone."""
     try:
-        return path.stat().st_size
+        status = path.stat()
     except OSError:
         return 0
+    return min(status.st_size, status.st_blocks * 512)  # stat(2) counts blocks of 512 bytes
+
+
+def refuse_holes(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalError for a file that claims many more pages than it has: SQLite looks at each.
+
+    A file system that compresses may keep fewer, but not so few.
+    """
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+    if pages * page_bytes > LEAST_HOLES + MOST_HOLES * size_of(path):
+        raise corrupt(path, f"it claims {pages} pages, and has nearly none of them")
 
 
 def refuse_other_schema(connection: sqlite3.Connection, path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from culvert.errors import JournalError
 from culvert.journal.codec import from_json
+from culvert.journal.record import Status
 from culvert.journal.schema import TABLES
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
@@ -194,6 +195,10 @@ def _not_time(text: str) -> str:
         return "it is no time"
 
 
+def _not_status(text: str) -> str:
+    return "" if text in set(Status) else "it is no status of a trial"
+
+
 _CHECKS: dict[str, Callable[[str], str]] = {
     "canonical": _not_object,
     "environment": _not_object,
@@ -202,4 +207,5 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "started_at": _not_time,
     "ended_at": _not_time,
     "at": _not_time,
+    "status": _not_status,
 }

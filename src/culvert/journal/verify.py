@@ -22,7 +22,13 @@ from culvert.journal.schema import (
     TRIAL,
 )
 from culvert.journal.trouble import corrupt, explained
-from culvert.journal.untrusted import OPENING_S, reading_s, refuse_other_schema, within
+from culvert.journal.untrusted import (
+    OPENING_S,
+    reading_s,
+    refuse_holes,
+    refuse_other_schema,
+    within,
+)
 from culvert.journal.values import Texts, refuse_other_types
 
 
@@ -39,6 +45,7 @@ def verify(connection: sqlite3.Connection, path: Path) -> None:
     with explained(path), within(connection, path, OPENING_S):
         _kind(connection, path)
         refuse_other_schema(connection, path)
+        refuse_holes(connection, path)
     with explained(path), within(connection, path, reading_s(path)):
         _pages(connection, path)
         refuse_other_types(connection, path)
