@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import vl_convert
 from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
 from culvert.files.folder import Folder, run_folder
 from culvert.report.charts import sections
 from culvert.report.charts.common import LIGHT
+from culvert.report.html.drawing import draw_all
 from culvert.report.html.page import render
 from culvert.report.model import Data, Figure, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
+from culvert.report.visible import visible, visible_tree
 
 PAGE = "report.html"
 PANEL_WIDTH_PX = 460
@@ -55,28 +57,30 @@ def write_data(data: Data, out_dir: Path) -> Path:
 
 
 def _write_all(data: Data, folder: Folder) -> None:
-    with folder.below("tables") as below:
-        for name, table in tables(data).items():
-            below.write(f"{name}.csv", table.write_csv().encode())
     found = sections(data)
-    with folder.below("figures") as below:
-        for section in found:
-            for figure in section.figures:
-                _write_figure(figure, below)
-    folder.write(PAGE, render(data, found).encode("utf-8", "replace"))
+    figures = [figure for section in found for figure in section.figures]
+    specs = [_printed(figure) for figure in figures]
+    with ThreadPoolExecutor(1) as beside:
+        images = beside.submit(lambda: list(draw_all(specs)))
+        with folder.below("tables") as below:
+            for name, table in tables(data).items():
+                below.write(f"{name}.csv", table.write_csv().encode())
+        page = render(data, found).encode("utf-8", "replace")
+        with folder.below("figures") as below:
+            for figure, spec, (svg, png) in zip(figures, specs, images.result(), strict=True):
+                text = json.dumps(spec, ensure_ascii=False, indent=1)
+                below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
+                below.write(f"{figure.name}.svg", svg)
+                below.write(f"{figure.name}.png", png)
+    folder.write(PAGE, page)
 
 
-def _write_figure(figure: Figure, folder: Folder) -> None:
+def _printed(figure: Figure) -> dict[str, Any]:
     """Panels side by side in one image, on white, as a paper would print it."""
-    spec = {
+    return {
         "$schema": SCHEMA_URL,
-        "description": figure.alt_text,
-        "title": figure.title,
+        "description": visible(figure.alt_text),
+        "title": visible(figure.title),
         "config": LIGHT,
-        "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
+        "hconcat": [visible_tree(panel) | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
     }
-    folder.write(f"{figure.name}.vl.json", json.dumps(spec, ensure_ascii=False, indent=1).encode())
-    vega = vl_convert.vegalite_to_vega(spec)
-    svg = vl_convert.vega_to_svg(vega, allowed_base_urls=[])
-    folder.write(f"{figure.name}.svg", svg.encode())
-    folder.write(f"{figure.name}.png", vl_convert.svg_to_png(svg, scale=2))
