@@ -3,7 +3,7 @@
 # make setup   build; then .venv/bin/culvert runs
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
-# make fuzz    the parsers of foreign bytes, FUZZ_SECONDS each
+# make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -71,6 +71,7 @@ bench: setup
 
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
+	$(BIN)/python -m tests.journal.fuzz $(or $(FUZZ_SECONDS),300)
 	crates/fuzz $(or $(FUZZ_SECONDS),300)
 
 # One file for a router or a remote host: target/static/release/culvert-probe

@@ -49,7 +49,7 @@ def test_signatures_are_checked_whatever_the_environment_says(
     monkeypatch.setenv(debian.MIRROR_VARIABLE, "http://deb.debian.org/debian")
     monkeypatch.setenv("APT_CONFIG", "/evil")
     monkeypatch.setenv("GNUPGHOME", "/evil")
-    monkeypatch.setattr(debian.tools, "require", lambda *_: Path("/bin/true"))
+    monkeypatch.setattr("culvert.debian.tools.require", lambda *_: Path("/bin/true"))
     monkeypatch.setattr(debian, "KEYRING", Path("/dev/null"))
     monkeypatch.setattr("culvert.debian.subprocess.run", run)
     debian.Archive(tmp_path, ("trixie",)).open()

@@ -20,7 +20,7 @@ MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}"
 _URI = re.compile(r"(?:https?|file|copy|ftp|mirror\+https?)://?[\w.~:/@%+,=\[\]-]+")
-"""Nothing that could be another field of apt's source, such as "Trusted: yes" on a line of its own."""
+"""Nothing that could be another field of apt's source, such as a line "Trusted: yes"."""
 _CHECKS = (
     "APT::Get::AllowUnauthenticated=false",
     "Acquire::AllowInsecureRepositories=false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
@@ -30,6 +31,7 @@ def made(directory: Path) -> Path:
 def execute(directory: Path, *statements: str) -> None:
     """Change the file as anybody can."""
     with closing(sqlite3.connect(directory / FILE, isolation_level=None)) as sql:
+        _end_soon(sql)
         sql.execute("PRAGMA ignore_check_constraints = ON")
         sql.execute("PRAGMA foreign_keys = OFF")
         for statement in statements:
@@ -39,11 +41,18 @@ def execute(directory: Path, *statements: str) -> None:
 def assign(directory: Path, table: str, column: str, value: Any, row: int = 1) -> None:
     """Put a value into a row and renew its checksum, or that of the trial that it belongs to."""
     with closing(sqlite3.connect(directory / FILE, isolation_level=None)) as sql:
+        _end_soon(sql)
         sql.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
         sql.execute("PRAGMA ignore_check_constraints = ON")
         sql.execute("PRAGMA foreign_keys = OFF")
         sql.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row))
         seal(sql)
+
+
+def _end_soon(sql: sqlite3.Connection) -> None:
+    """Of a file that was attacked before."""
+    until = time.monotonic() + 5
+    sql.set_progress_handler(lambda: time.monotonic() > until, 10_000)
 
 
 def seal(sql: sqlite3.Connection) -> None:
