@@ -178,6 +178,8 @@ def _spoil_schema(run: Path, chance: random.Random) -> None:
 def _spoil_pages(run: Path, chance: random.Random) -> None:
     path = run / FILE
     content = bytearray(path.read_bytes())
+    if not content:
+        return
     page = 4096
     pages = max(1, len(content) // page)
     at, to = (chance.randrange(pages) * page for _ in range(2))
@@ -190,7 +192,7 @@ def _spoil_pages(run: Path, chance: random.Random) -> None:
         case 2:
             del content[at:]
         case 3:  # pointers in an interior page (https://sqlite.org/fileformat.html, 1.6)
-            place = at + chance.randrange(16)
+            place = min(at + chance.randrange(16), len(content) - 1)
             content[place] = chance.choice((0, 1, 2, 5, 10, 13, 255))
         case _:
             (run / f"{FILE}-wal").write_bytes(chance.randbytes(chance.randint(0, 9000)))

@@ -6,6 +6,7 @@ import grp
 import os
 import pwd
 import stat
+from contextlib import suppress
 from typing import NamedTuple
 
 
@@ -39,10 +40,14 @@ def others_can_write(status: os.stat_result) -> bool:
 
 
 def give_to_caller(descriptor: int) -> None:
-    """What root makes for somebody who called sudo belongs to them."""
+    """What root makes for somebody who called sudo belongs to them, where the file system can."""
     caller = sudo_user()
-    if caller is not None:
-        os.fchown(descriptor, caller.uid, caller.gid)
+    if caller is None:
+        return
+    status = os.fstat(descriptor)
+    if (status.st_uid, status.st_gid) != caller:
+        with suppress(PermissionError):  # a share of another machine decides itself
+            os.fchown(descriptor, caller.uid, caller.gid)
 
 
 def _private_group(status: os.stat_result) -> bool:
