@@ -267,6 +267,17 @@ def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -
         (tmp_path / "x.tar.gz").unlink(missing_ok=True)
 
 
+def test_a_session_with_an_enormous_number_takes_no_time_to_repair(tmp_path: Path) -> None:
+    run = attacks.made(tmp_path / "run")
+    attacks.assign(run, "trial", "session_id", 2**40, row=2)
+    attacks.assign(run, "trial", "started_at", "yesterday", row=3)
+    begun = time.monotonic()
+    assert repair(run).kept == attacks.TRIALS - 1
+    assert time.monotonic() - begun < REFUSED_WITHIN_S
+    with Journal.open(run) as journal:
+        assert [session["id"] for session in journal.run()["sessions"]] == [1, 2**40]
+
+
 def test_what_is_repaired_can_be_read(tmp_path: Path) -> None:
     run = attacks.with_value(tmp_path / "run", "infinity as value")
     found = repair(run)

@@ -114,7 +114,8 @@ def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
     assert found.run is not None  # asked before
     _insert(sql, "run", ("id", *RUN), found.run)
     sessions = {row[0]: row for row in found.sessions}
-    for number in range(1, max([1, *sessions, *(row[1] for row, _ in found.trials)]) + 1):
+    # Those that a trial names, not all up to the highest: a number may be anything.
+    for number in sorted({1, *sessions, *(row[1] for row, _ in found.trials)}):
         run = dict(zip(RUN, found.run[1:], strict=True))
         lost = (run["started_at"], run["culvert_version"], json.dumps({"note": LOST_SESSION}))
         _insert(sql, "session", ("id", *SESSION), sessions.get(number, (number, *lost)))
