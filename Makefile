@@ -4,7 +4,7 @@
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
 # make docs    write the tables of the documentation
-# make fuzz    the parsers of foreign bytes, FUZZ_SECONDS each
+# make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -76,6 +76,7 @@ docs: setup
 
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
+	$(BIN)/python -m tests.journal.fuzz $(or $(FUZZ_SECONDS),300)
 	crates/fuzz $(or $(FUZZ_SECONDS),300)
 
 # One file for a router or a remote host: target/static/release/culvert-probe

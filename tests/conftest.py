@@ -34,6 +34,7 @@ BESIDE = {
     "analysis",
     "bundle",
     "compare",
+    "files",
     "journal",
     "plan",
     "report",

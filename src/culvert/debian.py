@@ -14,11 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert import tools
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, NotPossible, UsageError
 
 MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}"
+_URI = re.compile(r"(?:https?|file|copy|ftp|mirror\+https?)://?[\w.~:/@%+,=\[\]-]+")
+"""Nothing that could be another field of apt's source, such as a line "Trusted: yes"."""
+_CHECKS = (
+    "APT::Get::AllowUnauthenticated=false",
+    "Acquire::AllowInsecureRepositories=false",
+    "Acquire::AllowWeakRepositories=false",
+    "Acquire::AllowDowngradeToInsecureRepositories=false",
+)
+"""On the command line, where they outweigh every configuration of the machine (apt.conf(5))."""
+_ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy", "ftp_proxy")
+"""What apt may learn from the environment: no other variable decides what it trusts."""
 _PACKAGE = re.compile(r"^Package: (\S+)$", re.MULTILINE)
 _LIBRARY = re.compile(r"^Section: libs$", re.MULTILINE)
 _PLANNED = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+)", re.MULTILINE)
@@ -97,9 +108,13 @@ class Archive:
                 self._run(["dpkg-deb", "--extract", str(deb), str(target)])
 
     def _run(self, argv: Sequence[str], cwd: Path | None = None) -> str:
+        kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        program, *words = argv
+        if program.startswith("apt-"):
+            words = [*(word for check in _CHECKS for word in ("-o", check)), *words]
         done = subprocess.run(
-            argv,
-            env={**os.environ, "APT_CONFIG": str(self.directory / "apt.conf"), "LC_ALL": "C"},
+            [program, *words],
+            env={**kept, "APT_CONFIG": str(self.directory / "apt.conf"), "LC_ALL": "C"},
             cwd=cwd,
             capture_output=True,
             text=True,
@@ -120,6 +135,12 @@ def mirror() -> str:
     """The Debian mirror that this machine uses. Raises NotPossible where there is none."""
     given = os.environ.get(MIRROR_VARIABLE)
     if given:
+        if not _URI.fullmatch(given):
+            raise UsageError(
+                f"{MIRROR_VARIABLE}={given[:100]!r}",
+                "it is no address",
+                "write it as http://deb.debian.org/debian",
+            )
         return given
     listed = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"],

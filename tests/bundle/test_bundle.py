@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,11 @@ from culvert.bundle import manifest
 from culvert.bundle.command import bundle, verify
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import UsageError
+from culvert.files.folder import Folder
 from culvert.journal.journal import Journal
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
+from tests.journal.attacks import assign
 
 ZSTD = pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 PACKINGS = [".tar.gz", pytest.param(".tar.zst", marks=ZSTD)]
@@ -173,6 +178,70 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
         stream.write(bytes(1 << 20))
     seal(bomb, Packing.GZIP)
     assert any("more than a bundle does" in one for one in verify(bomb).problems)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_is_a_bomb_is_not_read(tmp_path: Path, kind: bytes) -> None:
+    bomb = tmp_path / "x.tar.gz"
+    entry = tarfile.TarInfo("b/x")
+    entry.type, entry.size = kind, 3 << 30
+    with gzip.open(bomb, "wb", compresslevel=1) as stream:
+        stream.write(entry.tobuf())
+        for _ in range(64):
+            stream.write(bytes(1 << 20))
+    seal(bomb, Packing.GZIP)
+    tracemalloc.start()
+    assert any("nothing that a bundle holds" in one for one in verify(bomb).problems)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 24
+
+
+def test_what_comes_after_the_last_file_is_bounded(tmp_path: Path) -> None:
+    bomb = tmp_path / "x.tar.gz"
+    with gzip.open(bomb, "wb") as stream:
+        stream.write(bytes(2 << 28))
+    seal(bomb, Packing.GZIP)
+    assert any("more than a bundle does" in one for one in verify(bomb).problems)
+
+
+def test_what_is_no_plain_file_is_refused_at_once(say: Cli, run: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.tar.gz")
+    for path in (tmp_path / "x.tar.gz", Path("/dev/zero")):
+        say("verify", path).refused(2, "not a file")
+    unpacked = tmp_path / "unpacked"
+    shutil.copytree(run, unpacked)
+    os.mkfifo(unpacked / "MANIFEST")
+    say("verify", unpacked).refused(2, "not a file")
+
+
+def test_extraction_is_whole_or_nothing(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+
+    def full(folder: Folder, name: str, *more: object) -> None:
+        written.append(name)
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        folder.write(name.replace("/", "-"), b"x")
+
+    monkeypatch.setattr("culvert.bundle.archive._write", full)
+    assert any("No space left" in one for one in verify(packed, tmp_path / "out").problems)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "a/b", "", ".hidden", "x" * 300])
+def test_a_name_in_a_journal_is_no_path(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    assign(copy, "run", "study", name)
+    monkeypatch.chdir(tmp_path)
+    done = bundle(copy, None)
+    assert str(done.path).startswith("run-")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["copy", done.path.name])
 
 
 def test_a_bundle_packed_again_tells_what_was_changed(packed: Path, tmp_path: Path) -> None:

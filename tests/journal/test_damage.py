@@ -37,7 +37,7 @@ def write():
     number = len(journal.done())
     while True:
         journal.record(trial(number))
-        print(number, flush=True)
+        print(f"{number}\\n", end="", flush=True)
         number += 1
 for _ in sys.stdin:
     child = os.fork()
@@ -278,7 +278,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         "except JournalError as error:\n"
         "    print(error)\n"
     )
-    mount = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" -c "$3" "$1"'
+    mount = 'mount -t tmpfs -o size=1m,mode=755 none "$1" && exec "$2" -c "$3" "$1"'
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", mount, "sh", tmp_path, sys.executable, code],
         capture_output=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,25 @@ def test_a_journal_that_takes_no_more_ends_the_run_and_keeps_what_it_has(
         with pytest.raises(JournalError, match="disk is full"):
             runner(of, journal, Recorder()).run()
         assert statuses(journal) == ["ok"]
+
+
+@pytest.mark.parametrize("what", ["journal.sqlite", "journal.sqlite-wal", ""])
+def test_a_journal_that_vanishes_ends_the_run_before_the_next_trial(
+    tmp_path: Path, counting: list[str], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    directory = tmp_path / "run"
+
+    class Remover(Recorder):
+        def end(self, *words: Any) -> None:
+            super().end(*words)
+            shutil.rmtree(directory) if not what else (directory / what).unlink()
+
+    of = study("fake/good")
+    with made(directory, of) as journal:
+        with pytest.raises(JournalError, match="removed or replaced while the run wrote") as caught:
+            runner(of, journal, Remover()).run()
+        assert caught.value.exit_code == 2
+    assert len(counting) == 1
 
 
 def test_time_ends_a_run_without_a_number_of_blocks(

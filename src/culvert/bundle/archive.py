@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
+import secrets
 import shutil
 import subprocess
 import tarfile
@@ -16,11 +18,19 @@ from typing import IO
 from culvert.bundle.manifest import MOST_BYTES, NAME, safe
 from culvert.bundle.seal import Packing
 from culvert.errors import NotPossible
+from culvert.files.folder import Folder, any_folder
+from culvert.files.plain import open_plain
 
 MOST_FILES = 10_000
 MOST_CONTENT_BYTES = 1 << 36
-MOST_EXPANSION = 1000
+MOST_EXPANSION = 200
 """Deflate reaches 1032 to 1; nothing that we write comes near."""
+LEAST_BYTES = 1 << 24
+"""What a small archive may hold, however well it is compressed."""
+MOST_HEADER_BYTES = 1 << 16
+"""Of the extra header of a long name, which is read into memory as a whole."""
+_EXTRA = {"path", "size"}
+"""What we write into such a header."""
 
 _CHUNK = 1 << 20
 
@@ -57,42 +67,111 @@ def sums(path: Path, packing: Packing) -> tuple[dict[str, str], bytes]:
             while chunk := content.read(_CHUNK):
                 digest.update(chunk)
             found[name] = digest.hexdigest()
-    except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
+    except _BROKEN as error:
         raise ArchiveError(f"it cannot be unpacked: {error}") from error
     return found, manifest
 
 
-def unpack(path: Path, packing: Packing, target: Path) -> None:
-    """Write the files of an archive that was verified into a new directory."""
-    target.mkdir(parents=True)
-    for name, content in _members(path, packing):
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("xb") as file:
-            shutil.copyfileobj(content, file, _CHUNK)
+_BROKEN = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, zlib.error)
+
+
+def unpack(path: Path, packing: Packing, expected: Mapping[str, str], target: Path) -> None:
+    """Write the files of an archive that was verified into a new directory: all or none.
+
+    ``expected`` are the sums that ``sums`` found. Raises ArchiveError, OSError, and UsageError for
+    a place behind a stranger's link.
+    """
+    with any_folder(target.parent, make=True) as parent:
+        name = f".{target.name}.{secrets.token_hex(4)}.part"
+        part = parent.below(name)
+        try:
+            try:
+                for member, content in _members(path, packing):
+                    _write(part, member, content, expected.get(member))
+            except _BROKEN as error:
+                raise ArchiveError(f"it cannot be unpacked: {error}") from error
+            os.rename(name, target.name, src_dir_fd=parent.descriptor, dst_dir_fd=parent.descriptor)
+        except BaseException:
+            shutil.rmtree(f"/proc/self/fd/{parent.descriptor}/{name}", ignore_errors=True)
+            raise
+        finally:
+            part.close()
+
+
+def _write(folder: Folder, name: str, content: IO[bytes], expected: str | None) -> None:
+    first, _, rest = name.partition("/")
+    if rest:
+        with folder.below(first) as below:
+            _write(below, rest, content, expected)
+        return
+    digest = hashlib.sha256()
+    with folder.writing(name) as file:
+        while chunk := content.read(_CHUNK):
+            digest.update(chunk)
+            file.write(chunk)
+    if expected is not None and digest.hexdigest() != expected:
+        raise ArchiveError(f"{name} was changed while it was unpacked")
+
+
+class _Bounded:
+    """A stream that holds no more than so many bytes: counted before anybody reads headers."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._left = most
+
+    def read(self, size: int = -1) -> bytes:
+        """As a file's."""
+        chunk = self._stream.read(size)
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise ArchiveError(_TOO_MUCH)
+        return chunk
+
+
+class _Entry(tarfile.TarInfo):
+    """A header; tarfile reads what some kinds of it announce into memory, however long."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Entry:  # type: ignore[override]
+        """As tarfile's. Raises ArchiveError for a kind that we do not write."""
+        entry = super().frombuf(buf, encoding, errors)
+        short = entry.type == tarfile.XHDTYPE and entry.size <= MOST_HEADER_BYTES
+        if not short and entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise ArchiveError(f"{entry.name[:100]!r} is nothing that a bundle holds")
+        return entry
+
+
+_TOO_MUCH = "it holds more than a bundle does"
 
 
 def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
     """Names inside the archive's one folder, and contents. Nothing is written anywhere."""
-    most = min(MOST_CONTENT_BYTES, MOST_EXPANSION * path.stat().st_size)
+    size = path.stat().st_size
+    most = min(MOST_CONTENT_BYTES, LEAST_BYTES + MOST_EXPANSION * size)
     seen: set[str] = set()
     folders: set[str] = set()
     total = 0
-    with _decompressed(path, packing) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+    with (
+        _decompressed(path, packing, most) as stream,
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as tar,  # type: ignore[call-overload]
+    ):
         for entry in tar:
             folder, _, name = entry.name.partition("/")
             folders.add(folder)
             total += entry.size
-            if not entry.isreg() or not (safe(name) or name == NAME) or folder in ("", ".."):
-                raise ArchiveError(f"{entry.name!r} is nothing that a bundle holds")
+            plain = entry.isreg() and entry.pax_headers.keys() <= _EXTRA
+            if not plain or not (safe(name) or name == NAME) or folder in ("", ".."):
+                raise ArchiveError(f"{entry.name[:100]!r} is nothing that a bundle holds")
             if name in seen:
                 raise ArchiveError(f"{name} is in it twice")
             seen.add(name)
             if len(seen) > MOST_FILES or total > most or len(folders) > 1:
-                raise ArchiveError("it holds more than a bundle does")
+                raise ArchiveError(_TOO_MUCH)
             content = tar.extractfile(entry)
             if content is not None:
                 yield name, content
+            tar.members.clear()  # tarfile keeps all that it has seen
 
 
 @contextmanager
@@ -110,17 +189,20 @@ def _compressed(file: IO[bytes], packing: Packing) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _decompressed(path: Path, packing: Packing) -> Iterator[IO[bytes]]:
+def _decompressed(path: Path, packing: Packing, most: int) -> Iterator[_Bounded]:
     if packing is Packing.GZIP:
-        with gzip.open(path, "rb") as stream:
-            yield stream  # type: ignore[misc]
-            while stream.read(_CHUNK):  # to the end, where the checksum is
+        with open_plain(path) as file, gzip.GzipFile(fileobj=file, mode="rb") as stream:
+            bounded = _Bounded(stream, most)  # type: ignore[arg-type]
+            yield bounded
+            while bounded.read(_CHUNK):  # to the end, where the checksum is
                 pass
         return
-    with path.open("rb") as file, _zstd("-q", "-dc", stdin=file, stdout=subprocess.PIPE) as process:
+    words = ("-q", "-dc", "--memory=128MB")
+    with open_plain(path) as file, _zstd(*words, stdin=file, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        yield process.stdout
-        while process.stdout.read(_CHUNK):
+        bounded = _Bounded(process.stdout, most)
+        yield bounded
+        while bounded.read(_CHUNK):
             pass
         if process.wait() != 0:
             raise OSError("zstd refuses it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from culvert.bundle.archive import ArchiveError, pack, sums, unpack
 from culvert.bundle.contents import files, write_contents
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import JournalError, UsageError
+from culvert.files.plain import open_own, open_plain
+from culvert.files.target import replacing
 from culvert.journal.journal import Journal
 
 _CHUNK = 1 << 20
@@ -56,19 +59,18 @@ def bundle(directory: Path, target: Path | None) -> Bundled:
         listing.write_bytes(content)
         target = target or Path(f"{name}{packing.suffix}")
         _refuse_present(target)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        packed = Path(scratch) / "packed"
         try:
-            pack({**members, manifest.NAME: listing}, name, part, packing)
-            seal(part, packing)
-            part.replace(target)
+            pack({**members, manifest.NAME: listing}, name, packed, packing)
+            seal(packed, packing)
+            with packed.open("rb") as content_, replacing(target) as file:
+                shutil.copyfileobj(content_, file, _CHUNK)
         except OSError as error:
             raise UsageError(
                 str(target),
                 f"it cannot be written: {error.strerror or error}",
                 "choose another place, or free some space",
             ) from error
-        finally:
-            part.unlink(missing_ok=True)
     return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target))
 
 
@@ -95,7 +97,7 @@ def verify(what: Path, extract: Path | None = None) -> Verified:
 def sha256(path: Path) -> str:
     """In hex."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
@@ -115,7 +117,10 @@ def _archive(path: Path, extract: Path | None) -> Verified:
     except ArchiveError as error:
         problems.append(str(error))
     if extract is not None and not problems:
-        unpack(path, packing, extract)
+        try:
+            unpack(path, packing, found, extract)
+        except ArchiveError as error:
+            problems.append(str(error))
     return Verified(path, len(found), tuple(problems))
 
 
@@ -123,10 +128,11 @@ def _directory(path: Path, extract: Path | None) -> Verified:
     if extract is not None:
         raise UsageError(str(path), "it is unpacked already", "leave out --extract")
     listing = path / manifest.NAME
-    if not listing.exists():
+    if not os.path.lexists(listing):
         try:
             with Journal.open(path) as journal:
-                trials = journal.trials().height
+                trials = len(journal.done())
+                journal.check_series()
         except JournalError as error:
             if not Journal.exists(path):
                 raise
@@ -142,7 +148,7 @@ def _directory(path: Path, extract: Path | None) -> Verified:
             problems.append(f"{name} is no plain file")
         else:
             found[name] = sha256(file)
-    with listing.open("rb") as file_:
+    with open_own(listing) as file_:
         content = file_.read(manifest.MOST_BYTES)
     return Verified(path, len(found), (*problems, *_compared(content, found)))
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from culvert.errors import UsageError
@@ -15,6 +13,8 @@ from culvert.report.model import gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""As a study's name is: anything else in its place could be a path."""
 _SECRET = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----|OpenVPN Static key V1")
 
 
@@ -26,7 +26,7 @@ def write_contents(source: Path, target: Path) -> str:
     with Journal.open(source) as journal:
         run, rows, trials = journal.run(), journal.rows(), journal.trials()
         histograms, series = journal.histograms(), journal.series()
-    _snapshot(source / FILE, target / FILE)
+        journal.snapshot(target / FILE)
     data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
     _text(target / "study.toml", run["toml"])
     _text(target / "study.json", run["canonical"] + "\n")
@@ -38,13 +38,17 @@ def write_contents(source: Path, target: Path) -> str:
     _text(target / "environment.json", json.dumps(machine, indent=1, sort_keys=True) + "\n")
     with (target / "evidence.jsonl").open("w", encoding="utf-8") as file:
         for trial, evidence in trials.select("trial", "evidence").iter_rows():
-            file.write(f'{{"trial":{trial},"evidence":{evidence}}}\n')
+            line = evidence.replace("\r", " ").replace(
+                "\n", " "
+            )  # JSON has them between words only
+            file.write(f'{{"trial":{trial},"evidence":{line}}}\n')
     (target / "tables").mkdir()
     for name, table in tables(data).items():
         _text(target / "tables" / f"{name}.csv", table.write_csv())
     _refuse_secrets(source, target)
     begun = re.sub(r"[^0-9T]", "", str(run["started_at"])[:19])
-    return f"{run['study']}-{begun}"
+    name = run["study"] if _NAME.fullmatch(run["study"]) else "run"
+    return f"{name}-{begun}"
 
 
 def files(directory: Path) -> Iterator[tuple[str, Path]]:
@@ -52,12 +56,6 @@ def files(directory: Path) -> Iterator[tuple[str, Path]]:
     found = [path for path in directory.rglob("*") if not path.is_dir() or path.is_symlink()]
     named = {path.relative_to(directory).as_posix(): path for path in found}
     yield from sorted(named.items())
-
-
-def _snapshot(journal: Path, target: Path) -> None:
-    """One file without a WAL, whoever else reads or writes meanwhile."""
-    with closing(sqlite3.connect(f"{journal.absolute().as_uri()}?mode=ro", uri=True)) as sql:
-        sql.execute("VACUUM INTO ?", (str(target),))
 
 
 def _text(path: Path, text: str) -> None:

@@ -13,6 +13,8 @@ import hashlib
 from enum import Enum
 from pathlib import Path
 
+from culvert.files.plain import open_plain
+
 _CHUNK = 1 << 20
 _SUM = 32
 
@@ -54,7 +56,7 @@ class Packing(Enum):
     @classmethod
     def of_content(cls, path: Path) -> Packing | None:
         """By the file's first bytes."""
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             begin = file.read(4)
         return next((one for one in cls if begin.startswith(one.magic)), None)
 
@@ -71,7 +73,7 @@ def is_whole(path: Path, packing: Packing) -> bool:
     size = path.stat().st_size - packing.seal_bytes
     if size < 0:
         return False
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         file.seek(size)
         found = file.read()
     return found == packing.before + _sum(path, size) + packing.after
@@ -80,7 +82,7 @@ def is_whole(path: Path, packing: Packing) -> bool:
 def _sum(path: Path, size: int) -> bytes:
     """SHA-256 of the first ``size`` bytes."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while size > 0 and (chunk := file.read(min(_CHUNK, size))):
             digest.update(chunk)
             size -= len(chunk)

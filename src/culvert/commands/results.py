@@ -16,12 +16,19 @@ app = typer.Typer()
 
 
 @app.command(epilog="Example: culvert report results/quick")
-def report(directory: Directory, as_json: Json = False) -> None:
+def report(
+    directory: Directory,
+    target: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Instead of the run's directory."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Write report.html, tables and figures into the run's directory."""
     from culvert.report import claims
     from culvert.report.command import report_on
 
-    written, data = report_on(directory, out, show=not as_json)
+    written, data = report_on(directory, out, target=target, show=not as_json)
     if as_json:
         print_json({"report": str(written), **claims.as_json(data.claims)})
 

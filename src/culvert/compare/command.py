@@ -16,6 +16,7 @@ from culvert.compare.side import sides
 from culvert.compare.terminal import render
 from culvert.console import PIPE_WIDTH, SafeConsole, out
 from culvert.errors import UsageError
+from culvert.files.target import replacing
 
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
@@ -82,7 +83,8 @@ def _give(outcome: Outcome, form: Form, file: Path | None) -> None:
             out.file.flush()
         return
     try:
-        file.write_text(_text(outcome, form), encoding="utf-8")
+        with replacing(file) as target:
+            target.write(_text(outcome, form).encode())
     except OSError as error:
         raise UsageError(
             str(file), f"it cannot be written: {error.strerror}", "choose another place"

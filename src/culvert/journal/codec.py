@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json as _parsed
 
 
 def json_text(value: object) -> str:
@@ -36,9 +37,9 @@ def pack_int64(values: Sequence[int]) -> bytes:
     return zlib.compress(np.asarray(values, dtype="<i8").tobytes())
 
 
-def unpack_int64(blob: bytes) -> NDArray[np.int64]:
-    """What ``pack_int64`` packed."""
-    return np.frombuffer(zlib.decompress(blob), dtype="<i8").astype(np.int64)
+def int64s(content: bytes) -> NDArray[np.int64]:
+    """The numbers that ``pack_int64`` packed, from what zlib unpacked."""
+    return np.frombuffer(content, dtype="<i8").astype(np.int64)
 
 
 def pack_float64(values: Sequence[float]) -> bytes:
@@ -46,9 +47,9 @@ def pack_float64(values: Sequence[float]) -> bytes:
     return zlib.compress(np.asarray(values, dtype="<f8").tobytes())
 
 
-def unpack_float64(blob: bytes) -> NDArray[np.float64]:
-    """What ``pack_float64`` packed."""
-    return np.frombuffer(zlib.decompress(blob), dtype="<f8").astype(np.float64)
+def float64s(content: bytes) -> NDArray[np.float64]:
+    """The numbers that ``pack_float64`` packed, from what zlib unpacked."""
+    return np.frombuffer(content, dtype="<f8").astype(np.float64)
 
 
 def utc_text(moment: datetime) -> str:
@@ -62,5 +63,6 @@ def now_text() -> str:
 
 
 def from_json(text: str) -> Any:
-    """The value of a JSON column."""
-    return json.loads(text)
+    """The value of a JSON column. Raises ValueError for what no column should hold: nesting without
+    end, numbers that JSON does not have."""
+    return _parsed(text, allow_inf_nan=False, cache_strings="none")

@@ -14,6 +14,8 @@ from typing import IO, Any
 import polars as pl
 
 from culvert.errors import UsageError
+from culvert.files.target import replacing
+from culvert.journal.codec import from_json
 from culvert.journal.format import Format
 
 _CHUNK = 10_000
@@ -54,19 +56,9 @@ def _to_stdout(
 def _to_file(
     rows: pl.DataFrame, target: Path, write: Callable[[pl.DataFrame, IO[bytes]], None]
 ) -> None:
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            # A pipe or a device: renaming onto /dev/null would take it from everybody.
-            with target.open("wb") as file:
-                write(rows, file)
-            return
-        try:
-            with part.open("xb") as file:
-                write(rows, file)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(target) as file:
+            write(rows, file)
     except OSError as error:
         raise _unwritten(str(target), error) from error
 
@@ -86,14 +78,14 @@ def _json(rows: pl.DataFrame, out: IO[bytes]) -> None:
         for row in part.iter_rows(named=True):
             row["parameters"] = _parsed(row["parameters"])
             row["labels"] = _parsed(row["labels"])
-            out.write(before + json.dumps(row, ensure_ascii=False).encode())
+            out.write(before + json.dumps(row, ensure_ascii=False, allow_nan=False).encode())
             before = b",\n"
     out.write(b"\n]\n")
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Any:
-    return json.loads(text)
+    return from_json(text)
 
 
 def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from culvert.journal.codec import unpack_float64, unpack_int64
+from culvert.journal.codec import float64s, from_json, int64s
 from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.values import Unpacking
 
 _CHUNK = 10_000
 """Rows that are Python objects at a time: a long run has millions of them."""
@@ -99,19 +101,25 @@ def histograms(sql: sqlite3.Connection) -> pl.DataFrame:
     )
 
 
-def series(sql: sqlite3.Connection) -> pl.DataFrame:
+def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
     """One row a series; ``explode("t_ns", "value")`` gives one row a point."""
     found: dict[str, list[Any]] = {name: [] for name in _SERIES}
-    for trial, name, unit, labels, t_ns, value in sql.execute(
-        "SELECT trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
-    ):
-        for column, item in zip(
-            found.values(),
-            (trial, name, unit, labels, unpack_int64(t_ns), unpack_float64(value)),
-            strict=True,
-        ):
+    for row in points(sql, path):
+        for column, item in zip(found.values(), row, strict=True):
             column.append(item)
     return pl.DataFrame(found, schema=_SERIES)
+
+
+def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
+    """Series by series the columns of ``series``. Raises JournalError for one that is broken."""
+    unpacking = Unpacking(path)
+    for number, trial, name, unit, labels, t_ns, value in sql.execute(
+        "SELECT id, trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
+    ):
+        times = int64s(unpacking.bytes(t_ns, number, "t_ns"))
+        values = float64s(unpacking.bytes(value, number, "value"))
+        unpacking.refuse_uneven(len(times), len(values), number)
+        yield trial, name, unit, labels, times, values
 
 
 def data_paths(sql: sqlite3.Connection) -> dict[str, str]:
@@ -121,16 +129,25 @@ def data_paths(sql: sqlite3.Connection) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     query = (
-        "SELECT t.vpn, c.value FROM trial t, json_each(t.evidence, '$.checks') c "
-        "WHERE t.status = 'ok' AND json_valid(t.evidence) "
-        "AND json_extract(c.value, '$.name') = 'data path' GROUP BY t.vpn"
+        "SELECT vpn, evidence FROM trial "
+        "WHERE status = 'ok' AND instr(evidence, '\"data path\"') > 0 ORDER BY id"
     )
-    for vpn, text in sql.execute(query):
-        figures = json.loads(text).get("figures")
-        paths = set(figures.values()) if isinstance(figures, dict) else set()
+    for vpn, evidence in sql.execute(query):
+        paths = set() if vpn in found else _data_paths(from_json(evidence))
         if len(paths) == 1:
-            found[vpn] = str(paths.pop())
+            found[vpn] = paths.pop()
     return found
+
+
+def _data_paths(evidence: object) -> set[str]:
+    checks = evidence.get("checks") if isinstance(evidence, dict) else None
+    named = (
+        check
+        for check in (checks if isinstance(checks, list) else ())
+        if isinstance(check, dict) and check.get("name") == "data path"
+    )
+    figures = next(named, {}).get("figures")
+    return {str(path) for path in figures.values()} if isinstance(figures, dict) else set()
 
 
 def dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 
@@ -21,13 +20,15 @@ from culvert.journal import frames
 from culvert.journal.checksum import checksum
 from culvert.journal.codec import from_json, json_text, now_text
 from culvert.journal.differences import differences
-from culvert.journal.lock import JournalLock
+from culvert.journal.hold import Hold
 from culvert.journal.making import make_file
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
+from culvert.journal.source import Source
 from culvert.journal.trouble import explained
-from culvert.journal.verify import verify, verify_magic
+from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within, write_copy
+from culvert.journal.verify import verify
 
 FILE = "journal.sqlite"
 
@@ -35,47 +36,45 @@ FILE = "journal.sqlite"
 class Journal:
     """A context manager; leaving closes it. Made by ``create``, ``resume`` and ``open``."""
 
-    def __init__(self, path: Path, lock: JournalLock | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        sql: sqlite3.Connection,
+        *,
+        hold: Hold | None = None,
+        source: Source | None = None,
+    ) -> None:
         self.path = path
-        self._lock = lock
+        self._sql = sql
+        self._hold = hold
+        self._source = source
         self._session: int | None = None
-        with explained(path):
-            self._sql = _connect(path, write=lock is not None)
 
     # -- making ------------------------------------------------------------------------------------
 
     @classmethod
     def exists(cls, directory: Path) -> bool:
         """Whether the directory holds a journal, whole or not."""
-        return (directory / FILE).exists()
+        return os.path.lexists(directory / FILE)
 
     @classmethod
     def create(cls, directory: Path, head: RunHead) -> Journal:
         """Begin a journal, and its first session.
 
-        Raises JournalError if there is one already, or the directory cannot be written to.
+        Raises JournalError if there is one already, or the directory cannot be written to;
+        UsageError if somebody else could write to it.
         """
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise JournalError(
-                str(directory), f"it cannot be made: {error.strerror}", "choose another --out"
-            ) from error
-        lock = JournalLock(directory)
-        try:
+        with Hold.preparing(directory, FILE, make=True) as hold:
             path = directory / FILE
-            if path.exists():
+            if hold.folder.status(FILE) is not None:
                 raise JournalError(
                     str(directory),
                     "it holds a journal already",
                     "go on with it by --resume, or choose another --out",
                 )
             with explained(path):
-                make_file(path, lambda sql: insert_run(sql, head))
-            return cls._begin(path, lock, head)
-        except BaseException:
-            lock.release()
-            raise
+                make_file(hold.folder, FILE, lambda sql: insert_run(sql, head))
+            return cls._begin(path, hold, head)
 
     @classmethod
     def resume(cls, directory: Path, head: RunHead) -> Journal:
@@ -84,40 +83,49 @@ class Journal:
         Raises UsageError that says what differs; JournalError for a journal that is not whole.
         """
         path = directory / FILE
-        verify_magic(path)
-        lock = JournalLock(directory)
-        try:
+        _refuse_missing(directory)
+        with Hold.preparing(directory, FILE) as hold:
             with cls.open(directory) as journal:
                 _refuse_other(journal, head)
-            return cls._begin(path, lock, head)
-        except BaseException:
-            lock.release()
-            raise
+            return cls._begin(path, hold, head)
 
     @classmethod
-    def open(cls, directory: Path, *, write: bool = False) -> Journal:
-        """Open a journal to read it; ``write`` to add to it without a new session.
+    def open(cls, directory: Path) -> Journal:
+        """Open a journal to read it; nothing is written beside it.
 
-        Raises JournalError, and changes nothing, if it is missing, corrupt, too new, or (to write)
-        locked by another run.
+        Raises JournalError if it is missing, corrupt, too new, or not as Culvert makes them.
         """
         path = directory / FILE
-        verify_magic(path)
-        lock = JournalLock(directory) if write else None
+        source = Source(path)
+        sql = None
         try:
-            _verify_file(path)
-            journal = cls(path, lock)
-            if write:
-                journal._session = journal._latest_session()
-            return journal
+            with explained(path):
+                sql = connect(source.path, immutable=source.immutable)
+                verify(sql, path)
+            return cls(path, sql, source=source)
         except BaseException:
-            if lock is not None:
-                lock.release()
+            if sql is not None:
+                sql.close()
+            source.close()
             raise
 
     @classmethod
-    def _begin(cls, path: Path, lock: JournalLock, head: RunHead) -> Journal:
-        journal = cls(path, lock)
+    def append(cls, directory: Path) -> Journal:
+        """Open a journal to add to it without a new session.
+
+        Raises JournalError as ``open``, and if it is locked by another run.
+        """
+        _refuse_missing(directory)
+        with Hold.preparing(directory, FILE) as hold:
+            with cls.open(directory) as journal:
+                latest = journal._latest_session()
+            journal = cls(directory / FILE, _connect(directory / FILE, hold), hold=hold)
+            journal._session = latest
+            return journal
+
+    @classmethod
+    def _begin(cls, path: Path, hold: Hold, head: RunHead) -> Journal:
+        journal = cls(path, _connect(path, hold), hold=hold)
         try:
             row = (now_text(), head.culvert_version, json_text(head.environment))
             with journal._transaction():
@@ -132,8 +140,10 @@ class Journal:
         try:
             self._sql.close()
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            if self._hold is not None:
+                self._hold.release()
+            if self._source is not None:
+                self._source.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -164,6 +174,12 @@ class Journal:
         with self._transaction():
             self._insert("install", INSTALL, install_row(install))
 
+    def refuse_vanished(self) -> None:
+        """Raise JournalError if the journal that is written to is no longer at its place: what is
+        recorded now would be lost."""
+        if self._hold is not None:
+            self._hold.refuse_vanished()
+
     def finish(self, reason: str) -> None:
         """The session has ended as it should; ``reason`` tells why there are no more trials."""
         session = self._writing()
@@ -175,7 +191,7 @@ class Journal:
 
     def done(self) -> set[tuple[int, str]]:
         """Block and cell key of every trial, whatever its status."""
-        with explained(self.path):
+        with self._reading():
             return set(self._sql.execute("SELECT block, cell_key FROM trial"))
 
     def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
@@ -185,7 +201,7 @@ class Journal:
         parameters (JSON), status, reason, remedy, started_at (ISO 8601), duration_s, measuring_s,
         evidence (JSON; for trials that are ok and later than ``checks_until`` without its checks).
         """
-        with explained(self.path):
+        with self._reading():
             return frames.trials(self._sql, checks_until=checks_until)
 
     def rows(self) -> pl.DataFrame:
@@ -194,18 +210,31 @@ class Journal:
         Columns: study, block, trial, vpn, version, condition, measurement, parameters, metric,
         labels, unit, value, status, reason. A trial without metrics has one row, metric null.
         """
-        with explained(self.path):
+        with self._reading():
             return frames.rows(self._sql)
 
     def histograms(self) -> pl.DataFrame:
         """Columns: trial, name, unit, labels (JSON), hdr_v2 (base64)."""
-        with explained(self.path):
+        with self._reading():
             return frames.histograms(self._sql)
 
     def series(self) -> pl.DataFrame:
         """One row a series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
-        with explained(self.path):
-            return frames.series(self._sql)
+        with self._reading():
+            return frames.series(self._sql, self.path)
+
+    def check_series(self) -> None:
+        """Raise JournalError for a series that cannot be unpacked."""
+        with self._reading():
+            for _ in frames.points(self._sql, self.path):
+                pass
+
+    def snapshot(self, target: Path) -> None:
+        """Write the journal that is read as one new file without a log."""
+        if self._source is None:
+            raise UsageError(str(self.path), "it is open for writing", "open it to read it")
+        with self._reading():
+            write_copy(self._source.path, target, immutable=self._source.immutable)
 
     def figures(self, headline: Mapping[str, str]) -> dict[str, dict[int, float]]:
         """Values by cell key and block of trials that are ok, for the stopping rule.
@@ -214,7 +243,7 @@ class Journal:
         trials have no such metric has no entry.
         """
         found: dict[str, dict[int, float]] = {}
-        with explained(self.path):
+        with self._reading():
             for measurement, metric in headline.items():
                 for key, block, value in self._sql.execute(
                     "SELECT t.cell_key, t.block, m.value "
@@ -228,7 +257,7 @@ class Journal:
 
     def measured_s(self) -> float:
         """Seconds that all trials took, those of earlier sessions included."""
-        with explained(self.path):
+        with self._reading():
             (seconds,) = self._sql.execute("SELECT total(duration_s) FROM trial").fetchone()
         return float(seconds)
 
@@ -239,7 +268,7 @@ class Journal:
         dict, of the first session), started_at, ended_at (of the last session; None if it did not
         end as it should), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
         """
-        with explained(self.path):
+        with self._reading():
             (row,) = frames.dicts(self._sql, "run", RUN)
             installs = frames.dicts(self._sql, "install", INSTALL)
             endings = {row["session_id"]: row for row in frames.dicts(self._sql, "ending", ENDING)}
@@ -266,6 +295,7 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        self.refuse_vanished()
         with explained(self.path):
             self._sql.execute("BEGIN IMMEDIATE")
             try:
@@ -276,6 +306,20 @@ class Journal:
                 if self._sql.in_transaction:
                     self._sql.execute("ROLLBACK")
                 raise
+        self.refuse_vanished()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with explained(self.path), within(self._sql, self.path, reading_s(self.path)):
+                yield
+        finally:
+            if self._source is not None and self._source.changed():
+                raise JournalError(
+                    str(self.path),
+                    "another program wrote to it while it was read",
+                    "run the command again",
+                )
 
     def _insert(self, table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> int | None:
         statement = insert(table, (*columns, "checksum"))
@@ -297,32 +341,32 @@ class Journal:
         return number
 
     def _latest_session(self) -> int | None:
-        with explained(self.path):
+        with self._reading():
             found = self._sql.execute("SELECT max(id) FROM session").fetchone()
         return None if found[0] is None else int(found[0])
 
     def _writing(self) -> int:
         if self._session is None:
-            raise UsageError(str(self.path), "it is open for reading", "open it with write=True")
+            raise UsageError(
+                str(self.path), "it is open for reading", "open it with Journal.append"
+            )
         return self._session
 
 
-def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={'rw' if write else 'ro'}"
-    # A reader of a WAL file needs its shared memory beside it. Where that cannot be made (a
-    # read-only medium), nobody writes either.
-    if not write and not os.access(path.parent, os.W_OK) and not _has_wal(path):
-        uri += "&immutable=1"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
-    connection.execute("PRAGMA foreign_keys = ON")
-    if write:
-        connection.execute("PRAGMA synchronous = FULL")
+def _connect(path: Path, hold: Hold) -> sqlite3.Connection:
+    """To write. By the descriptor of the directory, which is the one that was looked at."""
+    with explained(path):
+        uri = f"file:/proc/self/fd/{hold.folder.descriptor}/{FILE}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            refuse_other_schema(connection, path)
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
     return connection
-
-
-def _has_wal(path: Path) -> bool:
-    wal = path.with_name(path.name + "-wal")
-    return wal.exists() and wal.stat().st_size > 0
 
 
 def insert_run(sql: sqlite3.Connection, head: RunHead) -> None:
@@ -331,13 +375,11 @@ def insert_run(sql: sqlite3.Connection, head: RunHead) -> None:
     sql.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
 
 
-def _verify_file(path: Path) -> None:
-    with explained(path):
-        connection = _connect(path, write=False)
-        try:
-            verify(connection, path)
-        finally:
-            connection.close()
+def _refuse_missing(directory: Path) -> None:
+    if not Journal.exists(directory):
+        raise JournalError(
+            str(directory), "there is no journal in it", "give a directory that a run wrote"
+        )
 
 
 def _refuse_other(journal: Journal, head: RunHead) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
+from culvert.files.folder import Folder
+from culvert.files.trust import give_to_caller
 from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
+Fill = Callable[[sqlite3.Connection], None]
 
-def make_file(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Write the tables and what ``fill`` inserts in one transaction, then rename to ``path``."""
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    new.with_name(new.name + "-journal").unlink(missing_ok=True)
-    connection = sqlite3.connect(new, isolation_level=None)
+
+def make_file(folder: Folder, name: str, fill: Fill) -> None:
+    """Write the tables and what ``fill`` inserts in one transaction, then give it its name."""
+    new = f"{name}.new"
+    folder.remove(new)
+    folder.remove(f"{new}-journal")
+    connection = sqlite3.connect(f"/proc/self/fd/{folder.descriptor}/{new}", isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -27,9 +30,10 @@ def make_file(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
-    new.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    made = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
     try:
-        os.fsync(folder)
+        give_to_caller(made)  # SQLite gives the log beside it to the same owner
     finally:
-        os.close(folder)
+        os.close(made)
+    os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
+    os.fsync(folder.descriptor)

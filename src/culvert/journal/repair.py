@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import sqlite3
 import tempfile
 from collections.abc import Mapping
@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from culvert.errors import JournalError
+from culvert.files.folder import Folder, run_folder
 from culvert.journal.checksum import Row, checksum
 from culvert.journal.codec import now_text
+from culvert.journal.hold import Hold
 from culvert.journal.journal import FILE, Journal
-from culvert.journal.lock import JournalLock
 from culvert.journal.making import make_file
 from culvert.journal.salvage import Salvage, salvage
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
+from culvert.journal.source import copy_with_log
 from culvert.journal.trouble import explained
 from culvert.journal.verify import NewerError, NotAJournalError
 
+_REPAIRED = "journal.repaired.sqlite"
 LOST_SESSION = "lost: the journal was damaged"
 
 
@@ -37,41 +40,43 @@ class Repaired:
 def repair(directory: Path) -> Repaired:
     """Repair the journal in a directory; a whole one is left as it is.
 
-    Raises JournalError if there is none, if another run has it, or if nothing can be saved.
+    Raises JournalError if there is none, if another run has it, or if nothing can be saved;
+    UsageError where others can write to the directory.
     """
-    path = directory / FILE
-    if not path.exists():
+    if not Journal.exists(directory):
         raise JournalError(
             str(directory), "there is no journal in it", "give a directory that a run wrote"
         )
-    lock = JournalLock(directory)
-    try:
-        try:
-            with Journal.open(directory) as journal:
-                return Repaired(len(journal.done()))
-        except (NewerError, NotAJournalError):
-            raise
-        except JournalError:
-            return _saved(path)
-    finally:
-        lock.release()
+    with Hold.preparing(directory, FILE) as hold:
+        found = _repaired(directory / FILE, hold.folder)
+        hold.release()
+    return found
 
 
-def _saved(path: Path) -> Repaired:
+def _repaired(path: Path, folder: Folder) -> Repaired:
     try:
-        with tempfile.TemporaryDirectory(prefix="repair-", dir=path.parent) as folder:
-            found = _read(path, Path(folder))
-            if found.run is None:
-                raise JournalError(
-                    str(path),
-                    "it cannot be repaired: what says which study it is of is lost",
-                    "measure again into another directory; the file is left as it is",
-                )
-            new = Path(folder) / FILE
-            with explained(new):
-                make_file(new, lambda sql: _fill(sql, found))
-            aside = _aside(path)
-            new.rename(path)
+        with Journal.open(path.parent) as journal:
+            journal.check_series()
+            return Repaired(len(journal.done()))
+    except (NewerError, NotAJournalError):
+        raise
+    except JournalError:
+        return _saved(path, folder)
+
+
+def _saved(path: Path, folder: Folder) -> Repaired:
+    try:
+        found = _read(path)
+        if found.run is None:
+            raise JournalError(
+                str(path),
+                "it cannot be repaired: what says which study it is of is lost",
+                "measure again into another directory; the file is left as it is",
+            )
+        with explained(path):
+            make_file(folder, _REPAIRED, lambda sql: _fill(sql, found))
+        aside = _aside(folder)
+        _rename(folder, _REPAIRED, FILE)
     except OSError as error:
         raise JournalError(
             str(path.parent), f"it cannot be written: {error.strerror}", "free some space"
@@ -79,34 +84,38 @@ def _saved(path: Path) -> Repaired:
     return Repaired(len(found.trials), found.lost, aside)
 
 
-def _read(path: Path, folder: Path) -> Salvage:
-    """From a copy: SQLite writes into what it opens."""
-    copy, template = folder / "copy.sqlite", folder / "template.sqlite"
-    shutil.copyfile(path, copy)
-    wal = path.with_name(path.name + "-wal")
-    if wal.exists():
-        shutil.copyfile(wal, copy.with_name(copy.name + "-wal"))
-    make_file(template, lambda _sql: None)
-    return salvage(copy, template)
+def _read(path: Path) -> Salvage:
+    """From a copy, which is changed where its first page is lost."""
+    with tempfile.TemporaryDirectory(prefix="culvert-repair-") as name:
+        scratch = Path(name)
+        copy_with_log(path, scratch / "copy.sqlite")
+        with run_folder(scratch) as folder:
+            make_file(folder, "template.sqlite", lambda _sql: None)
+        return salvage(scratch / "copy.sqlite", scratch / "template.sqlite", path)
 
 
-def _aside(path: Path) -> Path:
+def _aside(folder: Folder) -> Path:
     """Move the damaged file, and its log if there is one, to a name that is free."""
     number = 1
-    while (aside := path.with_name(f"journal.damaged-{number}.sqlite")).exists():
+    while folder.status(aside := f"journal.damaged-{number}.sqlite") is not None:
         number += 1
-    path.with_name(path.name + "-shm").unlink(missing_ok=True)
-    wal = path.with_name(path.name + "-wal")
-    if wal.exists():
-        wal.rename(aside.with_name(aside.name + "-wal"))
-    return path.rename(aside)
+    folder.remove(f"{FILE}-shm")
+    if folder.status(f"{FILE}-wal") is not None:
+        _rename(folder, f"{FILE}-wal", f"{aside}-wal")
+    _rename(folder, FILE, aside)
+    return folder.path / aside
+
+
+def _rename(folder: Folder, old: str, new: str) -> None:
+    os.rename(old, new, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
 
 
 def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
     assert found.run is not None  # asked before
     _insert(sql, "run", ("id", *RUN), found.run)
     sessions = {row[0]: row for row in found.sessions}
-    for number in range(1, max([1, *sessions, *(row[1] for row, _ in found.trials)]) + 1):
+    # Those that a trial names, not all up to the highest: a number may be anything.
+    for number in sorted({1, *sessions, *(row[1] for row, _ in found.trials)}):
         run = dict(zip(RUN, found.run[1:], strict=True))
         lost = (run["started_at"], run["culvert_version"], json.dumps({"note": LOST_SESSION}))
         _insert(sql, "session", ("id", *SESSION), sessions.get(number, (number, *lost)))

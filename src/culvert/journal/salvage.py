@@ -10,17 +10,44 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from culvert.errors import JournalError
 from culvert.journal.checksum import Row, checksum
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
+from culvert.journal.untrusted import connect, reading_s, refuse_other_schema
+from culvert.journal.values import Unpacking, fits
 
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
 """What SQLite and Python raise on damaged pages and values."""
 
+
+class _TooLong(Exception):
+    """The time for a file of this size is over."""
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """A connection, and until when (time.monotonic) it may be read from."""
+
+    connection: sqlite3.Connection
+    until: float
+
+    def late(self) -> bool:
+        """Whether the time is over; SQLite then ends the statement."""
+        return time.monotonic() > self.until
+
+    def refuse_late(self) -> None:
+        """Raise _TooLong if it is."""
+        if self.late():
+            raise _TooLong
+
+
+_OPS_BETWEEN_LOOKS = 1_000
 _RANGE = 4096
 """Rows that are asked for at once; where that fails, halves of them, down to single rows."""
 
@@ -41,29 +68,43 @@ class Salvage:
     lost: dict[int, str] = field(default_factory=dict)
 
 
-def salvage(copy: Path, template: Path) -> Salvage:
-    """Read a copy of a journal; ``template`` is an empty one. The copy is spoilt by it."""
-    found = _read(copy)
-    if found.run is None:
-        _with_first_page_of(copy, template)
-        found = _read(copy)
+def salvage(copy: Path, template: Path, path: Path) -> Salvage:
+    """Read a copy of the journal at ``path``; ``template`` is an empty one. The copy is spoilt by
+    it. Raises JournalError for a file that takes longer than one of its size should."""
+    until = time.monotonic() + reading_s(copy)
+    try:
+        found = _read(copy, until)
+        if found.run is None:
+            _with_first_page_of(copy, template)
+            found = _read(copy, until)
+    except _TooLong:
+        raise JournalError(
+            str(path),
+            "it is damaged so that reading it has no end",
+            "measure again into another directory; the file is left as it is",
+        ) from None
     return found
 
 
-def _read(path: Path) -> Salvage:
+def _read(path: Path, until: float) -> Salvage:
     found = Salvage()
     try:
-        connection = sqlite3.connect(path, isolation_level=None)
+        connection = connect(path, immutable=False)
     except sqlite3.Error:
         return found
+
+    reader = _Reader(connection, until)
     try:
-        connection.execute("PRAGMA cell_size_check = ON")
-        found.run = next(iter(_intact(connection, "run", RUN)), None)
-        found.sessions = list(_intact(connection, "session", SESSION))
-        found.endings = [row[1:] for row in _intact(connection, "ending", ENDING, "session_id")]
-        found.installs = list(_intact(connection, "install", INSTALL))
-        _trials(connection, found)
-    except _DAMAGE:
+        # Where tables are not where they belong the first page is no page of ours.
+        refuse_other_schema(connection, path)
+        connection.set_progress_handler(reader.late, _OPS_BETWEEN_LOOKS)
+        found.run = next(iter(_intact(reader, "run", RUN)), None)
+        found.sessions = list(_intact(reader, "session", SESSION))
+        found.endings = [row[1:] for row in _intact(reader, "ending", ENDING, "session_id")]
+        found.installs = list(_intact(reader, "install", INSTALL))
+        _trials(reader, path, found)
+    except (*_DAMAGE, JournalError):
+        reader.refuse_late()
         return found
     finally:
         connection.close()
@@ -71,27 +112,45 @@ def _read(path: Path) -> Salvage:
 
 
 def _intact(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], key: str = "id"
+    reader: _Reader, table: str, columns: tuple[str, ...], key: str = "id"
 ) -> Iterator[Row]:
-    for row in _rows(connection, table, (key, *columns, "checksum")):
-        if checksum(row[1:-1]) == row[-1]:
+    for row in _rows(reader, table, (key, *columns, "checksum")):
+        if checksum(row[1:-1]) == row[-1] and fits(table, columns, row[1:-1]):
             yield row[:-1]
 
 
-def _trials(connection: sqlite3.Connection, found: Salvage) -> None:
+def _unpacks(table: str, row: Row, unpacking: Unpacking) -> bool:
+    """Whether the numbers of a series can be read; other tables have none."""
+    if table != "series":
+        return True
+    number, t_ns, value = row[0], row[5], row[6]
+    try:
+        times = len(unpacking.bytes(t_ns, number, "t_ns"))
+        unpacking.refuse_uneven(times, len(unpacking.bytes(value, number, "value")), number)
+    except JournalError:
+        return False
+    return True
+
+
+def _trials(reader: _Reader, path: Path, found: Salvage) -> None:
     children: dict[int, dict[str, list[Row]]] = {}
+    unfit: set[int] = set()
+    unpacking = Unpacking(path)
     for table, columns in CHILDREN.items():
-        for row in _rows(connection, table, ("id", "trial_id", *columns)):
+        for row in _rows(reader, table, ("id", "trial_id", *columns)):
             mine = children.setdefault(row[1], {name: [] for name in CHILDREN})
             mine[table].append(row[2:])
+            if not fits(table, columns, row[2:]) or not _unpacks(table, row, unpacking):
+                unfit.add(row[1])
     seen = 0
-    for row in _rows(connection, "trial", ("id", *TRIAL, "checksum")):
+    for row in _rows(reader, "trial", ("id", *TRIAL, "checksum")):
         number, content, stored = row[0], row[1:-1], row[-1]
         for missing in range(seen + 1, number):
             found.lost[missing] = "its row cannot be read"
         seen = number
         mine = children.get(number, {name: [] for name in CHILDREN})
-        if checksum(content, [mine[name] for name in CHILDREN]) == stored:
+        whole = checksum(content, [mine[name] for name in CHILDREN]) == stored
+        if whole and number not in unfit and fits("trial", TRIAL, content):
             found.trials.append(((number, *content), mine))
         else:
             place = dict(zip(TRIAL, content, strict=True))
@@ -99,7 +158,7 @@ def _trials(connection: sqlite3.Connection, found: Salvage) -> None:
                 f"{place['vpn']}, {place['measurement']}, block {place['block']}: "
                 "it is not as it was written"
             )
-    for missing in range(seen + 1, max([seen, *_last_trial(connection)]) + 1):
+    for missing in range(seen + 1, max([seen, *_last_trial(reader.connection)]) + 1):
         found.lost[missing] = "its row cannot be read"
 
 
@@ -114,16 +173,14 @@ def _last_trial(connection: sqlite3.Connection) -> list[int]:
     return [count] if isinstance(count, int) and 0 <= count <= _room(connection) else []
 
 
-def _rows(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
-) -> Iterator[tuple[Any, ...]]:
+def _rows(reader: _Reader, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """All rows that can be read, in the order of their first column."""
     # Names of tables and columns are constants of the schema.
     words = (", ".join(columns), table, columns[0])
     select = "SELECT {} FROM {} WHERE {} BETWEEN ? AND ? ORDER BY 1".format(*words)  # noqa: S608
-    end = _highest(connection, table, columns[0])
+    end = _highest(reader.connection, table, columns[0])
     for begin in range(1, end + 1, _RANGE):
-        yield from _between(connection, select, begin, min(begin + _RANGE - 1, end))
+        yield from _between(reader, select, begin, min(begin + _RANGE - 1, end))
 
 
 def _highest(connection: sqlite3.Connection, table: str, key: str) -> int:
@@ -143,17 +200,16 @@ def _room(connection: sqlite3.Connection) -> int:
     return int(pages) * int(size) // _LEAST_ROW
 
 
-def _between(
-    connection: sqlite3.Connection, select: str, begin: int, end: int
-) -> Iterator[tuple[Any, ...]]:
+def _between(reader: _Reader, select: str, begin: int, end: int) -> Iterator[tuple[Any, ...]]:
     try:
-        rows = connection.execute(select, (begin, end)).fetchall()
+        reader.refuse_late()
+        rows = reader.connection.execute(select, (begin, end)).fetchall()
     except _DAMAGE:
         if begin == end:
             return
         middle = (begin + end) // 2
-        yield from _between(connection, select, begin, middle)
-        yield from _between(connection, select, middle + 1, end)
+        yield from _between(reader, select, begin, middle)
+        yield from _between(reader, select, middle + 1, end)
         return
     # A page in the wrong place may hold rows of other numbers.
     yield from (row for row in rows if isinstance(row[0], int) and begin <= row[0] <= end)

@@ -22,6 +22,14 @@ from culvert.journal.schema import (
     TRIAL,
 )
 from culvert.journal.trouble import corrupt, explained
+from culvert.journal.untrusted import (
+    OPENING_S,
+    reading_s,
+    refuse_holes,
+    refuse_other_schema,
+    within,
+)
+from culvert.journal.values import Texts, refuse_other_types
 
 
 class NewerError(JournalError):
@@ -32,39 +40,24 @@ class NotAJournalError(JournalError):
     """Another program wrote it."""
 
 
-_MAGIC = b"SQLite format 3\0"
-
-
 def verify(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if the journal cannot be trusted; change nothing."""
-    with explained(path):
+    with explained(path), within(connection, path, OPENING_S):
         _kind(connection, path)
+        refuse_other_schema(connection, path)
+        refuse_holes(connection, path)
+    with explained(path), within(connection, path, reading_s(path)):
         _pages(connection, path)
+        refuse_other_types(connection, path)
+        texts = Texts(path)
         for table, columns in {
             "run": RUN,
             "session": SESSION,
             "ending": ENDING,
             "install": INSTALL,
         }.items():
-            _rows(connection, path, table, columns)
-        _trials(connection, path)
-
-
-def verify_magic(path: Path) -> None:
-    """Raise JournalError if the file is missing or not SQLite's."""
-    try:
-        with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
-    except FileNotFoundError:
-        raise JournalError(
-            str(path.parent), "there is no journal in it", "give a directory that a run wrote"
-        ) from None
-    except OSError as error:
-        raise JournalError(
-            str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"
-        ) from error
-    if magic != _MAGIC:
-        raise corrupt(path, "it does not begin as an SQLite file does")
+            _rows(connection, path, table, columns, texts)
+        _trials(connection, path, texts)
 
 
 def _kind(connection: sqlite3.Connection, path: Path) -> None:
@@ -101,17 +94,24 @@ def _select(
         yield from rows
 
 
-def _rows(connection: sqlite3.Connection, path: Path, table: str, columns: tuple[str, ...]) -> None:
+def _rows(
+    connection: sqlite3.Connection,
+    path: Path,
+    table: str,
+    columns: tuple[str, ...],
+    texts: Texts,
+) -> None:
     count = 0
     for row in _select(connection, table, (*columns, "checksum"), "rowid"):
         count += 1
         if checksum(row[:-1]) != row[-1]:
             raise corrupt(path, f"row {count} of {table} is not as it was written")
+        texts.check(table, columns, count, row)
     if table == "run" and count != 1:
         raise corrupt(path, "it does not say of which study it is")
 
 
-def _trials(connection: sqlite3.Connection, path: Path) -> None:
+def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
     children = [_children(connection, table, columns) for table, columns in CHILDREN.items()]
     ahead = [next(groups, None) for groups in children]
     expected = 0
@@ -126,6 +126,10 @@ def _trials(connection: sqlite3.Connection, path: Path) -> None:
                 ahead[index] = next(children[index], None)
         if checksum(tuple(row), mine) != stored:
             raise corrupt(path, f"trial {number} is not as it was written")
+        texts.check("trial", TRIAL, number, row)
+        for (table, columns), rows in zip(CHILDREN.items(), mine, strict=True):
+            for child in rows:
+                texts.check_labels(table, columns, number, child)
     sequence = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'trial'").fetchone()
     if (sequence[0] if sequence else 0) != expected:
         raise corrupt(path, f"trial {expected + 1} is missing")

@@ -14,8 +14,11 @@ from culvert.report.terminal import summary as terminal
 from culvert.report.views.trials import MOST_EVIDENCE
 
 
-def report_on(directory: Path, out: Console, *, show: bool) -> tuple[Path, Data]:
-    """Write the report into the run's directory; ``show`` prints the summary as well.
+def report_on(
+    directory: Path, out: Console, *, target: Path | None = None, show: bool
+) -> tuple[Path, Data]:
+    """Write the report into the run's directory, or into ``target``; ``show`` prints the summary
+    as well.
 
     Returns the path of the page and what was analysed.
     """
@@ -24,7 +27,7 @@ def report_on(directory: Path, out: Console, *, show: bool) -> tuple[Path, Data]
         trials = journal.trials(checks_until=MOST_EVIDENCE)
         histograms, series = journal.histograms(), journal.series()
     data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
-    page = write_data(data, directory)
+    page = write_data(data, target or directory)
     if show:
         out.print(terminal.summary_of(data))
         out.print(f"report: {page.absolute()}", markup=False)

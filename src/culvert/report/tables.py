@@ -14,6 +14,7 @@ from culvert.analysis.status import reasons
 from culvert.metrics import Effect
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
+from culvert.report.visible import HIDDEN, SHOWN
 
 _FORMULA = r"^[=+\-@\t\r]"
 """What a spreadsheet takes for a formula, were it not for the apostrophe (OWASP, CSV injection)."""
@@ -25,9 +26,10 @@ def tables(data: Data) -> dict[str, pl.DataFrame]:
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Texts that a spreadsheet would run get an apostrophe before them; numbers stay numbers."""
+    """Texts that a spreadsheet would run get an apostrophe before them, and hidden characters
+    show; numbers stay numbers."""
     text = pl.col(pl.String)
-    return table.with_columns(
+    return table.with_columns(text.str.replace_all(HIDDEN, SHOWN)).with_columns(
         pl.when(text.str.contains(_FORMULA)).then("'" + text).otherwise(text).name.keep()
     )
 

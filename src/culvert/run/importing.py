@@ -6,16 +6,19 @@ import hashlib
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from culvert import __version__
 from culvert.analysis.observations import BASELINE
 from culvert.console import out, print_json
 from culvert.errors import UsageError
+from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
 from culvert.journal.papers.kjorveziroski2024.study import STUDY, as_studied, ids_of
@@ -98,8 +101,8 @@ def import_files(request: ImportRequest) -> Imported:
         journal.record_all(trials)
         journal.finish("all files are read")
         found = published_tables(journal.trials(), journal.rows())
-    for name, table in found.items():
-        _write(directory / "tables" / f"{name}.csv", harmless(table).write_csv())
+    if found:
+        _write_tables(directory, found)
     return Imported(directory, trials, lost, notes, list(found))
 
 
@@ -226,14 +229,15 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _write(path: Path, text: str) -> None:
+def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:
     try:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with run_folder(directory) as folder, folder.below("tables") as below:
+            for name, table in found.items():
+                below.write(f"{name}.csv", harmless(table).write_csv().encode())
     except OSError as error:
-        raise UsageError(
-            str(path), f"it cannot be written: {error.strerror}", "make room, then import again"
-        ) from error
+        what = str(directory / "tables")
+        why = f"it cannot be written: {error.strerror}"
+        raise UsageError(what, why, "make room, then import again") from error
 
 
 def show(done: Imported, *, as_json: bool) -> None:

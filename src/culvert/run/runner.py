@@ -108,6 +108,7 @@ class Runner:
             self._progress.begin(step)
             if step.number is not None:
                 self._verify_underlay(trial, done, tally)
+            self._journal.refuse_vanished()
             record = self._one(trial)
             self._journal.record(record)
             self._tried[trial.cell.key] += 1

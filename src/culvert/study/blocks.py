@@ -17,6 +17,8 @@ from culvert.study.rule import StopRule
 from culvert.study.table import Table, problem
 from culvert.units import DurationS
 
+MOST_BLOCKS = 1_000_000
+
 
 def _rule(value: str) -> str:
     try:
@@ -34,8 +36,8 @@ class BlocksTable(Table):
     ``stop`` tells whether cells stop together or each on its own.
     """
 
-    min: int | None = Field(None, ge=1)
-    max: int | None = Field(None, ge=1)
+    min: int | None = Field(None, ge=1, le=MOST_BLOCKS)
+    max: int | None = Field(None, ge=1, le=MOST_BLOCKS)
     until: Annotated[str, AfterValidator(_rule)] | None = None
     stop: Literal["together", "each"] = "together"
     budget_s: Annotated[DurationS, Field(gt=0)] | None = Field(None, alias="budget")
@@ -58,7 +60,7 @@ class BlocksTable(Table):
 
 
 Blocks = Annotated[
-    Annotated[Annotated[int, Field(ge=1, le=1_000_000)], Tag("word")]
+    Annotated[Annotated[int, Field(ge=1, le=MOST_BLOCKS)], Tag("word")]
     | Annotated[BlocksTable, Tag("table")],
     Discriminator(shape),
 ]
@@ -72,4 +74,4 @@ class PlanTable(Table):
     seed: int = Field(1, ge=0, lt=2**63)
     blocks: Blocks = 5
     pause_s: DurationS = Field(0.0, alias="pause")
-    warmup: int = Field(0, ge=0)
+    warmup: int = Field(0, ge=0, le=MOST_BLOCKS)

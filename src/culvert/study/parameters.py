@@ -50,7 +50,7 @@ def requested(
 
     ``lacking`` are kinds that the study knows to be missing: their parameters are taken as given.
     """
-    found: list[Requested] = []
+    found: dict[Requested, None] = {}
     problems: dict[Path, Problem] = {}
     for index, table in enumerate(tables):
         here: Path = ("measurement", index)
@@ -73,8 +73,8 @@ def requested(
             if asked in found:
                 why = f"the same {table.kind} measurement is asked for twice: {outcome}"
                 problems.setdefault(here, Problem(here, why, "remove one of them"))
-            found.append(asked)
-    return found, list(problems.values())
+            found[asked] = None
+    return list(found), list(problems.values())
 
 
 def canonical_values(cells: Sequence[Requested], kind: str) -> dict[str, set[str]]:
@@ -85,6 +85,18 @@ def canonical_values(cells: Sequence[Requested], kind: str) -> dict[str, set[str
             for key, value in json.loads(one.parameters).items():
                 found.setdefault(key, set()).add(canonical_json(value))
     return found
+
+
+def combinations(table: MeasurementTable, catalogue: Catalogue) -> int:
+    """How many cells its arrays make in each condition."""
+    measurement = catalogue.measurements.get(table.kind)
+    model = None if measurement is None else measurement.Parameters
+    known = table.given if model is None else known_keys(model)
+    return math.prod(
+        max(1, len(value))
+        for key, value in table.given.items()
+        if isinstance(value, list) and key in known and not _is_one_value(value, key, model)
+    )
 
 
 def takes_congestion(table: MeasurementTable, catalogue: Catalogue) -> bool:

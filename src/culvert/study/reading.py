@@ -23,7 +23,7 @@ from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
-from culvert.study.parameters import Requested, requested, takes_congestion
+from culvert.study.parameters import Requested, combinations, requested, takes_congestion
 from culvert.study.problems import Problem
 from culvert.study.rule import StopRule
 from culvert.study.scaling import moved, scaled
@@ -68,6 +68,10 @@ class Reading:
         self.problems += _congestion_problems(file, catalogue, self.lacking)
         self.problems += _cpu_problems(file)
         self.problems += self._topology_problems(file)
+        too_large = _size_problems(file, catalogue, ("measurement",))
+        if too_large:
+            self.problems += too_large
+            return
         whole = self._edition(file)
         self.problems += _exclude_problems(whole)
         self.editions[""] = whole = self._judged(whole)
@@ -159,6 +163,7 @@ class Reading:
 
     def _read_scale(self, whole: Edition, name: str) -> None:
         file, problems = scaled(whole.file, name, self._spellings)
+        problems = [*problems, *_size_problems(file, self._catalogue, ("scale", name))]
         before = len(self.problems)
         self.problems += problems
         if problems:
@@ -232,6 +237,19 @@ def _published(table: PublishedTable, names: StudyNames, here: Path) -> Publishe
         table.n,
         table.note,
     )
+
+
+MOST_CELLS = 10_000
+"""A block measures each once: at a second a trial, three hours."""
+
+
+def _size_problems(file: StudyFile, catalogue: Catalogue, here: Path) -> list[Problem]:
+    crossed = sum(combinations(table, catalogue) for table in file.measurement)
+    cells = (len(file.vpns) + 1) * len(file.condition) * crossed
+    if cells <= MOST_CELLS:
+        return []
+    why = f"VPNs, conditions and measurements make {cells} cells, more than {MOST_CELLS}"
+    return [Problem(here, why, "shorten its arrays, or split the study")]
 
 
 def _rule_problems(whole: Edition) -> list[Problem]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from culvert.study.blocks import Blocks
+from culvert.study.blocks import MOST_BLOCKS, Blocks
 from culvert.study.table import Table, known_keys
 from culvert.units import DurationS, RateBps
 
@@ -28,7 +28,7 @@ class ScaleTable(BaseModel):
 
     blocks: Blocks | None = None
     pause_s: DurationS | None = Field(None, alias="pause")
-    warmup_blocks: int | None = Field(None, ge=0)
+    warmup_blocks: int | None = Field(None, ge=0, le=MOST_BLOCKS)
     link: ScaledLink | None = None
     vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
     conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)

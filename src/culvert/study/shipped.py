@@ -34,6 +34,8 @@ def find_study(where: str | Path) -> Path:
         return shipped[word]
     if path.is_dir():
         raise StudyError(word, "it is a directory", "give the study's TOML file")
+    if path.exists():
+        raise StudyError(word, "it is no plain file", "give the study's TOML file")
     if path.name != word or path.suffix:
         raise StudyError(word, "there is no such file", "check the path")
     raise StudyError(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from culvert.errors import StudyError
+from culvert.errors import StudyError, UsageError
+from culvert.files.plain import read_plain
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
 from culvert.study.claims.published import PublishedValue
@@ -22,8 +21,6 @@ from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.conditions.topology import topology_of
-from culvert.study.lines import Path as Position
-from culvert.study.lines import line_numbers
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, canonical_json
@@ -31,10 +28,9 @@ from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
 from culvert.study.table import near
+from culvert.study.toml import MOST_BYTES, read_toml
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
-
-_TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 
 _LATER_LAB_KEYS = ("clients", "members", "paths")
 _LATER_CONDITION_KEYS = ("links",)
@@ -67,11 +63,13 @@ class Study:
         """Read a study file, or a shipped study by its name. Raises StudyError."""
         path = find_study(where)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_plain(path, MOST_BYTES).decode()
         except UnicodeDecodeError as error:
             raise StudyError(
                 str(path), f"it is not UTF-8 text: {error.reason}", "save it as UTF-8"
             ) from error
+        except UsageError as error:
+            raise StudyError(error.what, error.why, error.remedy) from error
         except OSError as error:
             raise StudyError(
                 str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"
@@ -84,7 +82,7 @@ class Study:
 
         Raises StudyError if this Culvert no longer understands it.
         """
-        scale = json.loads(canonical).get("scale", "")
+        scale = str(json.loads(canonical).get("scale", ""))
         return cls.parse(text, catalogue, source="the run's study", scale=scale, directory=None)
 
     @classmethod
@@ -101,7 +99,7 @@ class Study:
 
         Files that it names are looked for in ``directory``; with None they are not read.
         """
-        data, lines = _toml(text, source)
+        data, lines = read_toml(text, source)
         data, lacking_lab = without_lacking_lab(data)
         try:
             file = StudyFile.model_validate(data, context={DIRECTORY: directory})
@@ -213,18 +211,3 @@ class Study:
 def _conditions(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
     for table in content["condition"]:
         yield table, _LATER_CONDITION_KEYS
-
-
-def _toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Position, int]]:
-    try:
-        return tomllib.loads(text), line_numbers(text)
-    except tomllib.TOMLDecodeError as error:
-        message = str(error)
-        place = _TOML_PLACE.search(message)
-        line = place[1] if place and place[1] else str(text.count("\n") + 1)
-        why = _TOML_PLACE.sub("", message)
-        raise StudyError(
-            f"{source}, line {line}", f"this is not TOML: {why}", "correct it; see https://toml.io"
-        ) from error
-    except RecursionError as error:
-        raise StudyError(source, "its arrays are nested too deeply", "flatten it") from error

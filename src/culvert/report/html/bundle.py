@@ -12,6 +12,10 @@ from typing import Any
 import vl_convert
 from altair.vegalite.v6.schema import SCHEMA_VERSION
 
+from culvert.errors import UsageError
+from culvert.files.folder import run_folder
+from culvert.files.plain import open_own
+
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The version that Altair writes specifications for."""
 
@@ -21,8 +25,8 @@ def bundle() -> str:
     """The libraries in a scope of their own. Without a cache directory they are bundled anew."""
     name = f"vega-{_VEGA_LITE}-{version('vl-convert-python')}.js"
     kept = _cache_directory() / name
-    with suppress(OSError, UnicodeDecodeError):
-        found = kept.read_text("utf-8")
+    with suppress(OSError, UnicodeDecodeError, UsageError), open_own(kept) as file:
+        found = file.read(_MOST_BYTES).decode()
         if found.startswith(_BEGIN) and found.endswith(_END):
             return found
     whole: Any = None  # no snippet of ours: the whole of the libraries, as globals
@@ -31,6 +35,7 @@ def bundle() -> str:
     return made
 
 
+_MOST_BYTES = 1 << 25
 _BEGIN = "(function(){"
 _END = "\n})();"
 
@@ -44,11 +49,5 @@ def _cache_directory() -> Path:
 
 def _keep(path: Path, text: str) -> None:
     """Whole or not at all; that it cannot be kept costs time and nothing else."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_text(text, encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+    with suppress(OSError, UsageError), run_folder(path.parent, make=True) as folder:
+        folder.write(path.name, text.encode())

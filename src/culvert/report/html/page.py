@@ -33,6 +33,7 @@ from culvert.report.views.topology import third_nodes_table, topology_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
+from culvert.report.visible import visible_output, visible_tree
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         loader=jinja2.PackageLoader("culvert.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=visible_output,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -72,7 +74,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         charts={
             "config": PAGE,
             "panels": {
-                place.id: panel
+                place.id: visible_tree(panel)
                 for section in sections
                 for figure in section.figures
                 for place, panel in zip(_panels(figure), figure.panels, strict=True)

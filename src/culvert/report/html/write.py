@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import vl_convert
 from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
+from culvert.files.folder import Folder, run_folder
 from culvert.report.charts import sections
 from culvert.report.charts.common import LIGHT
+from culvert.report.html.drawing import draw_all
 from culvert.report.html.page import render
 from culvert.report.model import Data, Figure, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
+from culvert.report.visible import visible, visible_tree
 
+PAGE = "report.html"
 PANEL_WIDTH_PX = 460
 
 
@@ -41,39 +45,42 @@ def write_report(
 def write_data(data: Data, out_dir: Path) -> Path:
     """The same for a run that has been analysed."""
     try:
-        (out_dir / "tables").mkdir(parents=True, exist_ok=True)
-        (out_dir / "figures").mkdir(exist_ok=True)
-        for name, table in tables(data).items():
-            csv = out_dir / "tables" / f"{name}.csv"
-            csv.write_text(table.write_csv(), encoding="utf-8")
-        found = sections(data)
-        for section in found:
-            for figure in section.figures:
-                _write_figure(figure, out_dir / "figures")
-        page = out_dir / "report.html"
-        page.write_text(render(data, found), encoding="utf-8")
+        with run_folder(out_dir, make=True) as folder:
+            _write_all(data, folder)
     except OSError as error:
         raise UsageError(
             f"the report in {out_dir}",
             f"it cannot be written ({error.strerror or error})",
-            "make room on the disk, or copy the journal to where there is some",
+            "make room on the disk, or write it elsewhere with --out DIR",
         ) from error
-    return page
+    return out_dir / PAGE
 
 
-def _write_figure(figure: Figure, directory: Path) -> None:
+def _write_all(data: Data, folder: Folder) -> None:
+    found = sections(data)
+    figures = [figure for section in found for figure in section.figures]
+    specs = [_printed(figure) for figure in figures]
+    with ThreadPoolExecutor(1) as beside:
+        images = beside.submit(lambda: list(draw_all(specs)))
+        with folder.below("tables") as below:
+            for name, table in tables(data).items():
+                below.write(f"{name}.csv", table.write_csv().encode())
+        page = render(data, found).encode("utf-8", "replace")
+        with folder.below("figures") as below:
+            for figure, spec, (svg, png) in zip(figures, specs, images.result(), strict=True):
+                text = json.dumps(spec, ensure_ascii=False, indent=1)
+                below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
+                below.write(f"{figure.name}.svg", svg)
+                below.write(f"{figure.name}.png", png)
+    folder.write(PAGE, page)
+
+
+def _printed(figure: Figure) -> dict[str, Any]:
     """Panels side by side in one image, on white, as a paper would print it."""
-    spec = {
+    return {
         "$schema": SCHEMA_URL,
-        "description": figure.alt_text,
-        "title": figure.title,
+        "description": visible(figure.alt_text),
+        "title": visible(figure.title),
         "config": LIGHT,
-        "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
+        "hconcat": [visible_tree(panel) | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
     }
-    (directory / f"{figure.name}.vl.json").write_text(
-        json.dumps(spec, ensure_ascii=False, indent=1), encoding="utf-8"
-    )
-    vega = vl_convert.vegalite_to_vega(spec)
-    svg = vl_convert.vega_to_svg(vega, allowed_base_urls=[])
-    (directory / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
-    (directory / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -1,0 +1,1 @@
+"""Files that others may have prepared: read without waiting, written without following links."""

@@ -1,0 +1,61 @@
+"""Plain files, read: a pipe, a device or a directory in their place is refused at once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+from culvert.errors import UsageError
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a file to read it. Opening a pipe does not wait for a writer.
+
+    Raises UsageError for what is no plain file, OSError as open(2).
+    """
+    return _opened(path, _READ)
+
+
+def open_own(path: Path) -> IO[bytes]:
+    """The same for a file at a place of our own, where a link is none of ours."""
+    if path.is_symlink():
+        raise UsageError(str(path), "it is a link, not a file", "give the file itself")
+    return _opened(path, _READ | os.O_NOFOLLOW)
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """The whole file. Raises UsageError for one that is larger, or no plain file; OSError."""
+    with open_plain(path) as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        why = f"it is larger than {most_bytes >> 20} MiB"
+        raise UsageError(str(path), why, "check that it is the right file")
+    return data
+
+
+def _opened(path: Path, flags: int) -> IO[bytes]:
+    _refuse_special(path, path.stat())  # opening a device may have effects of its own
+    descriptor = os.open(path, flags)
+    try:
+        _refuse_special(path, os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _refuse_special(path: Path, status: os.stat_result) -> None:
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode))
+    if kind is not None:
+        raise UsageError(str(path), f"it is {kind}, not a file", "give a file")

@@ -1,0 +1,84 @@
+"""What a writer holds of a run's directory: the directory itself, the lock, and who its files are.
+
+A journal that is removed or replaced in the middle of a run takes every further trial with it,
+silently: SQLite goes on writing into files that have no name any more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from culvert.errors import JournalError
+from culvert.files.folder import Folder, run_folder
+from culvert.journal.lock import JournalLock
+
+_LOG = ("-wal", "-shm")
+_FORMER = "-journal"
+"""SQLite's log of other modes: it would be played back into the journal."""
+
+
+class Hold:
+    """The directory and the lock of a writer; ``release`` gives both back."""
+
+    def __init__(self, folder: Folder, lock: JournalLock, name: str) -> None:
+        self.folder = folder
+        self._lock = lock
+        self._name = name
+        self._known: dict[str, os.stat_result] = {}
+
+    @classmethod
+    @contextmanager
+    def preparing(cls, directory: Path, name: str, *, make: bool = False) -> Iterator[Hold]:
+        """Hold a directory; it is given back if what is done with it fails.
+
+        Raises JournalError where it cannot be opened or another run has it, UsageError where
+        others can write to it, or a link has the place of a file.
+        """
+        try:
+            folder = run_folder(directory, make=make)
+        except OSError as error:
+            verb = "made" if make else "opened"
+            raise JournalError(
+                str(directory), f"it cannot be {verb}: {error.strerror}", "choose another --out"
+            ) from error
+        lock = None
+        try:
+            folder.refuse_links(name, *(name + end for end in (*_LOG, _FORMER)))
+            lock = JournalLock(folder)
+            yield cls(folder, lock, name)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            folder.close()
+            raise
+
+    def release(self) -> None:
+        """Let others write."""
+        self._lock.release()
+        self.folder.close()
+
+    def refuse_vanished(self) -> None:
+        """Raise JournalError if the directory, the journal or its log was removed or replaced."""
+        if not self.folder.is_at_its_path():
+            raise self._vanished(self.folder.path)
+        for name in (self._name, *(self._name + end for end in _LOG)):
+            now = self.folder.status(name)
+            before = self._known.get(name)
+            if now is None and before is None:
+                continue  # SQLite makes its log when it first writes
+            if now is None or now.st_nlink != 1:
+                raise self._vanished(self.folder.path / name)
+            if before is not None and not os.path.samestat(before, now):
+                raise self._vanished(self.folder.path / name)
+            self._known[name] = now
+
+    def _vanished(self, path: Path) -> JournalError:
+        return JournalError(
+            str(path),
+            "it was removed or replaced while the run wrote to it: the run ends here",
+            "see what is left (culvert verify DIR); then go on with --resume, or measure again "
+            "into a directory that nobody touches",
+        )

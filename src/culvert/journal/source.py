@@ -1,0 +1,166 @@
+"""What a reader of a journal opens. It leaves nothing beside the journal and needs no more than the
+right to read it.
+
+Without a log beside it the file itself, as it is: nobody writes to it. With one (a run goes on, or
+was killed) SQLite would have to write there too, so both are copied to a place of our own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from culvert.errors import JournalError, UsageError
+from culvert.files.plain import open_own
+from culvert.journal.trouble import corrupt
+
+_ATTEMPTS = 5
+_CHUNK = 1 << 20
+_SALTS = slice(16, 24)
+"""Of a log's header: they change when it begins anew (https://sqlite.org/fileformat.html, 4.1)."""
+_CLOCK_TICK_NS = 20_000_000
+"""File systems count time in ticks of the kernel: what is younger may change once more in it."""
+_MAGIC = b"SQLite format 3\0"
+
+Stamp = tuple[int, int, int]
+
+
+class Source:
+    """``path`` is what to open, ``immutable`` whether as it is. ``close`` removes a copy."""
+
+    def __init__(self, journal: Path) -> None:
+        """Raises JournalError where there is no journal, or no room for a copy."""
+        self._journal = journal
+        self._folder: Path | None = None
+        begin = _read(journal, len(_MAGIC))
+        if begin != _MAGIC:
+            raise corrupt(journal, "it does not begin as an SQLite file does")
+        self._stamp = _stamp(journal)
+        self.immutable = not _size(log_of(journal))
+        self.path = journal if self.immutable else self._copied()
+
+    def changed(self) -> bool:
+        """Whether somebody wrote to the file since it was opened."""
+        return self.immutable and (
+            _stamp(self._journal) != self._stamp or bool(_size(log_of(self._journal)))
+        )
+
+    def close(self) -> None:
+        """Remove the copy, if there is one."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _copied(self) -> Path:
+        self._folder = Path(tempfile.mkdtemp(prefix="culvert-journal-"))
+        copy = self._folder / self._journal.name
+        try:
+            for _ in range(_ATTEMPTS):
+                if copy_with_log(self._journal, copy):
+                    return copy
+        except OSError as error:
+            self.close()
+            raise JournalError(
+                str(self._journal),
+                f"it cannot be copied to {tempfile.gettempdir()}: {error.strerror}",
+                "check its mode, and free some space there (or set TMPDIR)",
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        self.close()
+        raise JournalError(
+            str(self._journal), "another program writes to it all the time", "try again later"
+        )
+
+
+def copy_with_log(journal: Path, copy: Path) -> bool:
+    """Copy a journal and its log to a new place; False if they changed meanwhile."""
+    log = log_of(journal)
+    before, salts = _stamp(journal), _salts(log)
+    if time.time_ns() - before[2] < _CLOCK_TICK_NS:
+        time.sleep(_CLOCK_TICK_NS / 1e9)  # only so can a later change be seen
+        before = _stamp(journal)
+    _copy(journal, copy)
+    log_of(copy).unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        _copy(log, log_of(copy))
+    return _stamp(journal) == before and _salts(log) == salts
+
+
+def log_of(journal: Path) -> Path:
+    """SQLite's write-ahead log."""
+    return journal.with_name(journal.name + "-wal")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Holes stay holes: a file may claim more than a disk has."""
+    with _opened(source) as content, target.open("wb") as file:
+        descriptor, at = content.fileno(), 0
+        size = os.fstat(descriptor).st_size
+        while at < size:
+            try:
+                at = os.lseek(descriptor, at, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # nothing but a hole to the end
+                    break
+                raise
+            end = os.lseek(descriptor, at, os.SEEK_HOLE)
+            while at < end and (chunk := os.pread(descriptor, min(_CHUNK, end - at), at)):
+                os.pwrite(file.fileno(), chunk, at)
+                at += len(chunk)
+        os.ftruncate(file.fileno(), size)
+
+
+def _salts(log: Path) -> bytes:
+    try:
+        with _opened(log) as file:
+            return file.read(_SALTS.stop)[_SALTS]
+    except FileNotFoundError:
+        return b""
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return open_own(path)
+    except UsageError as error:
+        raise JournalError(error.what, error.why, error.remedy) from error
+
+
+def _read(path: Path, length: int) -> bytes:
+    try:
+        with _opened(path) as file:
+            return file.read(length)
+    except FileNotFoundError:
+        raise JournalError(
+            str(path.parent), "there is no journal in it", "give a directory that a run wrote"
+        ) from None
+    except OSError as error:
+        raise JournalError(
+            str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"
+        ) from error
+
+
+def _size(path: Path) -> int:
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0
+    if not stat.S_ISREG(status.st_mode):
+        raise JournalError(str(path), "it is no plain file", "remove it")
+    return status.st_size
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.lstat()
+    except OSError:
+        return (0, 0, 0)
+    return (status.st_ino, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,211 @@
+"""What the columns of a journal may hold: SQLite keeps any type in any column.
+
+A checksum tells that a row is as somebody wrote it, not that it was Culvert. Whatever is not of the
+declared type, not finite, or not the JSON that belongs there is refused with its row and column.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from culvert.errors import JournalError
+from culvert.journal.codec import from_json
+from culvert.journal.record import Status
+from culvert.journal.schema import TABLES
+from culvert.journal.trouble import corrupt
+from culvert.journal.untrusted import size_of
+
+MOST_NUMBER = 2**53
+"""Of an integer: above it, programs that keep numbers as binary64 change it. A seed may be more."""
+MOST_SERIES_BYTES = 64 << 20
+"""Of one series unpacked: eight million points."""
+LEAST_SERIES_BYTES = 256 << 20
+MOST_EXPANSION = 16
+"""All series of a journal together unpack to so many times the size of its file, or to the least
+above: what measured points compress to is far from it."""
+_SEEN = 100_000
+"""Texts that are remembered as good: labels and parameters repeat from row to row."""
+_WORDS = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
+
+
+def wrong_value(path: Path, table: str, row: object, column: str, why: str) -> JournalError:
+    """A value that no Culvert writes."""
+    return corrupt(path, f"{table}, row {row}, column {column}: {why}")
+
+
+def refuse_other_types(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalError for the first value that is not of its column's type, or not finite."""
+    for table, columns in _declared().items():
+        wrong = " OR ".join(_wrong(name, kind) for name, kind in columns.items())
+        # Names of tables and columns are constants of the schema.
+        query = f"SELECT rowid, * FROM {table} WHERE {wrong} LIMIT 1"  # noqa: S608
+        for number, *values in connection.execute(query):
+            for (name, kind), value in zip(columns.items(), values, strict=True):
+                why = _objection(name, kind, value)
+                if why:
+                    raise wrong_value(path, table, number, name, why)
+            raise wrong_value(path, table, number, "?", "a value of another type")
+
+
+class Texts:
+    """The JSON and the times of a journal; each text that repeats is looked at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._good: set[str] = set()
+
+    def check(self, table: str, columns: Sequence[str], number: int, row: Sequence[Any]) -> None:
+        """Raise JournalError where a row holds what is no JSON object, or no time."""
+        for column, value in zip(columns, row, strict=False):
+            checker = _CHECKS.get(column)
+            if checker is None or value in self._good:
+                continue
+            why = checker(value)
+            if why:
+                raise wrong_value(self._path, table, number, column, why)
+            if column == "parameters" and len(self._good) < _SEEN:
+                self._good.add(value)
+
+    def check_labels(
+        self, table: str, columns: Sequence[str], number: int, row: Sequence[Any]
+    ) -> None:
+        """The same for the one column of a trial's metric, series or histogram that is JSON."""
+        labels = row[columns.index("labels")]
+        if labels in self._good:
+            return
+        why = _not_labels(labels)
+        if why:
+            raise wrong_value(self._path, f"{table} of trial {number}", "?", "labels", why)
+        if len(self._good) < _SEEN:
+            self._good.add(labels)
+
+
+def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
+    """Whether the values of a row are such as its columns may hold."""
+    kinds = _declared()[table]
+    for column, value in zip(columns, row, strict=True):
+        if _objection(column, kinds[column], value):
+            return False
+        checker = _not_labels if column == "labels" else _CHECKS.get(column)
+        if checker is not None and checker(value):
+            return False
+    return True
+
+
+class Unpacking:
+    """The blobs of a journal's series, unpacked within bounds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._left = LEAST_SERIES_BYTES + MOST_EXPANSION * size_of(path)
+
+    def bytes(self, blob: bytes, row: int, column: str) -> bytes:
+        """What was packed. Raises JournalError for what cannot be unpacked, or is too much."""
+        most = min(self._left, MOST_SERIES_BYTES)
+        unpacker = zlib.decompressobj()
+        try:
+            content = unpacker.decompress(blob, most)
+        except zlib.error as error:
+            raise wrong_value(self._path, "series", row, column, str(error)) from error
+        self._left -= len(content)
+        if unpacker.unconsumed_tail:
+            raise wrong_value(self._path, "series", row, column, "it unpacks to too much")
+        if not unpacker.eof or unpacker.unused_data or len(content) % 8:
+            raise wrong_value(self._path, "series", row, column, "its numbers are not whole")
+        return content
+
+    def refuse_uneven(self, times: int, values: int, row: int) -> None:
+        """A value belongs to each time."""
+        if times != values:
+            why = f"{values} values to {times} times"
+            raise wrong_value(self._path, "series", row, "value", why)
+
+
+@cache
+def _declared() -> dict[str, dict[str, str]]:
+    """Types of all columns, by table and column."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        tables = [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            )
+        ]
+        return {
+            table: {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({table})")}
+            for table in tables
+        }
+
+
+def _wrong(name: str, kind: str) -> str:
+    other = f"typeof({name}) != '{_WORDS[kind]}'"
+    if kind == "INTEGER" and name != "seed":
+        return f"{other} OR {name} NOT BETWEEN {-MOST_NUMBER} AND {MOST_NUMBER}"
+    if kind == "REAL":
+        return f"{other} OR {name} NOT BETWEEN {-sys.float_info.max!r} AND {sys.float_info.max!r}"
+    return other
+
+
+def _objection(name: str, kind: str, value: object) -> str:
+    types = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
+    if not isinstance(value, types[kind]):
+        found = "nothing" if value is None else type(value).__name__
+        return f"{found} where {types[kind].__name__} belongs"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a finite number"
+    if isinstance(value, int) and name != "seed" and abs(value) > MOST_NUMBER:
+        return f"the number {value} is out of bounds"
+    return ""
+
+
+def _json_object(text: str) -> tuple[dict[str, Any], str]:
+    """Nesting is bounded by the parser; numbers that JSON does not have are refused."""
+    try:
+        found = from_json(text)
+    except ValueError as error:
+        return {}, f"it is not JSON that Culvert reads: {str(error)[:100]}"
+    return (found, "") if isinstance(found, dict) else ({}, "it is no JSON object")
+
+
+def _not_object(text: str) -> str:
+    return _json_object(text)[1]
+
+
+def _not_labels(text: str) -> str:
+    found, why = _json_object(text)
+    if not why and not all(isinstance(value, str) for value in found.values()):
+        return "a label is no text"
+    return why
+
+
+def _not_time(text: str) -> str:
+    try:
+        return "" if datetime.fromisoformat(text).tzinfo else "the time is without its zone"
+    except ValueError:
+        return "it is no time"
+
+
+def _not_status(text: str) -> str:
+    return "" if text in set(Status) else "it is no status of a trial"
+
+
+_CHECKS: dict[str, Callable[[str], str]] = {
+    "canonical": _not_object,
+    "environment": _not_object,
+    "evidence": _not_object,
+    "parameters": _not_object,
+    "started_at": _not_time,
+    "ended_at": _not_time,
+    "at": _not_time,
+    "status": _not_status,
+}

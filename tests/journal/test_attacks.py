@@ -1,0 +1,322 @@
+"""A journal is data: whatever it holds, it is read or refused, soon, in words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from culvert.bundle.command import bundle
+from culvert.errors import JournalError, UsageError
+from culvert.journal.export import export
+from culvert.journal.format import Format
+from culvert.journal.journal import FILE, Journal
+from culvert.journal.repair import repair
+from tests.cli import Cli
+from tests.journal import attacks
+from tests.journal.dummies import HEAD, trial
+
+REFUSED_WITHIN_S = 10.0
+
+
+@pytest.mark.parametrize("name", attacks.SCHEMAS)
+def test_a_schema_that_is_not_ours_is_refused(tmp_path: Path, name: str) -> None:
+    run = attacks.with_schema(tmp_path / "run", name)
+    before = (run / FILE).read_bytes()
+    begun = time.monotonic()
+    for attempt in (
+        partial(Journal.open, run),
+        partial(Journal.resume, run, HEAD),
+        partial(Journal.append, run),
+    ):
+        with pytest.raises(JournalError, match="not a journal as Culvert makes them") as caught:
+            attempt()
+        assert caught.value.remedy
+    assert time.monotonic() - begun < REFUSED_WITHIN_S
+    assert (run / FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", attacks.VALUES)
+def test_a_value_that_does_not_belong_is_refused_with_its_place(tmp_path: Path, name: str) -> None:
+    run = attacks.with_value(tmp_path / "run", name)
+    table, column, _ = attacks.VALUES[name]
+    begun = time.monotonic()
+    with pytest.raises(JournalError) as caught, Journal.open(run) as journal:
+        journal.check_series()
+    assert time.monotonic() - begun < REFUSED_WITHIN_S
+    said = str(caught.value)
+    if name not in ("text that is no UTF-8", "a text of 100 MB", "an unknown status"):
+        assert table in said
+        assert column in said
+    assert len(said) < 500
+
+
+def read_all(run: Path) -> None:
+    with Journal.open(run) as journal:
+        journal.rows()
+
+
+@pytest.mark.parametrize(
+    "read", [read_all, lambda run: bundle(run, run.parent / "x.tar.gz")], ids=["open", "bundle"]
+)
+def test_readers_leave_nothing_and_need_no_right_to_write(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    run = attacks.made(tmp_path / "run")
+    assert sorted(path.name for path in run.iterdir()) == ["journal.lock", FILE]
+    killed = tmp_path / "killed"
+    with Journal.resume(run, HEAD) as journal:
+        journal.record(trial(99))
+        shutil.copytree(run, killed)
+    (killed / f"{FILE}-shm").unlink()
+    for directory in (run, killed):
+        before = {path.name: path.stat().st_mtime_ns for path in directory.iterdir()}
+        directory.chmod(0o555)
+        read(directory)
+        assert {path.name: path.stat().st_mtime_ns for path in directory.iterdir()} == before
+        (tmp_path / "x.tar.gz").unlink(missing_ok=True)
+    with Journal.open(killed) as journal:
+        assert journal.trials().height == attacks.TRIALS + 1
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-journal", "-shm"])
+@pytest.mark.parametrize("hard", [True, False])
+def test_a_link_in_a_file_s_place_is_not_written_through(
+    tmp_path: Path, end: str, hard: bool
+) -> None:
+    run, victim = attacks.made(tmp_path / "run"), tmp_path / "victim"
+    place = run / f"{FILE}{end}"
+    shutil.copy(run / FILE, victim) if not end else victim.write_text("precious")
+    before = victim.read_bytes()
+    place.unlink(missing_ok=True)
+    place.hardlink_to(victim) if hard else place.symlink_to(victim)
+    with pytest.raises(UsageError, match="link") as caught:
+        Journal.resume(run, HEAD)
+    assert "remove it" in caught.value.remedy
+    assert victim.read_bytes() == before
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_a_planted_lock_is_not_written_through(tmp_path: Path, hard: bool) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    run = tmp_path / "run"
+    run.mkdir()
+    lock = run / "journal.lock"
+    lock.hardlink_to(victim) if hard else lock.symlink_to(victim)
+    for attempt in (partial(Journal.create, run, HEAD),):
+        with pytest.raises(UsageError, match="link"):
+            attempt()
+    assert victim.read_text() == "precious"
+    assert not (run / FILE).exists()
+
+
+def test_what_creation_writes_first_is_not_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / f"{FILE}.new").symlink_to(victim)
+    (run / f"{FILE}.new-journal").symlink_to(victim)
+    Journal.create(run, HEAD).close()
+    assert victim.read_text() == "precious"
+
+
+@pytest.fixture
+def seen_by_all() -> Iterator[Path]:
+    """pytest's own directories are for their user alone."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_lock_that_a_stranger_holds_does_not_stop_the_owner(seen_by_all: Path) -> None:
+    run = attacks.made(seen_by_all / "run")
+    lock = run / "journal.lock"
+    assert lock.stat().st_mode & 0o077 == 0
+    lock.chmod(0o644)  # as an older Culvert left it
+    with subprocess.Popen(
+        ["flock", "--exclusive", lock, "sh", "-c", "echo held; cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        user=65_533,
+        cwd="/",
+    ) as stranger:
+        assert stranger.stdout is not None
+        assert stranger.stdout.readline() == b"held\n"
+        with (
+            Journal.resume(run, HEAD),
+            pytest.raises(JournalError, match=f"process {os.getpid()}"),
+        ):
+            Journal.resume(run, HEAD)
+        stranger.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can call sudo's names")
+def test_a_run_with_sudo_belongs_to_its_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", "65533")
+    monkeypatch.setenv("SUDO_GID", "65533")
+    run = tmp_path / "results" / "run"
+    with Journal.create(run, HEAD) as journal:
+        journal.record(trial(0))
+        assert {path.name for path in run.iterdir()} == {
+            *(FILE + end for end in ("", "-wal", "-shm")),
+            "journal.lock",
+        }
+        assert {path.stat().st_uid for path in (run.parent, run, *run.iterdir())} == {65533}
+    assert {path.name for path in run.iterdir()} == {FILE, "journal.lock"}
+
+
+VANISHING: Mapping[str, Callable[[Path], object]] = {
+    "the directory": shutil.rmtree,
+    "the directory, renamed": lambda run: run.rename(run.with_name("away")),
+    "the journal": lambda run: (run / FILE).unlink(),
+    "the journal, replaced": lambda run: (
+        shutil.copy(run / FILE, run / "x") and (run / "x").replace(run / FILE)
+    ),
+    "its log": lambda run: (run / f"{FILE}-wal").unlink(),
+    "its shared memory": lambda run: (run / f"{FILE}-shm").unlink(),
+    "a second name": lambda run: (run / "more").hardlink_to(run / FILE),
+}
+
+
+@pytest.mark.parametrize("what", VANISHING)
+def test_a_journal_that_vanishes_is_noticed(tmp_path: Path, what: str) -> None:
+    run = tmp_path / "run"
+    with Journal.create(run, HEAD) as journal:
+        journal.record(trial(0))
+        VANISHING[what](run)
+        for write in (
+            journal.refuse_vanished,
+            partial(journal.record, trial(1)),
+            partial(journal.finish, "done"),
+        ):
+            with pytest.raises(JournalError, match="removed or replaced") as caught:
+                write()
+            assert caught.value.remedy
+
+
+def special(path: Path, kind: str) -> None:
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "zero":
+            path.symlink_to("/dev/zero")
+        case "directory":
+            path.mkdir()
+        case _:
+            path.symlink_to(path.parent / "nowhere")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "zero", "directory", "dangling"])
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_special_files_are_refused_at_once(say: Cli, tmp_path: Path, kind: str, end: str) -> None:
+    run = attacks.made(tmp_path / "run")
+    if not end:
+        (run / FILE).unlink()
+    special(run / f"{FILE}{end}", kind)
+    for words in (
+        ("report", run),
+        ("export", run),
+        ("compare", run, run),
+        ("bundle", run, "--out", tmp_path / "x.tar.gz"),
+        ("repair", run),
+    ):
+        begun = time.monotonic()
+        said = say(*words)
+        assert time.monotonic() - begun < REFUSED_WITHIN_S
+        said.refused(2)
+    assert say("verify", run).code in (1, 2)
+
+
+HOSTILE = [*attacks.SCHEMAS, *attacks.VALUES]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -> None:
+    make = attacks.with_schema if name in attacks.SCHEMAS else attacks.with_value
+    run = make(tmp_path / "run", name)
+    for words in (
+        ("report", run),
+        ("export", run),
+        ("export", run, "--format", "csv"),
+        ("compare", run, run),
+        ("bundle", run, "--out", tmp_path / "x.tar.gz"),
+        ("verify", run),
+        ("repair", run),
+        ("verify", run),
+    ):
+        begun = time.monotonic()
+        said = say(*words)
+        assert time.monotonic() - begun < REFUSED_WITHIN_S, words
+        assert said.code in (0, 1, 2), words
+        assert "defect" not in said.err, (words, said.err)
+        if said.code == 2:
+            said.refused(2)
+        (tmp_path / "x.tar.gz").unlink(missing_ok=True)
+
+
+def test_a_session_with_an_enormous_number_takes_no_time_to_repair(tmp_path: Path) -> None:
+    run = attacks.made(tmp_path / "run")
+    attacks.assign(run, "trial", "session_id", 2**40, row=2)
+    attacks.assign(run, "trial", "started_at", "yesterday", row=3)
+    begun = time.monotonic()
+    assert repair(run).kept == attacks.TRIALS - 1
+    assert time.monotonic() - begun < REFUSED_WITHIN_S
+    with Journal.open(run) as journal:
+        assert [session["id"] for session in journal.run()["sessions"]] == [1, 2**40]
+
+
+def test_what_is_repaired_can_be_read(tmp_path: Path) -> None:
+    run = attacks.with_value(tmp_path / "run", "infinity as value")
+    found = repair(run)
+    assert (found.kept, list(found.lost)) == (attacks.TRIALS - 1, [1])
+    with Journal.open(run) as journal:
+        assert journal.trials().height == found.kept
+
+
+@pytest.mark.parametrize("log", [b"", b"x"])
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_sparse_terabyte_takes_no_time(tmp_path: Path, log: bytes, claimed: bool) -> None:
+    run = attacks.made(tmp_path / "run")
+    with (run / FILE).open("r+b") as file:
+        file.truncate(1 << 40)
+        if claimed:  # pages in the file: https://sqlite.org/fileformat.html, 1.3
+            file.seek(28)
+            file.write((1 << 28).to_bytes(4, "big"))
+    if log:
+        (run / f"{FILE}-wal").write_bytes(log)
+    begun = time.monotonic()
+    with contextlib.suppress(JournalError), Journal.open(run) as journal:
+        assert journal.trials().height == attacks.TRIALS
+    assert time.monotonic() - begun < REFUSED_WITHIN_S
+    assert not claimed or repair_refuses(run)
+
+
+def repair_refuses(run: Path) -> bool:
+    begun = time.monotonic()
+    with contextlib.suppress(JournalError):
+        repair(run)
+    return time.monotonic() - begun < 2 * REFUSED_WITHIN_S
+
+
+def test_json_never_holds_what_json_has_not(tmp_path: Path) -> None:
+    run = attacks.made(tmp_path / "run")
+    with Journal.open(run) as journal:
+        rows = journal.rows()
+    for value in (float("nan"), float("inf")):
+        broken = rows.with_columns(value=value)
+        with pytest.raises(ValueError, match="JSON"):
+            export(broken, Format.JSON, tmp_path / "x.json")
+        assert not (tmp_path / "x.json").exists()
