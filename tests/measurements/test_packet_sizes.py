@@ -31,7 +31,7 @@ MTU = 1420
 def test_what_a_size_stands_for(asked: int | str, sizes: list[int]) -> None:
     found = parse_sizes(asked)
     assert list(found.resolved(MTU)) == sizes
-    assert found.asks_max == (MTU in sizes)
+    assert found.needs_max == (MTU in sizes)
     assert SIZES.validate_python(asked) == asked
 
 
@@ -60,5 +60,5 @@ def test_any_text_is_read_or_refused(text: int | str) -> None:
 
 
 def test_the_largest_is_asked_for_only_where_it_is_used() -> None:
-    assert not PacketSizes((64,)).asks_max
+    assert not PacketSizes((64,)).needs_max
     assert PacketSizes((64, "max")).resolved(1500) == (64, 1500)

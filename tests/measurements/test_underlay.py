@@ -43,15 +43,15 @@ def delivered_loss(finding: TrialFinding) -> float:
 def test_a_link_that_loses_too_little_is_invalid() -> None:
     finding = verify(LOSSY, replace(LOSSY, impairment=CLEAN))
     assert finding.status is Status.INVALID
-    assert finding.reason.startswith("the underlay loses what was asked")
+    assert finding.reason.startswith("the underlay has the requested loss")
 
 
 def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
     findings = [verify(LOSSY, LOSSY) for _ in range(2)]
     for finding in findings:
         named = {check.name: check for check in finding.evidence.checks}
-        assert named["the underlay loses what was asked, a to b"].passed
-        assert named["the underlay loses what was asked, b to a"].passed
+        assert named["the underlay has the requested loss, a to b"].passed
+        assert named["the underlay has the requested loss, b to a"].passed
     assert 0.05 < delivered_loss(findings[0]) < 0.15
 
 
@@ -89,10 +89,10 @@ def test_what_is_asked_is_found_and_agrees(
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (OneWay(drop_size_and_above=1400), "the underlay swallows long packets"),
-        (OneWay(drop_udp=True), "the underlay loses what was asked"),
-        (OneWay(delay_ns=5_000_000), "the underlay delays as asked"),
-        (OneWay(rate_bps=20_000_000), "the underlay's rate is as asked"),
+        (OneWay(drop_size_and_above=1400), "the underlay drops long packets"),
+        (OneWay(drop_udp=True), "the underlay has the requested loss"),
+        (OneWay(delay_ns=5_000_000), "the underlay has the requested delay"),
+        (OneWay(rate_bps=20_000_000), "the underlay has the requested rate"),
     ],
 )
 def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay, reason: str) -> None:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from culvert.proof.underlay import (
     Delivered,
-    asked_loss,
     delay_bounds_ns,
     judge_direction,
     loss_interval,
+    requested_loss,
 )
 from culvert.topology.link.impairment import Blackout, Bursts, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
@@ -41,11 +41,15 @@ def test_what_was_asked_agrees() -> None:
 
 
 def test_each_disagreement_is_named() -> None:
-    assert failures(ASKED, delivered(lost=0)) == ["the underlay loses what was asked"]
-    assert failures(ASKED, delivered(lost=500)) == ["the underlay loses what was asked"]
-    assert failures(ASKED, delivered(delay_p50_ns=4_000_000)) == ["the underlay delays as asked"]
-    assert failures(ASKED, delivered(delay_p50_ns=9_000_000)) == ["the underlay delays as asked"]
-    assert failures(ASKED, delivered(delay_p50_ns=None)) == ["the underlay delays as asked"]
+    assert failures(ASKED, delivered(lost=0)) == ["the underlay has the requested loss"]
+    assert failures(ASKED, delivered(lost=500)) == ["the underlay has the requested loss"]
+    assert failures(ASKED, delivered(delay_p50_ns=4_000_000)) == [
+        "the underlay has the requested delay"
+    ]
+    assert failures(ASKED, delivered(delay_p50_ns=9_000_000)) == [
+        "the underlay has the requested delay"
+    ]
+    assert failures(ASKED, delivered(delay_p50_ns=None)) == ["the underlay has the requested delay"]
     assert failures(ASKED, delivered(reordered=1)) == ["no packet is reordered"]
     assert failures(ASKED, delivered(duplicates=1)) == ["no packet is duplicated"]
 
@@ -53,7 +57,7 @@ def test_each_disagreement_is_named() -> None:
 def test_packets_that_a_late_sender_made_wait_for_each_other_are_not_the_links_delay() -> None:
     asked = replace(ASKED, rate_bps=20_000_000)
     queued = delivered(delay_min_ns=5_700_000, delay_p50_ns=9_000_000)
-    wrong = ["the underlay delays as asked"]
+    wrong = ["the underlay has the requested delay"]
     assert failures(asked, queued, 20_000_000) == wrong
     assert failures(asked, replace(queued, bursty=True), 20_000_000) == []
     slow = replace(queued, bursty=True, delay_min_ns=8_000_000)
@@ -66,10 +70,10 @@ def test_the_rate_counts_what_was_lost_behind_it() -> None:
     rate = 100_000_000
     assert failures(ASKED, delivered(rate_bps=0.99 * rate), rate) == []
     assert failures(ASKED, delivered(rate_bps=0.9 * rate), rate) == [
-        "the underlay's rate is as asked"
+        "the underlay has the requested rate"
     ]
     assert failures(ASKED, delivered(rate_bps=1.1 * rate), rate) == [
-        "the underlay's rate is as asked"
+        "the underlay has the requested rate"
     ]
 
 
@@ -78,7 +82,7 @@ def test_a_generator_that_is_too_slow_says_nothing_against_the_link() -> None:
     slow = delivered(rate_bps=0.79 * rate, offered_bps=0.8 * rate)
     assert failures(ASKED, slow, rate) == []
     assert failures(ASKED, replace(slow, rate_bps=0.7 * rate), rate) == [
-        "the underlay's rate is as asked"
+        "the underlay has the requested rate"
     ]
 
 
@@ -102,7 +106,7 @@ def test_no_loss_asked_means_none(packets: int) -> None:
 @given(st.floats(0.001, 0.5), st.floats(0.001, 0.5))
 def test_bursts_make_the_interval_wider(to_bad: float, to_good: float) -> None:
     bursts = OneWay(loss=Bursts(to_bad, to_good))
-    share = asked_loss(bursts)
+    share = requested_loss(bursts)
     assert share is not None
     of_bursts, of_single = loss_interval(bursts, 5000), loss_interval(OneWay(loss=share), 5000)
     assert of_bursts[0] <= of_single[0] + 1e-12
@@ -137,19 +141,21 @@ def test_the_median_of_jitter_lies_where_it_is_looked_for(
 
 
 def test_one_packet_that_comes_too_early_is_enough() -> None:
-    assert failures(ASKED, delivered(delay_min_ns=4_900_000)) == ["the underlay delays as asked"]
+    assert failures(ASKED, delivered(delay_min_ns=4_900_000)) == [
+        "the underlay has the requested delay"
+    ]
     early = OneWay(loss=0.01, delay_ns=5_000_000, jitter=Jitter(200_000))
     assert failures(early, delivered(delay_min_ns=4_900_000)) == []
-    assert failures(early, delivered(delay_min_ns=4_700_000)) == ["the underlay delays as asked"]
+    assert failures(early, delivered(delay_min_ns=4_700_000)) == [
+        "the underlay has the requested delay"
+    ]
 
 
 def test_filters_are_looked_at() -> None:
     hole = OneWay(drop_size_and_above=1400)
     found = delivered(lost=0, delay_p50_ns=100_000, delay_min_ns=50_000)
     assert failures(hole, replace(found, oversize_arrived=0)) == []
-    assert failures(hole, replace(found, oversize_arrived=1)) == [
-        "the underlay swallows long packets"
-    ]
+    assert failures(hole, replace(found, oversize_arrived=1)) == ["the underlay drops long packets"]
     closed = delivered(lost=5000, delay_p50_ns=None, delay_min_ns=None)
     assert failures(OneWay(drop_udp=True), closed) == []
     assert failures(OneWay(drop_udp=True), replace(closed, lost=4999)) != []

@@ -1,8 +1,8 @@
-"""The canary: before anything is measured, marked packets cross the tunnel while all is looked at.
+"""The canary: before the measurement, marked packets cross the tunnel while all links are captured.
 
-A wire tells what either node sends. On other links a capture at node a does; where the kernel shows
-decrypted packets on the underlay's device, it looks at all that node a sends and at what of the
-tunnel it receives, and another at all that node b sends.
+A wire records what each node sends. On other links a capture at node a records both directions. If
+the kernel shows decrypted packets on the underlay's device, the capture at node a covers all sent
+packets and the tunnel's received packets, and a second capture covers all that node b sends.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ CANARY_PAYLOAD_BYTES = 1000
 LONGEST_OUTER_BYTES = 1200
 TIMEOUT_MS = 500
 PATIENCE_MS = 3000
-"""Where nothing is to be lost: on a machine with much to do, a VPN of many threads may take longer
-than half a second for a first round trip. Nobody waits so long for what comes back in time."""
+"""For links without loss: on a busy machine a VPN with many threads may take longer than half a
+second for its first round trip. The wait ends as soon as the answers arrive."""
 LINK_SHARE = 0.5
-"""Of the slower direction, so that the canary waits in no queue and leaves none behind."""
+"""Share of the slower direction's rate, so that the canary builds up no queue."""
 LONGEST_S = 4.0
 FEWEST_PACKETS = 4
 
 
 def send_canary(session: Session) -> list[Check]:
-    """Echo marked packets from a to b and back; look for them on the underlay.
+    """Echo marked packets from a to b and back; search for them on the underlay.
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
@@ -75,7 +75,7 @@ def send_canary(session: Session) -> list[Check]:
         "the tunnel carries packets",
         answered.received > 0,
         f"{answered.received} of {answered.sent} marked packets came back",
-        "the tunnel says that it is up but carries nothing: try it with 'culvert up'",
+        "the VPN reports that the tunnel is up, but no packet crosses it: try 'culvert up'",
     )
     checks = [crossed]
     for where, each in captured.items():
@@ -91,7 +91,7 @@ def send_canary(session: Session) -> list[Check]:
 
 
 def _pace(link: LinkSpec) -> float:
-    """Packets a second that the link surely takes in each direction."""
+    """Packets per second that the link can carry in each direction."""
     rates = [
         way.trace.mean_rate_bps if way.trace else way.rate_on(link.rate_bps)
         for way in (link.impairment.a_to_b, link.impairment.b_to_a)

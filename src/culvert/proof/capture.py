@@ -1,4 +1,4 @@
-"""What the packets on the underlay say: no clear text, nothing beside the tunnel, ciphertext."""
+"""Checks of captured underlay packets: no clear text, nothing beside the tunnel, ciphertext."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from culvert.vpns.base import Vpn
 ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
 MIXED_ENTROPY_BITS = 7.0
-"""The same where headers stand between the ciphertexts: small packets in a tunnel over TCP."""
+"""The same with headers between the ciphertexts: small packets in a tunnel over TCP."""
 ENTROPY_SAMPLE_BYTES = 20_000
-"""Fewer bytes than this say nothing: the estimate itself would be low."""
+"""With fewer bytes the estimate itself is too low to be used."""
 
 
 def judge_capture(
@@ -22,11 +22,11 @@ def judge_capture(
     entropy_bits: float = MIXED_ENTROPY_BITS,
     corruption: float = 0.0,
 ) -> list[Check]:
-    """Questions that the packets of one capture answer. ``where`` names the place and phase,
-    ``corruption`` the share of packets in which the link was asked to flip a bit.
+    """Checks of one capture. ``where`` names the place and phase, ``corruption`` is the requested
+    share of packets in which the link flips a bit.
 
-    For the baseline the canary must be *seen*: that shows that the capture can see. Of a variant
-    that protects integrity only, clear text in its own packets says nothing.
+    For the baseline the canary must be *seen*, which shows that the capture works. A variant that
+    protects integrity only may have clear text in its own packets.
     """
     if vpn.outer_flow is None:
         return [_capture_sees(captured, where)]
@@ -41,18 +41,19 @@ def judge_capture(
 
 
 def readable_inside(captured: Captured) -> Check:
-    """Whether a variant that encrypts nothing does so: else its facts are wrong."""
+    """Whether a variant without encryption sends readable payload: otherwise its facts are
+    wrong."""
     return Check(
-        "the payload is readable, as this variant means it",
+        "the payload is readable, as the variant claims",
         captured.canary_hits > 0,
         f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
-        "the variant encrypts although it says that it does not: look at what was negotiated",
+        "the variant encrypts although it claims not to: check the negotiated cipher",
         {"packets": captured.packets, "canary_hits": captured.canary_hits},
     )
 
 
 def _looked_at(captured: Captured) -> str:
-    lost = f" ({captured.kernel_drops} more were not kept)" if captured.kernel_drops else ""
+    lost = f" ({captured.kernel_drops} more were not recorded)" if captured.kernel_drops else ""
     return f"{captured.packets} packets {captured.seen_by}{lost}"
 
 
@@ -61,7 +62,7 @@ def _capture_sees(captured: Captured, where: str) -> Check:
         f"clear text is seen without a VPN ({where})",
         captured.canary_hits > 0,
         f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
-        "the capture on the underlay is blind; check the device and the probe's rights",
+        "the capture on the underlay sees no traffic; check the device and the probe's rights",
         {"packets": captured.packets, "canary_hits": captured.canary_hits},
     )
 
@@ -71,13 +72,13 @@ def _tunnel_seen(captured: Captured, where: str) -> Check:
         f"the tunnel's packets are on the underlay ({where})",
         captured.matching.total() > 0,
         f"{captured.matching.total()} of {_looked_at(captured)} are of the tunnel",
-        "the traffic did not cross the underlay as this VPN's packets: look at the routes",
+        "the traffic did not cross the underlay as this VPN's packets: check the routes",
         {"packets": captured.packets, "tunnel_packets": captured.matching.total()},
     )
 
 
 def no_clear_text(captured: Captured, where: str) -> Check:
-    """Whether the canary was readable in none of the packets."""
+    """Whether the canary is readable in none of the packets."""
     hits = captured.canary_hits
     found = f"the canary was readable in {hits} packets"
     if captured.canary_example:
@@ -86,7 +87,7 @@ def no_clear_text(captured: Captured, where: str) -> Check:
         f"no clear text on the underlay ({where})",
         hits == 0,
         found if hits else f"the canary was in none of {_looked_at(captured)}",
-        "the tunnel does not encrypt, or traffic goes around it",
+        "the tunnel does not encrypt, or traffic bypasses it",
         {"packets": captured.packets, "canary_hits": hits},
     )
 
@@ -103,17 +104,18 @@ def relay_seen(captured: Captured, relay: str) -> Check:
 
 
 def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
-    """An ICMP error about the tunnel's own packets, such as of a port that is closed while a VPN
-    restarts, is not beside it: what it quotes is ciphertext, and the canary is looked for in it."""
+    """An ICMP error about the tunnel's own packets, for example of a port that is closed while a
+    VPN restarts, counts as the tunnel's: it quotes ciphertext, and is searched for the canary
+    too."""
     count = captured.other.packets
-    # A bit that is flipped in a header makes a packet look like another's.
+    # A flipped bit in a header can make the tunnel's packet look like another's.
     excused = 2 * corruption * captured.packets + (3 if corruption else 0)
     return Check(
         f"nothing beside the tunnel ({where})",
         count <= excused,
         f"{count} packets do not belong to the tunnel"
         + (f", such as {captured.other.examples[0]}" if captured.other.examples else ""),
-        "find what sends on the underlay beside the VPN; routes may lead around the tunnel",
+        "find the other sender on the underlay; a route may bypass the tunnel",
         {
             "other_packets": count,
             "examples": captured.other.examples,
@@ -131,7 +133,7 @@ def _looks_random(captured: Captured, where: str, entropy_bits: float) -> list[C
             f"payload looks encrypted ({where})",
             bits >= entropy_bits,
             f"{bits:.3f} bits per byte over {count} bytes",
-            "the outer payload has structure: the tunnel encodes rather than encrypts",
+            "the outer payload has structure: the tunnel encodes it instead of encrypting it",
             {"bits_per_byte": bits, "bytes": count},
         )
     ]

@@ -1,4 +1,4 @@
-"""Everything that must hold of the timed part of a trial before its numbers count."""
+"""Checks of the timed part of a trial, which must pass before its numbers count."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from culvert.trial.watch import Watched
 
 ETHERNET_HEADER = 14
 _GOODPUT = ("goodput_bps", "goodput_up_bps", "goodput_down_bps")
-"""Of both directions together (or the only one), and of each where both carry data."""
+"""Goodput of both directions together (or the only one), and of each if both carry data."""
 
 
 def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
-    """Checks over all that was watched, and the measurement's own doubts."""
+    """Checks of everything that was watched, and the measurement's own checks."""
     lab, link = session.lab, session.link
     checks = list(outcome.doubts)
     for watched in outcome.watched:
@@ -31,10 +31,10 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
         checks += judge_relays(session, watched)
     checks += [
         Check(
-            "the link did what was asked of it",
+            "the link delivered the requested values",
             passed=False,
             detail=fault,
-            remedy="ask for less rate or delay, or end what else runs on this machine",
+            remedy="request a lower rate or delay, or stop other programs on this machine",
         )
         for fault in lab.faults()
     ]
@@ -43,9 +43,9 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
 
 
 def _of_captures(session: Session, watched: Watched) -> list[Check]:
-    """The receiver's capture must have seen traffic; the sender's must have seen nothing odd.
+    """The receiver's capture must contain the tunnel's packets; the sender's no packet beside them.
 
-    Without a VPN the one that saw more must have seen clear text: data may flow one way only.
+    Without a VPN, the capture with more canaries must contain clear text: data may flow one way.
     """
     vpn, impairment = session.vpn, session.link.impairment
     if vpn.outer_flow is None:
@@ -72,13 +72,13 @@ def _only_wire_packets(watched: Watched) -> Check:
         "the link carries real packets",
         longer == 0,
         f"{longer} captured packets were longer than the link's MTU",
-        "super-packets crossed a link whose offloads should be off: report this",
+        "super-packets crossed a link without offloads: report this",
     )
 
 
 def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Check]:
     vpn, link, traffic = session.vpn, session.link, outcome.traffic
-    assert traffic is not None  # the caller looked
+    assert traffic is not None  # the caller checked
     source, target = session.source, session.target
     directions: list[tuple[str, Node, Flow, Flow]] = [
         (f"{source.name} to {target.name}", source, traffic.a_to_b_sent, traffic.a_to_b_received),
@@ -118,7 +118,7 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
                 outer_length=vpn.outer_length,
                 inner_mtu=interface.mtu,
                 ethernet_mtu=link.mtu,
-                # The wire counts the packets that a super-packet stands for.
+                # The wire counts each packet of a super-packet.
                 super_packets=link.offloads and handed is None,
                 duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
             )
@@ -127,7 +127,7 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
 
 
 def _plausible(link: LinkSpec, outcome: Outcome) -> list[Check]:
-    """A number that the link cannot carry is a failure, not a result."""
+    """A goodput above the link's rate is a failure, not a result."""
     checks = []
     both_ways = any(metric.name == "goodput_down_bps" for metric in outcome.metrics)
     for metric in outcome.metrics:
@@ -139,7 +139,7 @@ def _plausible(link: LinkSpec, outcome: Outcome) -> list[Check]:
                     metric.value <= most_bps,
                     f"{metric.value / 1e6:.1f} Mbit/s ({metric.name}) on a link of "
                     f"{link.rate_bps / 1e6:.1f} each way",
-                    "traffic went beside the link, or the rate limit did not hold",
+                    "traffic bypassed the link, or the rate limit did not hold",
                 )
             )
         if metric.name == "loss_ratio":
@@ -148,7 +148,7 @@ def _plausible(link: LinkSpec, outcome: Outcome) -> list[Check]:
                     "loss is possible",
                     0 <= metric.value <= 1,
                     f"a loss ratio of {metric.value:.4f}",
-                    "packets were counted that nobody sent: report this",
+                    "more packets were counted than were sent: report this",
                 )
             )
     return checks

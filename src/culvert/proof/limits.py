@@ -1,8 +1,8 @@
-"""Whether a figure is the tunnel's, or that of the instrument that measured it.
+"""Whether a figure is the tunnel's or the instrument's own limit.
 
-A generator that cannot send faster, or a receiver's socket that is full, makes every fast tunnel
-look the same. The ceiling is what the same generator and receiver reach on the bare link between
-the same nodes, right after the trial. The baseline is the ceiling: of it nothing is asked.
+A slow generator, or a receiver's full socket, makes all fast tunnels look the same. The ceiling is
+the rate that the same generator and receiver reach on the bare link between the same nodes, right
+after the trial. The baseline is the ceiling itself, so its checks always pass.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 NEAR_CEILING = 0.9
-"""A rate of this share of the generator's ceiling may be the generator's own."""
+"""A rate above this share of the generator's ceiling may be the generator's own limit."""
 NEAR_CONNECTION = 1.5
-"""The same for TCP, whose short connection is a rough ceiling: its slow start is in it, and a
-tunnel's device may take larger segments than the bare link."""
+"""The same for TCP: invalid if the tunnel reaches 1.5 times the bare link's goodput. The ceiling is
+rough, because a short connection includes slow start, and a tunnel's device may accept larger
+segments than the bare link."""
 LITTLE_LOSS = 0.01
-"""A path that is the limit loses more than this of what it is offered, or holds the sender back."""
+"""A path that is the limit loses a larger share of the offered packets, or slows the sender."""
 SOCKET_DROPS = 0.02
-"""Share of what arrived at the receiver that its socket may drop."""
+"""Share of the packets that arrived at the receiver that its socket may drop."""
 ON_SCHEDULE = 0.98
 """Share of its schedule that a paced generator must offer."""
 
@@ -30,24 +31,24 @@ RECEIVER = "the receiver's socket is not the limit"
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What generator and receiver reach on the bare link: packets per second."""
+    """Rates of generator and receiver on the bare link, in packets per second."""
 
     sent_pps: float
     received_pps: float
     by_link: bool = False
-    """True where the link's rate held the generator back: then nothing is known of its own."""
+    """True if the link's rate limited the generator: then the generator's own limit is unknown."""
 
     def near(self, pps: float) -> bool:
-        """Whether a rate may be the generator's own."""
+        """Whether a rate may be the generator's own limit."""
         return not self.by_link and pps >= NEAR_CEILING * self.sent_pps
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A stream of packets, as far as the generator's limit is concerned.
+    """A stream of packets, with the counts that show whether the generator was the limit.
 
-    ``scheduled`` is None for an unpaced stream. ``lost_in_path`` leaves out what the emulated link
-    was asked to lose.
+    ``scheduled`` is None for an unpaced stream. ``lost_in_path`` excludes the
+    requested loss of the emulated link.
     """
 
     packets: int
@@ -62,16 +63,16 @@ class Offered:
 
 
 def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> Check:
-    """Fails where the tunnel carried (almost) all that the generator can make, at the generator's
-    own speed, or where a paced generator fell behind its schedule at that speed."""
+    """Fails if the tunnel carried almost all packets near the generator's ceiling, or if a paced
+    generator fell behind its schedule there."""
     share = offered.pps / max(ceiling.sent_pps, 1e-9)
-    told = (
+    reached = (
         f"{offered.pps:,.0f} packets/s were offered, {100 * share:.0f} % of the "
-        f"{ceiling.sent_pps:,.0f} that the generator reaches on the bare link"
+        f"{ceiling.sent_pps:,.0f} packets/s that the generator reaches on the bare link"
     )
     figures = {"offered_pps": offered.pps, "ceiling_pps": ceiling.sent_pps}
     if vpn.outer_flow is None:
-        return Check(GENERATOR, passed=True, detail=f"the baseline: {told}", figures=figures)
+        return Check(GENERATOR, passed=True, detail=f"the baseline: {reached}", figures=figures)
     lost = offered.lost_in_path / max(offered.packets, 1)
     behind = offered.scheduled is not None and offered.packets < ON_SCHEDULE * offered.scheduled
     unpaced = offered.scheduled is None
@@ -79,7 +80,7 @@ def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> 
     return Check(
         GENERATOR,
         not limited,
-        f"{told}; the tunnel lost {100 * lost:.1f} % of them",
+        f"{reached}; the tunnel lost {100 * lost:.1f} % of them",
         "the tunnel is at least as fast as the generator: measure larger packets, on more cores, "
         "or at a fixed rate",
         figures,
@@ -87,9 +88,9 @@ def generator_is_not_the_limit(vpn: Vpn, offered: Offered, ceiling: Ceiling) -> 
 
 
 def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -> list[Check]:
-    """Fails where a connection through the tunnel is much faster than one beside it.
+    """Fails if a connection through the tunnel is much faster than one on the bare link.
 
-    Bits per second. Nothing is asked where there is no ceiling to compare with.
+    Bit/s. Without a ceiling there is no check.
     """
     if not ceiling_bps:
         return []
@@ -99,17 +100,17 @@ def connection_is_not_the_limit(goodput_bps: float, ceiling_bps: float | None) -
             GENERATOR,
             share < NEAR_CONNECTION,
             f"{goodput_bps / 1e6:,.0f} Mbit/s, {100 * share:.0f} % of the "
-            f"{ceiling_bps / 1e6:,.0f} that as many connections reach on the bare link",
-            "faster than the nodes' own TCP: it is not the tunnel that was measured",
+            f"{ceiling_bps / 1e6:,.0f} Mbit/s that as many connections reach on the bare link",
+            "the tunnel is faster than the nodes' own TCP: the measurement is not of the tunnel",
             {"goodput_bps": goodput_bps, "ceiling_bps": ceiling_bps},
         )
     ]
 
 
 def receiver_is_not_the_limit(vpn: Vpn, arrived: int, socket_drops: int) -> Check:
-    """Fails where the receiver's socket dropped a share of what the tunnel delivered.
+    """Fails if the receiver's socket dropped too large a share of the packets from the tunnel.
 
-    ``arrived`` counts packets that the socket's reader got.
+    ``arrived`` counts packets that the socket's reader received.
     """
     share = socket_drops / max(arrived + socket_drops, 1)
     return Check(

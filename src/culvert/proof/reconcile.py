@@ -1,8 +1,8 @@
-"""Inner bytes and packets x the driver's overhead against what the link counted.
+"""Inner bytes and packets plus the driver's overhead, compared with the link's counters.
 
-A packet that goes around the tunnel, in the clear or through another tunnel, costs another number
-of bytes on the link. So the outer bytes must lie between what the received packets must have cost
-and what the sent packets can have cost, packet by packet.
+A packet that bypasses the tunnel, in clear text or through another tunnel, has another length on
+the link. So the outer bytes must lie between the lowest possible cost of the received packets and
+the highest possible cost of the sent packets.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SHORTEST_PACKET = 28
 """An IP header and a UDP header: no inner packet is shorter."""
 IP_HEADER = 20
 RELATIVE_TOLERANCE = 0.005
-"""Of bytes: the kernel's own rare segments, such as window probes."""
+"""Share of bytes for the kernel's own rare segments, such as window probes."""
 TOLERANCE_PACKETS = 20
-"""Packets on their way when the counters were read."""
+"""Packets in transit when the counters were read."""
 TOLERANCE_BYTES = 3000
 """Keepalives and a rekey."""
 STREAM_RECORD_BYTES = 96
-"""More than any tunnel over TCP adds to a packet: length, header, IV, padding, authentication."""
+"""Upper bound of a TCP tunnel's overhead per packet: length, header, IV, padding and tag."""
 STREAM_RETRANSMISSION = 0.05
-"""Share of a stream that TCP may send twice on a link without loss of its own."""
+"""Share of a stream that TCP may retransmit on a link without loss of its own."""
 STREAM_HEADERS = (40, 80)
 """IP and TCP header of a segment, without options and with timestamps and three SACK blocks."""
 
@@ -88,18 +88,18 @@ def reconcile(
 ) -> Check:
     """Check one direction.
 
-    ``super_packets``: the link carries GSO packets, whose repeated headers nobody counted; then
-    the outer bytes may be as low as the inner ones. ``duplication`` is the share of packets that
-    the link was asked to duplicate: the far end has counted, or answered, so many more.
+    ``super_packets``: the link carries GSO packets, whose repeated headers are not counted; then
+    the outer bytes may be as low as the inner ones. ``duplication`` is the requested share of
+    duplicates: the far end counts, or answers, as many packets more.
     """
     least, most = float(link.ip_bytes), float(link.ip_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
         least, most = (max(link.ip_bytes - header * link.packets, 0) for header in STREAM_HEADERS)
         least, most = min(least, most), max(least, most)
-        rule = "a stream: bounds for what its segments carried"
+        rule = "a stream: bounds for the payload of its segments"
     else:
-        known = cast("KnownLength", outer_length)  # of one packet known, of all packets known
+        known = cast("KnownLength", outer_length)  # known for one packet, so known for all
         low, _ = cost_bounds(received, known, inner_mtu, ethernet_mtu)
         _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu)
         low = received.ip_bytes * 0.9 if super_packets else low
@@ -116,7 +116,7 @@ def reconcile(
             f"{inner} must cost {low / 1e6:.3f} to {high / 1e6:.3f} MB on the link, "
             f"{link.counted_by} counted {_megabytes(least, most)} ({rule})"
         ),
-        remedy="find what else was sent on the link, or what went around the tunnel",
+        remedy="find other traffic on the link, or traffic that bypassed the tunnel",
         figures={
             "sent_packets": sent.packets,
             "received_packets": received.packets,
@@ -131,7 +131,7 @@ def reconcile(
 
 
 def _stream_bounds(sent: Flow, received: Flow) -> tuple[float, float]:
-    """What the segments of a tunnel over TCP must and can have carried, in bytes."""
+    """Least and most bytes that the segments of a tunnel over TCP carried."""
     high = sent.ip_bytes + sent.option_bytes + sent.packets * STREAM_RECORD_BYTES
     return float(received.ip_bytes), high * (1 + STREAM_RETRANSMISSION)
 

@@ -1,7 +1,7 @@
 """Direct or relayed: claimed by the variant, reported by the program, counted at the relays.
 
-A relayed path is proved by its packets on the relay's link and by ciphertext only there; a direct
-one by none there.
+A relayed path is proved by its packets on the relay's link, which must be ciphertext; a direct path
+by their absence there.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 
 ALL_BUT = 0.02
-"""Share of the path's packets that a relay's counters may miss: their edges in time differ."""
+"""Share of the path's packets that a relay's counters may miss: they are read at other times."""
 BESIDE = 0.02
-"""Share of a direct path's packets that a relay may see, of keepalives and its own traffic."""
+"""Packets that a relay may see, as a share of a direct path's: keepalives and its own traffic."""
 BESIDE_PACKETS = 100
 
 
 def judge_route(session: Session, when: str) -> Check:
-    """What the program reports of the path now, beside what its variant claims."""
+    """The route that the program reports now, compared with the variant's claim."""
     claimed = session.vpn.route(session.path)
     found = session.vpn.determine_route(session.path)
     return Check(
         f"the path's route {when}",
         found == claimed,
-        f"{session.path}: {found}; {session.vpn.id} means {claimed}",
-        "look at the VPN's own view of the path; a NAT or blocked UDP may force a relay",
+        f"{session.path}: {found}; {session.vpn.id} claims {claimed}",
+        "check the VPN's own status of the path; a NAT or blocked UDP may force a relay",
         {"found": str(found), "claimed": str(claimed)},
     )
 
 
 def judge_relays(session: Session, watched: Watched) -> list[Check]:
-    """The packets that crossed each relay while the path's were counted at both ends."""
+    """Checks of the packets that crossed each relay while both ends counted the path's packets."""
     relays = [node for node in session.lab.of_role(Role.RELAY) if node.name in watched.others]
     if not relays:
         return []
@@ -52,7 +52,7 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
                 f"packets through {relay.name}",
                 enough if used else beside,
                 f"{crossed} packets arrived at {relay.name} while both ends sent {sent}; "
-                f"{expected} belong there",
+                f"expected: {expected}",
                 "the path changed during the trial, or the program's report of it is wrong",
                 {"crossed": crossed, "sent": sent, "relayed": used},
             )
@@ -61,7 +61,7 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
 
 
 def _sent(session: Session, watched: Watched) -> int:
-    """Packets that both ends of the path handed to their links."""
+    """Packets that both ends of the path sent on their links."""
     ends = (session.source, session.target)
     used: list[tuple[str, Accounted]] = [
         (node.underlay.device, watched.nodes[node.name].accounted) for node in ends

@@ -1,4 +1,4 @@
-"""Asked and delivered: whether a link did to packets what the condition asks of it. Pure."""
+"""Requested and delivered: whether a link treats packets as the condition requests. Pure."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from culvert.trial.check import Check
 
 ETHERNET_HEADER = 14
 CLOCK_NS = 1_000
-"""What the clocks of a machine may be apart."""
+"""Largest difference between clocks of one machine."""
 HISTOGRAM_PRECISION = 0.001
 """Delays come from a histogram of three digits."""
 DELAY_TOLERANCE_NS = 1_000_000
 DELAY_TOLERANCE = 0.02
 RATE_TOLERANCE = 0.02
-REMEDY = "the link does not do what was asked: end what else runs here, or ask for less"
+REMEDY = "the link does not deliver the requested values: stop other programs here, or request less"
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """What a stream of wire-sized packets met in one direction.
+    """What happened to a stream of wire-sized packets in one direction.
 
-    ``sent`` packets of ``packet_bytes`` (of the IP packet) went out in ``seconds``, ``lost`` did
-    not arrive, of them ``longest_run`` in a row; delays in ns from socket to socket, None if
-    nothing arrived; ``rate_bps`` of Ethernet frames when ``offered_bps`` were sent, None where no
-    rate was asked for. ``oversize_arrived`` counts those that arrived of a few that an MTU black
-    hole should have swallowed, None without one. ``bursty`` if the sender, too late for its
-    schedule, made packets wait for each other in front of the rate.
+    ``sent`` packets of ``packet_bytes`` (of the IP packet) were sent in ``seconds``, ``lost`` did
+    not arrive, at most ``longest_run`` in a row. Delays are in ns from socket to socket, None if
+    nothing arrived. ``rate_bps`` is of Ethernet frames while ``offered_bps`` were sent, None if no
+    rate was requested. ``oversize_arrived`` counts arrived packets that an MTU black hole should
+    have dropped, None without one. ``bursty``: the sender was late and sent bursts, so that packets
+    queued for the rate.
     """
 
     sent: int
@@ -50,19 +50,19 @@ class Delivered:
 
     @property
     def loss(self) -> float:
-        """Share of the packets."""
+        """Share of packets lost."""
         return self.lost / self.sent if self.sent else 0.0
 
     @property
     def mean_run(self) -> float | None:
-        """Packets lost in a row, on the average; None if none was lost."""
+        """Mean number of packets lost in a row; None if none was lost."""
         return self.lost / self.loss_runs if self.loss_runs else None
 
 
-def asked_loss(one_way: OneWay) -> float | None:
-    """Share of packets that the direction loses in the long run.
+def requested_loss(one_way: OneWay) -> float | None:
+    """Expected share of packets that the direction loses.
 
-    None where it depends on when or on which they are: for a list of packets, and in a blackout.
+    None where it depends on time or on single packets: for a list of packets, and in a blackout.
     """
     if one_way.drop_udp:
         return 1.0
@@ -79,8 +79,8 @@ def asked_loss(one_way: OneWay) -> float | None:
             return share
 
 
-def asked_run(one_way: OneWay) -> float | None:
-    """Packets that are lost in a row, on the average; None where that is not known."""
+def requested_run(one_way: OneWay) -> float | None:
+    """Expected number of packets lost in a row; None if unknown."""
     match one_way.loss:
         case Bursts(loss_in_good=0.0, loss_in_bad=1.0, to_good=to_good):
             return 1 / to_good if to_good else None
@@ -91,12 +91,12 @@ def asked_run(one_way: OneWay) -> float | None:
 
 
 def loss_interval(one_way: OneWay, packets: int) -> tuple[float, float]:
-    """Where the share of lost packets must lie, of so many.
+    """The interval in which the share of lost packets must lie, for this number of packets.
 
     The variance of a mean of correlated losses is that of independent ones times
     (1 + r) / (1 - r), r being the correlation of neighbours.
     """
-    share = asked_loss(one_way)
+    share = requested_loss(one_way)
     if share is None:
         return 0.0, 1.0
     inflation = 1.0
@@ -104,7 +104,7 @@ def loss_interval(one_way: OneWay, packets: int) -> tuple[float, float]:
         memory = 1 - one_way.loss.to_bad - one_way.loss.to_good
         inflation = (1 + memory) / max(1 - memory, 1e-9)
     deviation = math.sqrt(share * (1 - share) * max(inflation, 1.0) / max(packets, 1))
-    # A single packet more or less is never a disagreement where chance decides.
+    # With random loss, a difference of one packet is never a disagreement.
     margin = SIGMAS * deviation + (1 / max(packets, 1) if 0 < share < 1 else 0.0)
     return max(share - margin, 0.0), min(share + margin, 1.0)
 
@@ -112,9 +112,9 @@ def loss_interval(one_way: OneWay, packets: int) -> tuple[float, float]:
 def delay_bounds_ns(
     one_way: OneWay, transmission_ns: int, packets: int, seconds: float
 ) -> tuple[int, int]:
-    """Where the median delay of so many packets in ``seconds`` must lie.
+    """The interval in which the median delay of this number of packets in ``seconds`` must lie.
 
-    ``transmission_ns`` is what the rate adds to each.
+    ``transmission_ns`` is the transmission time of each packet at the rate.
     """
     low, high = one_way.delay_ns, one_way.delay_ns + transmission_ns
     jitter = one_way.jitter
@@ -124,16 +124,16 @@ def delay_bounds_ns(
             draws = min(packets, round(seconds * 1e9 / jitter.hold_ns))
         least, most = jitter.median_within_ns(draws)
         low += least
-        # Where order is kept, a packet waits for those before it that got more.
+        # Where order is kept, a packet waits for earlier ones with a longer delay.
         high += most if jitter.reorders else jitter.longest_ns
     if one_way.trace is not None or one_way.blackout is not None:
-        high = LONGEST_DELAY_NS  # a packet waits for its moment
+        high = LONGEST_DELAY_NS  # a packet waits for its transmission slot
     slack = DELAY_TOLERANCE_NS + round(DELAY_TOLERANCE * high)
     return max(round(low * (1 - HISTOGRAM_PRECISION)) - CLOCK_NS, 0), high + slack
 
 
 def least_delay_ns(one_way: OneWay) -> int:
-    """What no packet's delay may be below."""
+    """Lower bound of every packet's delay."""
     if one_way.reorder:
         return 0
     least = one_way.delay_ns + (one_way.jitter.least_ns if one_way.jitter else 0)
@@ -143,7 +143,7 @@ def least_delay_ns(one_way: OneWay) -> int:
 def judge_direction(
     name: str, one_way: OneWay, delivered: Delivered, *, rate_bps: int | None
 ) -> list[Check]:
-    """Checks of one direction, whose link has that rate."""
+    """Checks of one direction of a link with that rate."""
     checks = [_loss(name, one_way, delivered)]
     if delivered.oversize_arrived is not None:
         checks.append(_swallowed(name, one_way, delivered.oversize_arrived))
@@ -156,33 +156,33 @@ def judge_direction(
         checks.append(_none(name, "reordered", delivered.reordered))
     if not one_way.duplicate:
         checks.append(_none(name, "duplicated", delivered.duplicates))
-    loss = asked_loss(one_way)
+    loss = requested_loss(one_way)
     if rate_bps is not None and delivered.rate_bps is not None and loss is not None:
-        # What is lost has taken its time on the link all the same.
+        # Lost packets have used the link's rate as well.
         checks.append(_rate(name, rate_bps, 1 - loss, delivered.rate_bps, delivered.offered_bps))
     return checks
 
 
 def _swallowed(name: str, one_way: OneWay, arrived: int) -> Check:
     return Check(
-        f"the underlay swallows long packets, {name}",
+        f"the underlay drops long packets, {name}",
         arrived == 0,
-        f"asked to drop {one_way.drop_size_and_above} bytes and above, {arrived} such arrived",
+        f"requested to drop {one_way.drop_size_and_above} bytes and above, {arrived} such arrived",
         REMEDY,
     )
 
 
 def _loss(name: str, one_way: OneWay, delivered: Delivered) -> Check:
     low, high = loss_interval(one_way, delivered.sent)
-    asked = asked_loss(one_way)
-    wanted = "what depends on the moment" if asked is None else f"{asked:.2%}"
+    requested = requested_loss(one_way)
+    wanted = "a loss that varies with time" if requested is None else f"{requested:.2%}"
     return Check(
-        f"the underlay loses what was asked, {name}",
+        f"the underlay has the requested loss, {name}",
         delivered.sent > 0 and low <= delivered.loss <= high,
-        f"asked {wanted}, delivered {delivered.loss:.2%} ({delivered.lost} of {delivered.sent} "
-        f"packets; {low:.2%} to {high:.2%} agree)",
+        f"requested {wanted}, delivered {delivered.loss:.2%} ({delivered.lost} of {delivered.sent} "
+        f"packets; {low:.2%} to {high:.2%} pass)",
         REMEDY,
-        {"asked": asked, "delivered": delivered.loss, "low": low, "high": high},
+        {"asked": requested, "delivered": delivered.loss, "low": low, "high": high},
     )
 
 
@@ -192,9 +192,9 @@ def _delay(name: str, one_way: OneWay, delivered: Delivered, transmission_ns: in
     dark = one_way.blackout is not None and not arrived
     floor = least_delay_ns(one_way)
     middle, least = delivered.delay_p50_ns, delivered.delay_min_ns
-    told = "nothing arrived" if middle is None else f"{middle / 1e6:.3f} ms"
+    median = "nothing arrived" if middle is None else f"{middle / 1e6:.3f} ms"
     return Check(
-        f"the underlay delays as asked, {name}",
+        f"the underlay has the requested delay, {name}",
         dark
         or (
             middle is not None
@@ -204,9 +204,9 @@ def _delay(name: str, one_way: OneWay, delivered: Delivered, transmission_ns: in
             and (least if delivered.bursty else middle) <= high
             and least >= floor
         ),
-        f"asked {one_way.delay_ns / 1e6:g} ms, delivered {told} in the median "
-        f"({low / 1e6:.3f} to {high / 1e6:.3f} ms agree)"
-        + ("" if least is None else f", {least / 1e6:.3f} ms at least"),
+        f"requested {one_way.delay_ns / 1e6:g} ms, delivered a median of {median} "
+        f"({low / 1e6:.3f} to {high / 1e6:.3f} ms pass)"
+        + ("" if least is None else f", minimum {least / 1e6:.3f} ms"),
         REMEDY,
         {
             "asked_ns": one_way.delay_ns,
@@ -223,22 +223,28 @@ def _none(name: str, what: str, count: int) -> Check:
     return Check(
         f"no packet is {what}, {name}",
         count == 0,
-        f"{count} packets were {what}, none was asked for",
+        f"{count} packets were {what}, none was requested",
         REMEDY,
     )
 
 
 def _rate(
-    name: str, asked_bps: float, passing: float, delivered_bps: float, offered_bps: float
+    name: str, requested_bps: float, passing: float, delivered_bps: float, offered_bps: float
 ) -> Check:
-    """Never above the rate, and not below it or what was offered, less what was to be lost."""
-    low = (1 - RATE_TOLERANCE) * min(asked_bps, offered_bps) * passing
-    high = (1 + RATE_TOLERANCE) * asked_bps * passing
+    """At most the rate; at least the rate or the offered rate, less the requested loss."""
+    low = (1 - RATE_TOLERANCE) * min(requested_bps, offered_bps) * passing
+    high = (1 + RATE_TOLERANCE) * requested_bps * passing
     return Check(
-        f"the underlay's rate is as asked, {name}",
+        f"the underlay has the requested rate, {name}",
         low <= delivered_bps <= high,
-        f"asked {asked_bps / 1e6:g} Mbit/s, delivered {delivered_bps / 1e6:.3f} Mbit/s of frames"
+        f"requested {requested_bps / 1e6:g} Mbit/s, "
+        f"delivered {delivered_bps / 1e6:.3f} Mbit/s of frames"
         + (f" of {offered_bps / 1e6:.3f} offered" if math.isfinite(offered_bps) else ""),
         REMEDY,
-        {"asked_bps": asked_bps, "delivered_bps": delivered_bps, "low_bps": low, "high_bps": high},
+        {
+            "asked_bps": requested_bps,
+            "delivered_bps": delivered_bps,
+            "low_bps": low,
+            "high_bps": high,
+        },
     )
