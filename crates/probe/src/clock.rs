@@ -29,6 +29,20 @@ pub fn realtime_ns() -> u64 {
     now_ns(ClockId::CLOCK_REALTIME)
 }
 
+/// CLOCK_REALTIME less CLOCK_MONOTONIC, by the closest of a few readings.
+pub fn realtime_offset_ns() -> i128 {
+    const READINGS: usize = 5;
+    let readings = (0..READINGS).map(|_| {
+        let (before_ns, real_ns, after_ns) = (monotonic_ns(), realtime_ns(), monotonic_ns());
+        let middle_ns = before_ns + (after_ns - before_ns) / 2;
+        (
+            after_ns - before_ns,
+            i128::from(real_ns) - i128::from(middle_ns),
+        )
+    });
+    readings.min().map_or(0, |(_, offset_ns)| offset_ns)
+}
+
 /// A kernel timestamp (realtime) of a packet that has just been read, on the monotonic clock.
 ///
 /// Only the packet's age is taken from the realtime clock, so that a step of it does no harm

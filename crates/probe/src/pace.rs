@@ -1,5 +1,6 @@
 //! When packets of a stream are due: evenly, at random, or many at once. Pure.
 
+use crate::random;
 use crate::schedule::Schedule;
 use crate::values::Rate;
 use serde::{Deserialize, Serialize};
@@ -87,17 +88,8 @@ impl Pace {
     /// A random number with mean 1.
     fn exponential(&mut self) -> f64 {
         // The upper 53 bits make a fraction in (0, 1].
-        let fraction = ((self.next_random() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        let fraction = ((random::next(&mut self.random) >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         -fraction.ln()
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-    fn next_random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 

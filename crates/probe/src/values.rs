@@ -12,6 +12,11 @@ impl Token {
     pub fn tag(&self) -> [u8; 8] {
         std::array::from_fn(|i| self.0[i] ^ self.0[i + 8])
     }
+
+    /// For what must differ from session to session and may be known.
+    pub fn seed(&self) -> u64 {
+        u64::from_le_bytes(self.tag())
+    }
 }
 
 impl std::fmt::Debug for Token {

@@ -1,6 +1,8 @@
 //! Who used the processors, and where packets were dropped, between two moments.
 
 pub mod delta;
+pub mod idle;
 pub mod network;
 pub mod processes;
 pub mod snapshot;
+pub mod surroundings;

@@ -44,6 +44,8 @@ pub struct Process {
     pub user: u64,
     pub system: u64,
     pub run_ns: u64,
+    /// Of children that have ended and were waited for, with theirs.
+    pub children: u64,
     pub vm_hwm_bytes: Option<u64>,
     pub threads: BTreeMap<i32, Thread>,
 }
@@ -128,6 +130,7 @@ fn read_process(process: &ProcProcess, stat: &Stat, label: &str) -> Process {
         user: stat.utime,
         system: stat.stime,
         run_ns: process_cpu_ns(stat.pid).unwrap_or_else(of_threads),
+        children: u64::try_from(stat.cutime + stat.cstime).unwrap_or(0),
         vm_hwm_bytes: status.and_then(|status| status.vmhwm).map(|kb| kb * 1024),
         threads,
     }

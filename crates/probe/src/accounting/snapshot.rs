@@ -3,8 +3,10 @@
 //! Counters of the network are those of the agent's own network namespace; those of processors, of
 //! softnet and context switches are the machine's.
 
+use super::idle::IdleTimes;
 use super::network::{Device, Protocols, Softnet, devices, protocols, softnet};
 use super::processes::{Processes, Watched, find_processes};
+use super::surroundings::Surroundings;
 use crate::clock;
 use crate::failure::{Failure, during};
 use nix::time::{ClockId, clock_gettime};
@@ -43,6 +45,7 @@ pub struct Snapshot {
     pub time_ns: u64,
     pub ticks_per_second: u64,
     pub cpus: Vec<Cpu>,
+    pub idle: IdleTimes,
     pub context_switches: u64,
     pub processes: Processes,
     pub kernel_threads: Processes,
@@ -50,27 +53,77 @@ pub struct Snapshot {
     pub devices: BTreeMap<String, Device>,
     pub protocols: Protocols,
     pub softnet: Softnet,
+    pub surroundings: Surroundings,
+}
+
+/// Which end of the time between two snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    First,
+    Last,
+}
+
+/// What the whole machine used.
+struct Whole {
+    time_ns: u64,
+    cpus: Vec<Cpu>,
+    idle: IdleTimes,
+    context_switches: u64,
+}
+
+impl Whole {
+    fn read() -> Result<Whole, Failure> {
+        let kernel = kernel()?;
+        let time_ns = clock::monotonic_ns();
+        let cpus: Vec<Cpu> = kernel.cpu_time.iter().map(cpu).collect();
+        Ok(Whole {
+            time_ns,
+            idle: IdleTimes::read(&cpus, procfs::ticks_per_second(), time_ns),
+            cpus,
+            context_switches: kernel.ctxt,
+        })
+    }
 }
 
 impl Snapshot {
-    pub fn take(scope: &Scope) -> Result<Snapshot, Failure> {
-        let kernel = KernelStats::current().map_err(proc_failure("/proc/stat"))?;
+    /// The machine is read before its parts at the first end and after them at the last: no part
+    /// is counted for a time in which the machine was not.
+    pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
+        let first = (end == End::First).then(Whole::read).transpose()?;
+        let own = own()?;
         let (processes, kernel_threads) = find_processes(scope)?;
+        let devices = devices(&scope.devices)?;
+        let protocols = protocols()?;
+        let softnet =
+            softnet(&std::fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default());
+        let whole = match first {
+            Some(whole) => whole,
+            None => Whole::read()?,
+        };
         Ok(Snapshot {
             processes,
             kernel_threads,
-            devices: devices(&scope.devices)?,
-            protocols: protocols()?,
-            softnet: softnet(
-                &std::fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default(),
-            ),
-            cpus: kernel.cpu_time.iter().map(cpu).collect(),
-            context_switches: kernel.ctxt,
+            devices,
+            protocols,
+            softnet,
+            surroundings: Surroundings::now(),
+            cpus: whole.cpus,
+            idle: whole.idle,
+            context_switches: whole.context_switches,
             ticks_per_second: procfs::ticks_per_second(),
-            own: own()?,
-            time_ns: clock::monotonic_ns(),
+            own,
+            time_ns: whole.time_ns,
         })
     }
+}
+
+fn kernel() -> Result<KernelStats, Failure> {
+    KernelStats::current().map_err(proc_failure("/proc/stat"))
+}
+
+#[cfg(test)]
+pub(super) fn cpus() -> Result<Vec<Cpu>, Failure> {
+    Ok(kernel()?.cpu_time.iter().map(cpu).collect())
 }
 
 fn cpu(time: &procfs::CpuTime) -> Cpu {

@@ -2,7 +2,7 @@
 
 use crate::accounting::delta::{Delta, between};
 use crate::accounting::processes::Watched;
-use crate::accounting::snapshot::{Scope, Snapshot};
+use crate::accounting::snapshot::{End, Scope, Snapshot};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::Failure;
@@ -42,13 +42,13 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Delta, Failure>
         kernel_threads: compile(&parameters.kernel_threads)?,
         devices: parameters.devices.clone(),
     };
-    let before = Snapshot::take(&scope)?;
+    let before = Snapshot::take(&scope, End::First)?;
     context.ready(Started {
         started_ns: before.time_ns,
     });
     let deadline_ns = clock::monotonic_ns() + parameters.duration_max_s.ns();
     context.stop.wait_until(deadline_ns);
-    let after = Snapshot::take(&scope)?;
+    let after = Snapshot::take(&scope, End::Last)?;
     let mut delta = between(&before, &after);
     delta.probe = delta.probe.filter(|_| parameters.own);
     Ok(delta)

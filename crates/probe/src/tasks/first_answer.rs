@@ -40,6 +40,8 @@ pub struct Answered {
     started_ns: u64,
     /// When the request was sent that was answered first.
     first_sent_ns: u64,
+    /// When the request before that was tried, which was not answered; none if it was the first.
+    previous_sent_ns: Option<u64>,
     answered_ns: u64,
     answered_realtime_ns: u64,
     kernel_timestamp: bool,
@@ -63,6 +65,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Answered, Failu
             return Ok(Answered {
                 started_ns,
                 first_sent_ns: answer.sent_ns,
+                previous_sent_ns: asking.before(answer.sequence),
                 answered_ns: answer.arrived_ns,
                 answered_realtime_ns: answer.arrived_realtime_ns,
                 kernel_timestamp: answer.by_kernel,
@@ -80,10 +83,13 @@ struct Asking<'a> {
     payload: Vec<u8>,
     open: Option<(UdpSocket, StampedReceiver)>,
     attempts: u64,
+    /// When each was tried.
+    tried_ns: Vec<u64>,
     errors: BTreeMap<String, u64>,
 }
 
 struct Answer {
+    sequence: u64,
     sent_ns: u64,
     arrived_ns: u64,
     arrived_realtime_ns: u64,
@@ -98,6 +104,7 @@ impl<'a> Asking<'a> {
             payload: blank_payload(PAYLOAD, &parameters.canary),
             open: None,
             attempts: 0,
+            tried_ns: Vec::new(),
             errors: BTreeMap::new(),
         }
     }
@@ -105,12 +112,19 @@ impl<'a> Asking<'a> {
     /// Sends one request; the interface, the address and the route may all not be there yet.
     fn ask(&mut self) {
         self.attempts += 1;
+        self.tried_ns.push(clock::monotonic_ns());
         if let Err(error) = self.try_to_ask() {
             if is_of_the_address(&error) {
                 self.open = None;
             }
             *self.errors.entry(errno_name(&error)).or_default() += 1;
         }
+    }
+
+    /// When the request before number `sequence` (from 1) was tried.
+    fn before(&self, sequence: u64) -> Option<u64> {
+        let index = usize::try_from(sequence.checked_sub(2)?).ok()?;
+        self.tried_ns.get(index).copied()
     }
 
     fn try_to_ask(&mut self) -> io::Result<()> {
@@ -152,6 +166,7 @@ impl<'a> Asking<'a> {
                 && header.kind == Kind::Reply
             {
                 return Some(Answer {
+                    sequence: header.sequence,
                     sent_ns: header.time_ns,
                     arrived_ns,
                     arrived_realtime_ns,

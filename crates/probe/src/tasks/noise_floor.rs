@@ -8,13 +8,13 @@ use crate::latency::Summary;
 use crate::net::echo_channel::EchoChannel;
 use crate::net::socket;
 use crate::packet::header::blank_payload;
-use crate::schedule::Schedule;
 use crate::stop::Stop;
 use crate::tasks::echo::reflect;
 use crate::tasks::rtt::engine::{Engine, Outcome};
 use crate::tasks::rtt::tally::Expected;
 use crate::tasks::rtt::{LEAD_NS, RECEIVE_BUFFER};
 use crate::tasks::udp_source::check_size;
+use crate::timetable::{Sampling, Timetable};
 use crate::values::{Canary, Rate, Token};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -28,6 +28,9 @@ pub struct Parameters {
     #[serde(default)]
     canary: Canary,
     rate_pps: Rate,
+    /// At a phase that follows from the token, which is random.
+    #[serde(default)]
+    sampling: Sampling,
     count: u64,
     /// Bytes of UDP payload.
     payload_size: usize,
@@ -57,7 +60,13 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Floor, Failure>
     context.ready(Started { started_ns });
     let engine = Engine {
         channel: &channel,
-        schedule: Schedule::new(started_ns, parameters.rate_pps),
+        schedule: Timetable::new(
+            started_ns,
+            parameters.sampling,
+            parameters.rate_pps,
+            parameters.count,
+            parameters.token.seed(),
+        ),
         expected: Expected {
             tag: parameters.token.tag(),
             count: parameters.count,

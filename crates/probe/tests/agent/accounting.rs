@@ -4,6 +4,44 @@ use crate::LOOPBACK;
 use crate::support::{Agent, TOKEN, udp_sink};
 use serde_json::json;
 
+/// Bursts of a millisecond, a thousandth of a second apart from the tick: what the tick samples of them
+/// is anything, what the idle clocks tell is right.
+#[test]
+fn busy_time_covers_what_a_process_used() {
+    let mut agent = Agent::start();
+    let me = std::process::id();
+    agent.ready(json!({"id": 1, "do": "accounting", "pids": [{"pid": me, "label": "test"}]}));
+    let begun = std::time::Instant::now();
+    for number in 1..=60 {
+        let due = std::time::Duration::from_millis(8 * number);
+        std::thread::sleep(due.saturating_sub(begun.elapsed()));
+        let burst = std::time::Instant::now();
+        while burst.elapsed() < std::time::Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+    }
+    let used = agent.stop(1);
+    let Some(cpus) = used["busy"]["cpus"].as_array() else {
+        // No idle clocks here: nothing is claimed.
+        assert!(used["busy"].is_null());
+        return;
+    };
+    let sum = |key: &str| {
+        cpus.iter()
+            .map(|cpu| cpu[key].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let all = used["processes"].as_array().unwrap().iter();
+    let processes = all.filter_map(|process| process["run_ns"].as_u64());
+    let parts = processes.sum::<u64>() + used["probe"]["run_ns"].as_u64().unwrap();
+    let whole = sum("busy_ns") + sum("uncertainty_ns");
+    assert!(parts > 100_000_000, "{parts}");
+    assert!(parts <= whole, "parts {parts}, whole {whole}: {used}");
+    let elapsed_ns = used["seconds"].as_f64().unwrap() * 1e9;
+    assert!(sum("busy_ns") as f64 <= (elapsed_ns + 1e6) * cpus.len() as f64);
+    assert!(used["disturbance"]["clock_step_ns"].as_i64().unwrap().abs() < 1_000_000);
+}
+
 #[test]
 fn accounting_finds_processes_traffic_and_the_probe_itself() {
     let mut agent = Agent::start();

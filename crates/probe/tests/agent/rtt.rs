@@ -25,6 +25,24 @@ fn all_round_trips_of_udp_are_measured() {
 }
 
 #[test]
+fn probes_can_be_spread_in_three_ways() {
+    let mut agent = Agent::start();
+    let port = echo(&mut agent, 1, 10.0);
+    for (id, sampling) in [(2, "scattered"), (3, "periodic"), (4, "poisson")] {
+        agent.ready(json!({
+            "id": id, "do": "rtt", "protocol": "udp", "to": LOOPBACK, "port": port, "token": TOKEN,
+            "rate_pps": 2000, "count": 200, "payload_size": 36, "timeout_ms": 5000,
+            "sampling": sampling,
+        }));
+        let rtt = agent.done(id);
+        assert_eq!(rtt["received"], 200, "{sampling}: {rtt}");
+        let seconds = rtt["seconds"].as_f64().unwrap();
+        assert!((0.05..5.0).contains(&seconds), "{sampling}: {seconds} s");
+    }
+    agent.stop(1);
+}
+
+#[test]
 fn round_trips_of_icmp_are_measured() {
     let mut agent = Agent::start();
     agent.send(json!({

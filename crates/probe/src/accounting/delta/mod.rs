@@ -1,10 +1,13 @@
 //! What changed between two snapshots. Pure.
 
+mod busy;
 mod processes;
 mod traffic;
 
 use super::network::{IP_COUNTERS, UDP_COUNTERS};
 use super::snapshot::{Cpu, Snapshot};
+use super::surroundings::Disturbance;
+use busy::{Busy, busy};
 use processes::{ProcessTime, process_times};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,6 +18,8 @@ pub struct Delta {
     pub start_ns: u64,
     pub seconds: f64,
     pub cpus: Vec<CpuTime>,
+    /// None if the kernel keeps no clocks of idle time.
+    pub busy: Option<Busy>,
     pub processes: Vec<ProcessTime>,
     pub kernel_threads: Vec<ProcessTime>,
     /// None if the request did not want it.
@@ -24,6 +29,7 @@ pub struct Delta {
     pub ip: BTreeMap<&'static str, u64>,
     pub softnet: SoftnetLoss,
     pub context_switches_total: u64,
+    pub disturbance: Disturbance,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,6 +74,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Delta {
             .enumerate()
             .map(|(cpu, (before, after))| cpu_time(cpu, before, after, ticks))
             .collect(),
+        busy: busy(&before.idle, &after.idle),
         processes: process_times(&before.processes, &after.processes, ticks),
         kernel_threads: process_times(&before.kernel_threads, &after.kernel_threads, ticks),
         probe: Some(ProbeTime {
@@ -87,6 +94,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Delta {
             time_squeeze: since(after.softnet.time_squeeze, before.softnet.time_squeeze),
         },
         context_switches_total: since(after.context_switches, before.context_switches),
+        disturbance: Disturbance::between(&before.surroundings, &after.surroundings),
     }
 }
 

@@ -13,6 +13,10 @@ pub struct ProcessTime {
     pub user_s: Option<f64>,
     pub system_s: Option<f64>,
     pub run_ns: Option<u64>,
+    /// Of children that ended in between and were waited for: all that they ever used.
+    pub children_s: Option<f64>,
+    /// What a process that has died had used at the start.
+    pub used_before_ns: Option<u64>,
     pub voluntary: Option<u64>,
     pub involuntary: Option<u64>,
     pub vm_hwm_bytes: Option<u64>,
@@ -70,6 +74,8 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
         user_s: Some(ticks.seconds(after.user, before.user)),
         system_s: Some(ticks.seconds(after.system, before.system)),
         run_ns: Some(since(after.run_ns, before.run_ns)),
+        children_s: Some(ticks.seconds(after.children, before.children)),
+        used_before_ns: None,
         voluntary: Some(threads.iter().map(|thread| thread.voluntary).sum()),
         involuntary: Some(threads.iter().map(|thread| thread.involuntary).sum()),
         vm_hwm_bytes: after.vm_hwm_bytes,
@@ -86,6 +92,8 @@ fn dead_process(pid: i32, before: &Process) -> ProcessTime {
         user_s: None,
         system_s: None,
         run_ns: None,
+        children_s: None,
+        used_before_ns: Some(before.run_ns),
         voluntary: None,
         involuntary: None,
         vm_hwm_bytes: before.vm_hwm_bytes,
@@ -151,6 +159,7 @@ mod tests {
         assert_eq!(alive.user_s, Some(0.5));
         assert_eq!(alive.voluntary, Some(5));
         assert!(find(2, true).unwrap().run_ns.is_none());
+        assert_eq!(find(2, true).unwrap().used_before_ns, Some(7));
         // Another process with the id of one that is gone.
         assert!(find(3, true).is_some());
         assert_eq!(find(3, false).unwrap().run_ns, Some(20_000_000));

@@ -13,8 +13,8 @@ use crate::failure::{Failure, errno_name};
 use crate::latency::Latency;
 use crate::net::echo_channel::{EchoChannel, Inbox};
 use crate::packet::header::{Header, Kind};
-use crate::schedule::Schedule;
 use crate::stop::Stop;
+use crate::timetable::Timetable;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -35,7 +35,7 @@ pub struct Outcome {
 
 pub struct Engine<'a> {
     pub channel: &'a EchoChannel,
-    pub schedule: Schedule,
+    pub schedule: Timetable,
     pub expected: Expected,
     /// Awake for so long before each request.
     pub spin_ns: u64,

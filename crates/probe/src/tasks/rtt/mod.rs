@@ -15,9 +15,9 @@ use crate::net::echo_channel::EchoChannel;
 use crate::net::socket;
 use crate::net::tcp_info::TcpInfo;
 use crate::packet::header::blank_payload;
-use crate::schedule::Schedule;
 use crate::tasks::tcp_responder::Greeting;
 use crate::tasks::udp_source::check_size;
+use crate::timetable::{Sampling, Timetable};
 use crate::values::{Canary, Rate, Token};
 use engine::Engine;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,9 @@ pub struct Parameters {
     #[serde(default)]
     canary: Canary,
     rate_pps: Rate,
+    /// At a phase that follows from the token, which is random.
+    #[serde(default)]
+    sampling: Sampling,
     count: u64,
     /// Bytes behind the UDP or ICMP header: an inner IPv4 packet is 28 longer.
     payload_size: usize,
@@ -103,7 +106,13 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failu
     context.ready(Started { started_ns });
     let engine = Engine {
         channel: &channel,
-        schedule: Schedule::new(started_ns, parameters.rate_pps),
+        schedule: Timetable::new(
+            started_ns,
+            parameters.sampling,
+            parameters.rate_pps,
+            parameters.count,
+            parameters.token.seed(),
+        ),
         expected: Expected {
             tag: parameters.token.tag(),
             count: parameters.count,

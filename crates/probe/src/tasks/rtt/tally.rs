@@ -3,8 +3,8 @@
 use crate::latency::Latency;
 use crate::net::echo_channel::EchoChannel;
 use crate::packet::header::{HEADER_LENGTH, Header};
-use crate::schedule::Schedule;
 use crate::sequence::{Arrival, Sequence};
+use crate::timetable::Timetable;
 
 /// What answers are compared with.
 pub struct Expected {
@@ -40,7 +40,7 @@ impl Tally {
         &mut self,
         channel: &EchoChannel,
         expected: &Expected,
-        schedule: &Schedule,
+        schedule: &Timetable,
         packet: &[u8],
         arrived_ns: u64,
     ) {
