@@ -30,7 +30,7 @@ from culvert.topology.graph import Path
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check, Evidence
-from culvert.trial.cpu import cpu_metrics
+from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.third_nodes import third_node_metrics
@@ -136,6 +136,7 @@ class Execution:
                     return
                 outcomes.append((path, outcome))
         finding.outcome = together(outcomes)
+        finding.evidence.withheld = finding.outcome.withheld
         finding.status = Status.OK
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
@@ -191,12 +192,14 @@ class Execution:
         metrics = []
         roles = {name: node.role for name, node in session.lab.nodes.items()}
         for watched in outcome.watched:
-            metrics += cpu_metrics(
+            used = cpu_figures(
                 watched.accounted,
                 goodput_bytes=outcome.goodput_bytes,
                 shared_kernel=session.lab.shared_kernel,
                 attributable=self._vpn.cpu_attributable,
             )
+            metrics += used.metrics
+            outcome.withheld += used.withheld
             metrics += third_node_metrics(watched.others, roles)
         return metrics
 

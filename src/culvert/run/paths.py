@@ -69,6 +69,9 @@ def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
             whole.metrics.append(replace(metric, labels={**metric.labels, **label}))
         whole.watched += outcome.watched
         whole.doubts += outcome.doubts
+        whole.withheld += [
+            replace(each, reason=f"{path}: {each.reason}") for each in outcome.withheld
+        ]
         whole.series += [replace(each, labels={**each.labels, **label}) for each in outcome.series]
         whole.histograms += [
             replace(each, labels={**each.labels, **label}) for each in outcome.histograms

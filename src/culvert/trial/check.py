@@ -17,6 +17,14 @@ class Check:
     figures: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Withheld:
+    """Metrics that are not given because they contradict others, and the figures of that."""
+
+    metrics: tuple[str, ...]
+    reason: str
+
+
 @dataclass
 class Evidence:
     """What a trial carries to prove itself.
@@ -30,6 +38,7 @@ class Evidence:
     vpn: dict[str, str] = field(default_factory=dict)
     topology: dict[str, Any] = field(default_factory=dict)
     """The nodes, networks and paths that were measured."""
+    withheld: list[Withheld] = field(default_factory=list)
 
     @property
     def proved(self) -> bool:
@@ -49,4 +58,5 @@ class Evidence:
             "underlay": self.underlay,
             "vpn": self.vpn,
             **({"topology": self.topology} if self.topology else {}),
+            **({"withheld": [asdict(each) for each in self.withheld]} if self.withheld else {}),
         }

@@ -1,19 +1,22 @@
 """``cpu``: who spent the time of the processors while a measurement ran.
 
-Seconds come from the scheduler's own clock where a thread is concerned (schedstat, ns) and from
-/proc/stat for whole CPUs. Softirq time is counted by tick unless the kernel has IRQ time
-accounting; ``culvert doctor`` tells.
+Seconds of threads are from the scheduler's own clock (schedstat, ns), those of the machine from the
+kernel's idle clocks where it has them (``culvert.trial.busy``). How busy time splits into user,
+system and softirq is sampled by the tick. Figures that contradict each other are withheld.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from culvert.journal.record import Metric
 from culvert.probe.results import Accounted, CpuTimes
 from culvert.probe.results.accounting import ProcessUse
+from culvert.trial.busy import Busy, busy_of, core_busy_s
+from culvert.trial.check import Withheld
 from culvert.trial.everybody import OTHERS
 
 GIGABYTE = 1e9
@@ -21,15 +24,33 @@ MOST_SWITCHES = 5
 """As mackey2020 lists them."""
 _WORKER = re.compile(r"(kworker)/.*")
 SOFTIRQ = "ksoftirqd/"
+OF_THE_WHOLE = ("cpu_busy_s", "cpu_percent", "cpu_s_per_gb", "core_busy_s")
+OF_THE_SPLIT = (
+    *("cpu_user_percent", "cpu_system_percent", "cpu_softirq_percent"),
+    *("core_user_s", "core_system_s", "core_softirq_s"),
+)
 
 
-def cpu_metrics(
+@dataclass
+class CpuFigures:
+    """Metrics, and those that were withheld."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    withheld: list[Withheld] = field(default_factory=list)
+
+    def withhold(self, names: Sequence[str], reason: str) -> None:
+        """Leave these metrics out, with the reason."""
+        self.metrics = [metric for metric in self.metrics if metric.name not in names]
+        self.withheld.append(Withheld(tuple(names), reason))
+
+
+def cpu_figures(
     accounted: Mapping[str, Accounted],
     *,
     goodput_bytes: int | None,
     shared_kernel: bool,
     attributable: bool = True,
-) -> list[Metric]:
+) -> CpuFigures:
     """Metrics of both ends of a path, by node, the source first.
 
     ``shared_kernel``: both read the same /proc/stat, so it counts once.
@@ -42,14 +63,17 @@ def cpu_metrics(
     first, *_ = accounted
     nodes = [accounted[first]] if shared_kernel else list(accounted.values())
     cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
-    busy_s = sum(_busy_s(cpu) for _, cpu in cpus)
+    busy = busy_of(nodes)
+    seconds = accounted[first].seconds
     vpn_s = sum(_processes_s(node) for node in accounted.values())
     vpn_s += sum(_kernel_threads_s(node) for node in nodes)
     probe_s = sum(_probe_s(node) for node in accounted.values())
     metrics = [
         *_percentages(cpus),
         *_per_core(accounted, shared_kernel=shared_kernel),
-        Metric("cpu_busy_s", "s", busy_s),
+        Metric("cpu_busy_s", "s", busy.seconds),
+        Metric("cpu_busy_uncertainty_s", "s", busy.tolerance_s),
+        Metric("cpu_percent", "%", 100 * busy.seconds / max(seconds, 1e-9)),
         *([Metric("cpu_vpn_s", "s", vpn_s)] if attributable else []),
         Metric("cpu_probe_s", "s", probe_s),
         Metric(
@@ -69,15 +93,31 @@ def cpu_metrics(
     if goodput_bytes:
         gigabytes = goodput_bytes / GIGABYTE
         metrics += [
-            Metric("cpu_s_per_gb", "s/GB", busy_s / gigabytes),
+            Metric("cpu_s_per_gb", "s/GB", busy.seconds / gigabytes),
             *([Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes)] if attributable else []),
             Metric("cpu_probe_s_per_gb", "s/GB", probe_s / gigabytes),
         ]
-    return metrics
+    return _judge(CpuFigures(metrics), busy, vpn_s + probe_s)
 
 
-def _busy_s(cpu: CpuTimes) -> float:
-    return cpu.user_s + cpu.nice_s + cpu.system_s + cpu.irq_s + cpu.softirq_s
+def _judge(figures: CpuFigures, busy: Busy, parts_s: float) -> CpuFigures:
+    """Withhold what cannot be: a whole below its parts, a split of something else."""
+    if not busy.covers(parts_s):
+        figures.withhold(
+            OF_THE_WHOLE,
+            f"VPN and probe used {parts_s:.3f} s, the machine {busy.seconds:.3f} s (at most "
+            f"{busy.most_s:.3f} s); {_source(busy)}",
+        )
+    if not busy.covers(parts_s) or not busy.is_split_by_samples:
+        figures.withhold(
+            OF_THE_SPLIT,
+            f"the ticks counted {busy.sampled_s:.3f} s of {busy.seconds:.3f} s of busy time",
+        )
+    return figures
+
+
+def _source(busy: Busy) -> str:
+    return "by the kernel's idle clocks" if busy.exact else "sampled by the kernel's ticks"
 
 
 def _processes_s(accounted: Accounted) -> float:
@@ -123,7 +163,6 @@ def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
         return Metric(name, "%", 100 * sum(parts))
 
     return [
-        percent("cpu_percent", (_busy_s(cpu) / max(s, 1e-9) for s, cpu in cpus)),
         percent("cpu_user_percent", ((c.user_s + c.nice_s) / max(s, 1e-9) for s, c in cpus)),
         percent("cpu_system_percent", (cpu.system_s / max(s, 1e-9) for s, cpu in cpus)),
         percent("cpu_softirq_percent", (cpu.softirq_s / max(s, 1e-9) for s, cpu in cpus)),
@@ -135,8 +174,11 @@ def _per_core(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> lis
     metrics = []
     for name, node in list(accounted.items())[: 1 if shared_kernel else None]:
         label = "machine" if shared_kernel else name
+        busy_s = core_busy_s(node)
         for cpu in node.cpus:
             labels = {"node": label, "cpu": str(cpu.cpu)}
+            if cpu.cpu in busy_s:
+                metrics.append(Metric("core_busy_s", "s", busy_s[cpu.cpu], labels))
             metrics += [
                 Metric("core_user_s", "s", cpu.user_s + cpu.nice_s, labels),
                 Metric("core_system_s", "s", cpu.system_s, labels),

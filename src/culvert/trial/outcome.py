@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from culvert.journal.record import Histogram, Metric, Series
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Withheld
 from culvert.trial.traffic import InnerTraffic
 from culvert.trial.watch import Watched
 
@@ -26,3 +26,4 @@ class Outcome:
     series: list[Series] = field(default_factory=list)
     histograms: list[Histogram] = field(default_factory=list)
     doubts: list[Check] = field(default_factory=list)
+    withheld: list[Withheld] = field(default_factory=list)

@@ -97,7 +97,7 @@ class Watcher:
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
-        accounted = {name: parse(Accounted, task.stop()) for name, task in accounts.items()}
+        accounted = _end(accounts)
         accounted[first] = everybody.beside(accounted[first])
         for name, before in handed.items():
             now = self._handed(name)
@@ -111,19 +111,21 @@ class Watcher:
         found: dict[str, Accounted] = {}
         accounts = self._begin_accounting()
         yield found
-        for name, task in accounts.items():
-            used = parse(Accounted, task.stop())
-            if name in self._ends:
-                found[name] = used
+        found |= {name: used for name, used in _end(accounts).items() if name in self._ends}
 
     def _handed(self, name: str) -> Handed | None:
         witness = self._outside.witness(name)
         return None if witness is None else witness.handed()
 
     def _begin_accounting(self) -> dict[str, Task]:
-        probes = {**self._others, **self._ends}  # the ends last: their time is the trial's
-        tasks = {name: self._account_on(name, probe) for name, probe in probes.items()}
-        for task in tasks.values():
+        """The source's begins first and ends last: on one kernel its time of the whole machine then
+        covers what others used."""
+        tasks = {}
+        for name, probe in {**self._ends, **self._others}.items():
+            tasks[name] = self._account_on(name, probe)
+            if len(tasks) == 1:
+                tasks[name].ready()
+        for task in list(tasks.values())[1:]:
             task.ready()
         return tasks
 
@@ -142,3 +144,9 @@ class Watcher:
             kernel_threads=["ksoftirqd/.*", *self._vpn.kernel_threads],
             devices=devices,
         )
+
+
+def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:
+    """The first that began ends last."""
+    ended = {name: parse(Accounted, tasks[name].stop()) for name in reversed(tasks)}
+    return {name: ended[name] for name in tasks}

@@ -33,7 +33,7 @@ from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
-from culvert.trial.cpu import cpu_metrics
+from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
@@ -110,19 +110,18 @@ class Initiation(Measurement[InitiationParameters]):
                 cycles.append(_Cycle(session, start, up=up, pause_s=parameters.pause_s))
         restarted = start.restarted(session)
         if restarted is not None:
-            used = _together([use for cycle in cycles for use in cycle.processes])
+            processes = _together([use for cycle in cycles for use in cycle.processes])
             node = accounted[restarted.name]
-            accounted[restarted.name] = node.model_copy(update={"processes": used})
+            accounted[restarted.name] = node.model_copy(update={"processes": processes})
+        used = cpu_figures(
+            accounted,
+            goodput_bytes=None,
+            shared_kernel=session.lab.shared_kernel,
+            attributable=session.vpn.cpu_attributable,
+        )
         return Outcome(
-            metrics=[
-                *_metrics(cycles),
-                *cpu_metrics(
-                    accounted,
-                    goodput_bytes=None,
-                    shared_kernel=session.lab.shared_kernel,
-                    attributable=session.vpn.cpu_attributable,
-                ),
-            ],
+            metrics=[*_metrics(cycles), *used.metrics],
+            withheld=used.withheld,
             watched=[],
             series=_series(cycles),
             doubts=_of_all([check for cycle in cycles for check in cycle.checks], len(cycles)),

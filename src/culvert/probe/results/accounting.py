@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from culvert.probe.results.base import Result
 
 
@@ -16,6 +18,41 @@ class CpuTimes(Result):
     softirq_s: float = 0.0
     steal_s: float = 0.0
     idle_s: float = 0.0
+
+
+class IdleClock(StrEnum):
+    """Where the kernel's idle times were read: shown in 10 ms, or in ns."""
+
+    STAT = "stat"
+    TIMER_LIST = "timer_list"
+
+
+class BusyCpu(Result):
+    """Elapsed less idle time of one CPU, and by how much it may be wrong."""
+
+    cpu: int
+    busy_ns: int
+    uncertainty_ns: int
+
+
+class BusyTime(Result):
+    """Elapsed less idle time, stolen time included."""
+
+    clock: IdleClock
+    cpus: list[BusyCpu]
+
+
+class Disturbance(Result):
+    """What may have disturbed a measurement on this machine.
+
+    ``clock_step_ns``: a step of CLOCK_REALTIME. ``frequency_hz``: by CPU, at the end; empty where
+    the kernel reports none. ``throttled``: how often a CPU was slowed down for its heat; None where
+    that is not counted.
+    """
+
+    clock_step_ns: int = 0
+    frequency_hz: dict[int, int] = {}
+    throttled: int | None = None
 
 
 class TimeUse(Result):
@@ -43,6 +80,10 @@ class ProcessUse(Result):
     comm: str = ""
     run_ns: int | None = None
     """This and the following are None for a process that has died."""
+    children_s: float | None = None
+    """CPU time of children that ended meanwhile: all that they ever used."""
+    used_before_ns: int | None = None
+    """Only of a process that has died: what it had used at the start."""
     user_s: float | None = None
     system_s: float | None = None
     voluntary: int | None = None
@@ -101,6 +142,8 @@ class Accounted(Result):
 
     seconds: float
     cpus: list[CpuTimes]
+    busy: BusyTime | None = None
+    """None where the kernel only samples idle time."""
     processes: list[ProcessUse] = []
     kernel_threads: list[KernelThreadUse] = []
     probe: TimeUse | None = None
@@ -108,6 +151,7 @@ class Accounted(Result):
     devices: list[DeviceUse] = []
     udp: UdpUse = UdpUse()
     context_switches_total: int = 0
+    disturbance: Disturbance = Disturbance()
 
     def device(self, name: str) -> DeviceUse | None:
         """The device of that name, if it was watched."""
