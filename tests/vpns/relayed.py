@@ -101,8 +101,8 @@ class Relayed(WireGuard):
             ],
         )
 
-    def _called_peer(self) -> list[tuple[str, str]]:
-        called = dict(super()._called_peer())
+    def _target_as_peer(self) -> list[tuple[str, str]]:
+        called = dict(super()._target_as_peer())
         called["endpoint"] = f"{underlay_address(self._called)}:{PORT}"
         return list(called.items())
 

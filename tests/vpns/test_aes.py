@@ -9,7 +9,7 @@ from culvert.labs.cpu import aes
 from culvert.run.traps import refuse_without_effect, traps
 from culvert.topology.processors import Processors
 from culvert.topology.spec import LabSpec
-from culvert.vpns.aes import AesUse, has_aes, kernel_use, process_use, refuse_other_than_asked
+from culvert.vpns.aes import AesUse, has_aes, kernel_use, process_use, require_requested_aes
 from culvert.vpns.variant import DataPath
 
 from ..conftest import LabFactory
@@ -64,11 +64,11 @@ def test_a_go_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_other_than_asked_is_no_result(asked: bool) -> None:
-    refuse_other_than_asked(None, AesUse(None, "unknown"))
-    refuse_other_than_asked(asked, AesUse(asked, "as asked"))
+    require_requested_aes(None, AesUse(None, "unknown"))
+    require_requested_aes(asked, AesUse(asked, "as asked"))
     for used in (None, not asked):
         with pytest.raises(NotPossible, match="aes = "):
-            refuse_other_than_asked(asked, AesUse(used, "how"))
+            require_requested_aes(asked, AesUse(used, "how"))
 
 
 def test_which_variants_have_it() -> None:
@@ -88,7 +88,7 @@ def test_openvpn_is_masked_where_asked(lab: LabFactory, asked: bool | None) -> N
     vpn, pair = driver("openvpn/aes-128-gcm"), lab(LabSpec(processors=Processors(aes=asked)))
     bring_up(vpn, pair)
     told = traps(vpn, pair)
-    wanted = "used: OpenSSL" if asked is None else "off: OpenSSL was told by OPENSSL_ia32cap"
+    wanted = "used: OpenSSL" if asked is None else "off: OPENSSL_ia32cap is set for OpenSSL"
     assert told["AES instructions"] == wanted
     assert told["threads"] == "openvpn on a: 1, openvpn on b: 1"
     assert told["tunnel device"].startswith("tun, MTU 1500, queueing ")

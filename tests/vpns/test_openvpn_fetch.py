@@ -88,7 +88,7 @@ def test_one_that_cannot_offload_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Made, "says", SAYS.format("[AEAD]"))
-    with pytest.raises(CulvertError, match="lacks data channel offload"):
+    with pytest.raises(CulvertError, match="has no data channel offload"):
         openvpn_fetch.fetch(tmp_path)
     assert list((tmp_path / openvpn_program.BESIDE).iterdir()) == []
     assert not (tmp_path / "bin").exists()

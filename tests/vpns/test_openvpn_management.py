@@ -77,7 +77,7 @@ def test_an_answer_is_never_newer_than_what_came_in_real_time(tmp_path: Path) ->
 
 def test_it_holds_when_the_program_says_so(tmp_path: Path) -> None:
     with speaking(tmp_path / "s") as (client, program):
-        client.say("hold on")
+        client.send("hold on")
         assert program.recv(100) == b"state on\nstate\nhold on\n"
         assert not client.holds
         program.sendall(b"SUCCESS: hold flag set to ON\r\n>HOLD:Waiting for hold release:1\r\n")

@@ -157,7 +157,7 @@ def test_create_refuses_what_parse_refuses(drivers: Registry) -> None:
         ("unfinished", here("unfinished", "Unfinished"), "it does not define configure, data_path"),
         ("misnamed", here("misnamed", "Misnamed"), "its name is 'other'"),
         ("twice", here("twice", "Twice"), "variant 'same' is defined twice"),
-        ("badword", here("badword", "BadWord"), "'AES 256' is not made of"),
+        ("badword", here("badword", "BadWord"), "'AES 256' has characters other than"),
         ("novariants", here("novariants", "NoVariants"), "variants is missing or empty"),
         ("timeless", here("timeless", "Timeless"), "up_deadline_s is not positive"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
-from culvert.vpns.aes import aes_use, refuse_other_than_asked
+from culvert.vpns.aes import aes_use, require_requested_aes
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import DataPath
 
@@ -20,7 +20,7 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     if vpn.outer_flow is None:
         return {}
     use = aes_use(vpn)
-    refuse_other_than_asked(lab.spec.processors.aes, use)
+    require_requested_aes(lab.spec.processors.aes, use)
     found = {"AES instructions": use.how}
     threads = _threads(vpn)
     if threads:

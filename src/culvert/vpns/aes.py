@@ -1,7 +1,7 @@
-"""Whether a tunnel that is up uses AES instructions: told from its processes and the kernel.
+"""Whether a tunnel that is up uses AES instructions, read from its processes and the kernel.
 
-A library that was built without them, a mask that was left in the environment, a module that was
-not loaded: none of it shows but in the figures.
+A library built without them, a mask left in the environment, or a module that is not loaded would
+otherwise show only in the figures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CRYPTO = Path("/proc/crypto")
 
 @dataclass(frozen=True)
 class AesUse:
-    """``used`` is None where it cannot be told; ``how`` says it in words."""
+    """``used`` is None if unknown; ``how`` describes it in words."""
 
     used: bool | None
     how: str
@@ -36,13 +36,13 @@ class AesUse:
 
 
 def has_aes(vpn: Vpn) -> bool:
-    """Whether the variant's name or facts speak of AES: else its cipher is another."""
+    """Whether the variant's name or facts contain AES: otherwise it uses another cipher."""
     words = (vpn.variant.name, *vpn.variant.facts.values())
     return any("aes" in word.lower() for word in words)
 
 
 def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
-    """Of a tunnel that is up."""
+    """The use of AES instructions by a tunnel that is up."""
     if not has_aes(vpn):
         return AesUse(False, "not used: no AES in this variant")
     if vpn.data_path is DataPath.KERNEL:
@@ -55,15 +55,15 @@ def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
         for process in processes
     ]
     if not found:
-        return AesUse(None, "unknown: it has no process")
+        return AesUse(None, "unknown: the VPN has no process")
     doubtful = [one for one in found if one.used is not False]
     return (doubtful or found)[0]
 
 
-def refuse_other_than_asked(asked: bool | None, use: AesUse) -> None:
-    """Raise NotPossible where a condition's ``aes`` cannot be had of this VPN here."""
-    if asked is not None and use.used is not asked and not _needs_none(use):
-        wanted = "true" if asked else "false"
+def require_requested_aes(requested: bool | None, use: AesUse) -> None:
+    """Raise NotPossible if this VPN cannot fulfil the condition's ``aes`` here."""
+    if requested is not None and use.used is not requested and not _needs_none(use):
+        wanted = "true" if requested else "false"
         raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
 
 
@@ -72,7 +72,7 @@ def _needs_none(use: AesUse) -> bool:
 
 
 def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
-    """Of the kernel's ciphers, by the drivers that are registered."""
+    """The kernel's use, from the registered cipher drivers."""
     text = _text(cpuinfo)
     drivers = re.findall(r"^driver\s*:\s*(\S+)", _text(crypto), re.MULTILINE)
     fast = [driver for driver in drivers if _ACCELERATED.search(driver)]
@@ -81,23 +81,25 @@ def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
     if "User Mode Linux" in text or aes.has_instructions(cpuinfo) is False:
         return AesUse(False, "not used: the kernel's plain code", "modprobe aesni_intel")
     if "aes-lib" in drivers:
-        return AesUse(None, "unknown: the kernel's aes-lib chooses by itself", GUEST_REMEDY)
+        return AesUse(None, "unknown: the kernel's aes-lib chooses at run time", GUEST_REMEDY)
     return AesUse(False, "not used: no module with them is loaded", "modprobe aesni_intel")
 
 
 def process_use(process: Path, name: str) -> AesUse:
-    """Of a process (its directory in /proc), by its libraries and its environment."""
+    """The use by a process (its directory in /proc), from its libraries and its environment."""
     maps = _text(process / "maps")
     if "libstrongswan-aesni" in maps:
         remedy = "no variable switches it off: leave this VPN out of the condition"
         return AesUse(True, "used: strongSwan's plugin aesni", remedy)
     library = _OPENSSL if "libcrypto" in maps else _GO if _is_go(process / "exe") else None
     if library is None:
-        return AesUse(None, f"unknown: {name} uses no library known here", "leave this VPN out")
+        return AesUse(
+            None, f"unknown: {name} uses no library that Culvert recognises", "leave this VPN out"
+        )
     variable = _MASKED_BY[library]
     if f"{variable}={aes.OFF[variable]}" in _text(process / "environ").split("\0"):
-        return AesUse(False, f"off: {library} was told by {variable}")
-    return AesUse(True, f"used: {library}", "report this: the variable was not set")
+        return AesUse(False, f"off: {variable} is set for {library}")
+    return AesUse(True, f"used: {library}", "report this: the variable is not set")
 
 
 def _is_go(program: Path) -> bool:

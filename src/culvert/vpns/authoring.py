@@ -1,4 +1,4 @@
-"""What an author of a driver imports: everything that the contract names, in one place."""
+"""All names that the author of a driver imports: the contract's public interface."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn, underlay_address
 from culvert.vpns.facts import (
-    kernel_lacks,
+    missing_from_kernel,
+    missing_tun,
     path_of_device,
-    tun_lacks,
     wait_for_device,
     wait_for_fact,
     wait_for_ping,
@@ -48,11 +48,11 @@ __all__ = [
     "Variant",
     "Vpn",
     "VpnError",
-    "kernel_lacks",
+    "missing_from_kernel",
+    "missing_tun",
     "package_version",
     "path_of_device",
     "read_go_build",
-    "tun_lacks",
     "underlay_address",
     "wait_for_device",
     "wait_for_fact",

@@ -1,18 +1,18 @@
-"""The contract between Culvert and a VPN. A driver is a small class in a file of its own.
+"""The contract between Culvert and a VPN. A driver is a small class in its own file.
 
-The life of a VPN on a lab, each step of which a driver gives::
+The life of a VPN on a lab; a driver implements each step::
 
     prepare()   keys and configuration of every node             (not timed)
     serve()     each server that it needs is ready                (not timed)
-    join()      each member runs, and can be called               (not timed)
+    join()      each member runs, and accepts connections         (not timed)
     reach()     a path carries packets: a fact
     stop()      every process is ended, every interface removed
 
-While it is up the lab takes from the driver what it needs for the proof: the interface, which
-packets on the underlay are the VPN's, which of them are its handshake, how long an outer packet is
-for an inner one, which way a path's packets travel, and which processes carry the data.
+While it is up, the proof uses the driver's declarations: the interface, which packets on the
+underlay are the VPN's, which of them are its handshake, how long an outer packet is for an inner
+one, which route a path's packets take, and which processes carry the data.
 
-VPNs of two ends derive from ``culvert.vpns.tunnel.TunnelVpn``, the commonest of them from
+VPNs with two ends derive from ``culvert.vpns.tunnel.TunnelVpn``; the most common form derives from
 ``culvert.vpns.program.TunProgram``.
 """
 
@@ -51,27 +51,29 @@ class Vpn(ABC):
     options: ClassVar[Mapping[str, str]] = {}
     """Options that a study can add to a variant, as in ``openvpn/aes-256-gcm+tcp``."""
     listed_with: ClassVar[tuple[str, ...]] = ()
-    """Options that make another VPN of a variant: ``culvert vpns`` lists it with each as well."""
+    """Options that make a variant a different VPN: ``culvert vpns`` also lists it with each of
+    them."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     needs: ClassVar[tuple[Role, ...]] = ()
-    """Servers that it needs beside its members: control server, relay."""
+    """Servers that it needs in addition to its members: control server, relay."""
     up_deadline_s: ClassVar[float] = 10.0
     no_initiation: ClassVar[str] = ""
-    """Why there is no initiation that could be measured; empty where there is one."""
+    """Why no initiation can be measured; empty if one can."""
     rekey_deadline_s: ClassVar[float] = 10.0
-    """The longest that rekey() takes: some wait until the VPN renews its keys by itself."""
+    """Longest duration of rekey(): with some VPNs it waits until they renew their keys
+    themselves."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         self.variant = variant
         self.chosen = options
         self.processes: dict[str, list[Process]] = defaultdict(list)
-        """By the node's name, in the order in which they were started."""
+        """Processes by node name, in the order of their start."""
         self._lab: Lab | None = None
 
     @property
     def id(self) -> str:
-        """The words a study uses: ``name/variant+option``."""
+        """The name in a study: ``name/variant+option``."""
         base = self.name if self.variant.name == self.name else f"{self.name}/{self.variant.name}"
         return "+".join((base, *sorted(self.chosen)))
 
@@ -82,21 +84,21 @@ class Vpn(ABC):
             raise NotPossible(self.id, "is on no lab yet", "call prepare(lab) first")
         return self._lab
 
-    # -- what it takes ---------------------------------------------------------------------------
+    # -- requirements ------------------------------------------------------------------------------
 
     @abstractmethod
     def missing(self, host: Host) -> list[Missing]:
-        """What a machine does not have that this variant and these options need."""
+        """What this variant and these options need and a machine does not have."""
 
     @abstractmethod
     def version(self, host: Host) -> str:
-        """The version of the program that will run there, as precise as it is known."""
+        """The version of the program that will run there, as precisely as it is known."""
 
     def most_members(self) -> int | None:
-        """How many nodes can be on one VPN of this variant; None: no bound of its own."""
+        """Largest number of nodes on one VPN of this variant; None: no limit."""
         return None
 
-    # -- its life --------------------------------------------------------------------------------
+    # -- its life ----------------------------------------------------------------------------------
 
     def prepare(self, lab: Lab) -> None:
         """Remember the lab, then ``configure()``."""
@@ -110,28 +112,29 @@ class Vpn(ABC):
     def serve(self, server: Node) -> None:
         """Start a server that the VPN ``needs`` and wait for the fact that it can be joined."""
         raise NotPossible(
-            self.id, f"has no use for a {server.role}", "report this: its needs are wrong"
+            self.id, f"does not use a {server.role}", "report this: its needs are wrong"
         )
 
     @abstractmethod
     def join(self, member: Node) -> None:
-        """Start a member and wait for the fact that it is ready to be called."""
+        """Start a member and wait for the fact that it accepts connections."""
 
     @abstractmethod
     def reach(self, path: Path) -> None:
-        """Have a path carry packets; returns when it does: a fact.
+        """Bring a path up; returns when it carries packets: a fact.
 
-        Raises VpnError with the last lines of the log if it does not in time.
+        Raises VpnError with the last lines of the log if it does not come up in time.
         """
 
     def stop(self, lab: Lab) -> None:
-        """End all nodes and leave no process, interface, rule or route. At any time, and twice."""
+        """Stop the VPN on all nodes; no process, interface, rule or route remains. May be called at
+        any time, and repeatedly."""
         for node in lab.nodes.values():
             self._stop_processes(node)
 
     @property
     def paths(self) -> Sequence[Path]:
-        """The paths that are brought up: those that are measured, unless the VPN knows better."""
+        """The paths that are brought up: the measured ones, unless the driver overrides it."""
         return self.lab.spec.topology.paths
 
     @property
@@ -139,23 +142,23 @@ class Vpn(ABC):
         """The members in the order in which they join."""
         return self.lab.members
 
-    # -- what can happen to it while it is up; a driver gives what it can --------------------------
+    # -- events while it is up; a driver implements those that it supports -------------------------
 
     def crash(self, node: Node) -> None:
-        """End a node's processes without a word to anybody (SIGKILL). join() and reach() start
-        them anew. Raises NotPossible where there is none."""
+        """Kill a node's processes (SIGKILL), without notice to peers. join() and reach() start them
+        anew. Raises NotPossible if there is none."""
         if not self.processes[node.name]:
             raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
 
     def leave(self, node: Node) -> None:
-        """End a node as a user would, so that what follows is a cold start for all."""
+        """Stop a node as a user would, so that a cold start of all follows."""
         self._stop_processes(node)
 
     def drop(self, path: Path) -> None:
-        """End a path's tunnel, not the processes: both ends forget their keys.
+        """End a path's tunnel but not the processes: both ends forget their keys.
 
-        Raises NotPossible where that cannot be requested.
+        Raises NotPossible if the VPN has no such request.
         """
         del path
         raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
@@ -166,43 +169,44 @@ class Vpn(ABC):
         raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
 
     def rekey(self, path: Path) -> None:
-        """Negotiate new keys for a path that is up; returns when they are agreed.
+        """Negotiate new keys for a path that is up; returns when both ends have agreed on them.
 
-        At once, where the VPN takes such a request; else when it does so by itself, within
-        ``rekey_deadline_s``. Raises NotPossible where it does not.
+        At once if the VPN has such a request; otherwise when it does so itself, within
+        ``rekey_deadline_s``. Raises NotPossible if it never does.
         """
         del path
         raise NotPossible(self.id, "renews no keys", LEAVE_OUT)
 
-    # -- what the proof needs --------------------------------------------------------------------
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def inner(self, node: Node) -> IPv4Interface:
-        """The node's address inside the VPN: by its place among the members."""
+        """The node's address inside the VPN, from its position among the members."""
         names = [member.name for member in self.lab.members]
         prefix = _SMALL if len(names) <= _MOST_IN_SMALL else INNER.prefixlen
         return IPv4Interface(f"{INNER[names.index(node.name) + 1]}/{prefix}")
 
     @abstractmethod
     def interface(self, node: Node) -> str:
-        """The device that inner packets go through."""
+        """The device that inner packets pass through."""
 
     def route(self, path: Path) -> Route:
-        """Which way this variant means a path's packets to travel."""
+        """The route that this variant claims for a path's packets."""
         del path
         return DIRECT
 
     def determine_route(self, path: Path) -> Route:
-        """Which way they travel, as the program reports. Without a relay there is one way only."""
+        """The route that the program reports. Without a relay there is only the direct route."""
         return self.route(path)
 
     @property
     @abstractmethod
     def data_path(self) -> DataPath:
-        """What this variant claims to be; the proof compares it with ``determine_data_path``."""
+        """What this variant claims; the proof compares it with ``determine_data_path``."""
 
     @abstractmethod
     def determine_data_path(self, node: Node) -> DataPath:
-        """What it is, by the kernel (the interface's kind, security associations ...)."""
+        """The actual data path, from the kernel (the interface's kind, security associations
+        ...)."""
 
     @property
     @abstractmethod
@@ -221,12 +225,12 @@ class Vpn(ABC):
         return False
 
     cpu_attributable: bool = True
-    """Whether processes and kernel threads show what it uses of the processors: not where the
+    """Whether the CPU time of processes and kernel threads is the VPN's CPU use. False if the
     kernel encrypts in softirq and in the sender's own time."""
     kernel_threads: tuple[str, ...] = ()
     """Regular expressions for names of kernel threads that carry the data."""
 
-    # -- shared ----------------------------------------------------------------------------------
+    # -- shared ------------------------------------------------------------------------------------
 
     def bring_up(self, *, but: Path | None = None) -> None:
         """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts

@@ -1,4 +1,4 @@
-"""Facts about a tunnel: waiting for one as long as its program lives, and reading one."""
+"""Facts about a tunnel: waiting for one while its program lives, and reading one."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def wait_for_fact(
     deadline_s: float,
     evidence: Callable[[], str] = str,
 ) -> T:
-    """Return the first value of ``fact()`` that is true, asked every 200 us; 0 is no fact yet.
+    """Return the first true value of ``fact()``, polled every 200 us; 0 counts as no fact.
 
-    ``process`` None: the kernel does it, and nothing can end.
+    ``process`` None: the kernel does the work, so no process can end.
 
-    Raises VpnError with the last lines of the program's log if it ends before, or if the fact does
-    not come about in time; ``evidence`` then says what was seen instead.
+    Raises VpnError with the last lines of the program's log if the program ends first, or if the
+    fact is not true in time; ``evidence`` then describes the actual state.
     """
 
     def look() -> T | None:
-        # Asked first, so that a last act still counts.
+        # Read first, so that the program's last action still counts.
         ended = process is not None and not process.alive()
         try:
             value = fact() or None
-        except OSError:  # nobody answers (yet, or any more)
+        except OSError:  # the program does not listen (yet, or any more)
             value = None
         if value is not None or process is None or not ended:
             return value
@@ -51,7 +51,7 @@ def wait_for_fact(
             vpn,
             f"{process.name} ended with code {process.returncode()} before {what}"
             + log_tail(process),
-            "see what its log complains about",
+            "see the error in its log",
         )
 
     try:
@@ -62,21 +62,21 @@ def wait_for_fact(
             vpn,
             f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"
             + (log_tail(process) if process else ""),
-            "look whether the underlay carries the VPN's packets, and at the log",
+            "check whether the underlay carries the VPN's packets, and see the log",
         ) from error
 
 
 def log_tail(process: Process) -> str:
-    """The end of its log, to be put behind a reason: the log itself goes with the lab."""
+    """The end of its log, to append to a reason: the log itself is removed with the lab."""
     lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
     return f"; its log ends: {' | '.join(lines[-_LOG_LINES:])}" if lines else "; its log is empty"
 
 
 def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> DataPath:
-    """The data path, by the kind of a tunnel's interface: a tun device ends in a program.
+    """The data path, from the kind of a tunnel's interface: a tun device belongs to a program.
 
-    ``kernel_kind`` is how the kind of the kernel's own interface begins. Raises VpnError if it is
-    neither.
+    ``kernel_kind`` is the prefix of the kernel interface's kind. Raises VpnError for any other
+    kind.
     """
     link = node.link(device)
     if link is not None and link.kind == "tun":
@@ -90,13 +90,13 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
     )
 
 
-def kernel_lacks(host: Host, feature: str, what: str) -> list[Missing]:
-    """Empty if a machine's kernel has the feature, by doctor's name for it; else the remedy."""
-    return [] if host.has(feature) else [lacks_in_kernel(what)]
+def missing_from_kernel(host: Host, feature: str, what: str) -> list[Missing]:
+    """The feature, by doctor's name for it, if a machine's kernel does not have it; else empty."""
+    return [] if host.has(feature) else [kernel_feature(what)]
 
 
-def tun_lacks(host: Host) -> list[Missing]:
-    """Empty if programs there can make tun devices."""
+def missing_tun(host: Host) -> list[Missing]:
+    """/dev/net/tun, if a machine does not have it; else empty."""
     if not host.exists(TUN):
         return [Missing(TUN, "modprobe tun")]
     if not host.has("tun"):
@@ -104,15 +104,15 @@ def tun_lacks(host: Host) -> list[Missing]:
     return []
 
 
-def lacks_in_kernel(what: str) -> Missing:
-    """Something of the kernel's: another kernel has it, such as that of a guest."""
+def kernel_feature(what: str) -> Missing:
+    """A missing feature of the kernel; the remedy is another kernel, such as a guest's."""
     return Missing(what, "see culvert doctor" if guest() else "--lab vm, or see culvert doctor")
 
 
 def wait_for_device(
     vpn: str, node: Node, device: str, process: Process, *, deadline_s: float
 ) -> None:
-    """Return when the program has made its device, and the device is up with an address.
+    """Return when the program has created its device, and the device is up with an address.
 
     Raises VpnError with the end of the program's log.
     """
@@ -133,7 +133,7 @@ def wait_for_device(
 def wait_for_ping(
     vpn: str, node: Node, address: IPv4Address, process: Process, *, deadline_s: float
 ) -> None:
-    """Return when a ping from the node to an inner address is answered; twenty a second are sent.
+    """Return when a ping from the node to an inner address is answered; sends twenty per second.
 
     Raises VpnError with the end of the program's log.
     """

@@ -1,4 +1,4 @@
-"""What a Go program was built from, read from the program itself; no Go is needed.
+"""The build information of a Go program, read from the program itself; no Go is needed.
 
 Source: the linker's ``.go.buildinfo`` blob as described in Go's ``debug/buildinfo`` (inline
 strings, Go 1.18 and newer).
@@ -16,7 +16,7 @@ _HEADER = 32
 _FLAGS_OFFSET = 15
 _INLINE_STRINGS = 0x2
 _SENTINEL = 16
-"""Bytes before and behind the module list, by which the linker marks it."""
+"""Bytes that the linker puts before and after the module list as marks."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class GoBuild:
 
 
 def read_go_build(host: Host, program: str) -> GoBuild | None:
-    """The build information in a program; None if it is no Go program of 1.18 or newer."""
+    """The build information of a program; None if it is not a Go program of 1.18 or newer."""
     try:
         return _parse(host.read(program))
-    except (OSError, ValueError):  # unreadable, or cut off
+    except (OSError, ValueError):  # unreadable, or truncated
         return None
 
 
@@ -55,11 +55,11 @@ def _parse(data: bytes) -> GoBuild | None:
 
 
 def _string(data: bytes, at: int) -> tuple[bytes, int]:
-    """A string with its length before it (an unsigned varint), and where it ends."""
+    """A string with its length (an unsigned varint) before it, and the offset of its end."""
     length = shift = 0
     while True:
         if at >= len(data):
-            raise ValueError("the build information is cut off")
+            raise ValueError("the build information is truncated")
         byte = data[at]
         at += 1
         length |= (byte & 0x7F) << shift

@@ -13,8 +13,8 @@ def installed_catalogue() -> Catalogue:
 
 
 def _placing(vpn: str) -> Placing:
-    """A driver that cannot be made (options that contradict each other) is placed anywhere: its
-    trials tell why they are not possible."""
+    """A driver that cannot be created (its options contradict each other) may be placed anywhere:
+    its trials report why they are not possible."""
     try:
         made = registry.create(registry.parse(vpn))
     except CulvertError:

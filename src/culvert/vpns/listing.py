@@ -38,8 +38,8 @@ class Row:
 
 
 def list_vpns(host: Host) -> list[Row]:
-    """Every variant of every driver, also with options that make another VPN of it; a driver that
-    is broken has one row that says why."""
+    """Every variant of every driver, also with options that make it a different VPN. A broken
+    driver has one row with the reason."""
     rows = [_row_whatever_happens(vpn_id, host) for vpn_id in listed()]
     for name, error in registry.installed().broken.items():
         rows.append(_broken(name, error))
@@ -47,7 +47,7 @@ def list_vpns(host: Host) -> list[Row]:
 
 
 def listed() -> list[registry.VpnId]:
-    """Every variant, each followed by itself with options that make another VPN of it."""
+    """Every variant, each followed by the same with options that make it a different VPN."""
     return [each for vpn_id in registry.all_variants() for each in (vpn_id, *_with_options(vpn_id))]
 
 
@@ -57,7 +57,7 @@ def _with_options(vpn_id: registry.VpnId) -> Iterator[registry.VpnId]:
 
 
 def _row_whatever_happens(vpn_id: registry.VpnId, host: Host) -> Row:
-    """A driver that raises something of its own spoils its own rows only."""
+    """An exception of a driver affects only its own rows."""
     try:
         return _row(vpn_id, host)
     except CulvertError as error:
@@ -92,7 +92,7 @@ def _row(vpn_id: registry.VpnId, host: Host) -> Row:
 
 
 def table(rows: list[Row]) -> Table:
-    """For people."""
+    """For the terminal."""
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("VPN", "here", "data path", "options", "version, or what is missing"):
         shown.add_column(column, overflow="fold")

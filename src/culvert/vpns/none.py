@@ -71,5 +71,5 @@ class NoVpn(Vpn):
         return None
 
     def outer_length(self, inner_length: int) -> int | None:
-        """The same."""
+        """The inner length: there is no overhead."""
         return inner_length

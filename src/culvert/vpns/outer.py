@@ -1,4 +1,4 @@
-"""A tunnel's packets on the underlay: which they are, and one as a capture saw it."""
+"""A tunnel's packets on the underlay: how to recognise them, and one as captured."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ class OuterFlow:
     """Which packets on the underlay belong to the tunnel: an IP protocol and, if it has ports,
     one of these ports at either end; ``also`` other protocols, such as IKE beside ESP.
 
-    ``decrypts_there``: the kernel shows what it has decrypted as packets that the underlay's
-    device receives, as IPsec does that has no device of its own. What a link carries is then seen
-    where it is sent only.
+    ``decrypts_there``: the kernel shows decrypted packets as received by the underlay's device, as
+    IPsec without its own device does. A capture then shows the link's packets only at the sender.
     """
 
     protocol: int
@@ -33,8 +32,8 @@ class OuterFlow:
 class OuterPacket:
     """A packet of the underlay as the capture saw it.
 
-    ``length`` is that of the IP packet in bytes; ``payload`` the first bytes behind the UDP or TCP
-    header (or behind the IP header for other protocols); ``outgoing`` as seen from node a.
+    ``length`` is that of the IP packet in bytes; ``payload`` the first bytes after the UDP or TCP
+    header (or after the IP header for other protocols); ``outgoing`` as seen from node a.
     """
 
     timestamp_ns: int
@@ -47,7 +46,7 @@ class OuterPacket:
 
 
 def outer_packet(packet: RecordedPacket) -> OuterPacket:
-    """A recorded packet as drivers read it."""
+    """A recorded packet in the drivers' form."""
     return OuterPacket(
         timestamp_ns=packet.realtime_ns or 0,
         outgoing=packet.outgoing,

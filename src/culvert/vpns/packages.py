@@ -1,4 +1,4 @@
-"""Versions as the distribution's package manager knows them."""
+"""Package versions from the distribution's package manager."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from culvert.labs.host import Host
 
 
 def package_version(host: Host, package: str) -> str | None:
-    """The version of an installed Debian package; None where there is no such one, or no dpkg."""
+    """The version of an installed Debian package; None if it is not installed, or without dpkg."""
     query = host.find("dpkg-query")
     if query is None:
         return None

@@ -1,7 +1,7 @@
 """Certificates for one tunnel: an authority that lives as long as the tunnel's keys.
 
-X.509 as RFC 5280 has it: the authority may sign certificates only, each end carries the extended
-key usage of its role and its name as subject alternative name.
+X.509 by RFC 5280: the authority may sign certificates only; the certificate of each end has the
+extended key usage of its role, and its name as subject alternative name.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LIFETIME = timedelta(days=7)
 
 
 class KeyKind(StrEnum):
-    """What the keys are."""
+    """The types of keys."""
 
     SECP384R1 = "secp384r1"
     ED25519 = "Ed25519"
 
 
 class CertificateUsage(Enum):
-    """What an end may do with its certificate."""
+    """The role of an end, as its certificate allows it."""
 
     SERVER = ExtendedKeyUsageOID.SERVER_AUTH
     CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
@@ -107,7 +107,7 @@ def _generate(kind: KeyKind) -> PrivateKey:
 
 
 def _digest(kind: KeyKind) -> hashes.SHA384 | None:
-    """Ed25519 digests by itself (RFC 8410)."""
+    """None for Ed25519, which hashes by itself (RFC 8410)."""
     return None if kind is KeyKind.ED25519 else hashes.SHA384()
 
 

@@ -1,4 +1,4 @@
-"""The commonest form of a VPN: one foreground program, one tun device, one UDP port."""
+"""The most common form of a VPN: one foreground program, one tun device, one UDP port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culvert.errors import NotPossible
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.facts import path_of_device, tun_lacks, wait_for_device, wait_for_ping
+from culvert.vpns.facts import missing_tun, path_of_device, wait_for_device, wait_for_ping
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DataPath, Missing
@@ -19,8 +19,8 @@ UDP = 17
 
 
 class TunProgram(TunnelVpn):
-    """A driver gives the class attributes below, ``configure()`` and ``arguments()``; and
-    ``is_handshake()`` where it has a handshake.
+    """A driver defines the class attributes below, ``configure()`` and ``arguments()``, and
+    ``is_handshake()`` if it has a handshake.
 
     The responder listens when its device is up; an initiator is connected when a ping through the
     tunnel is answered. ``overhead`` is constant: outer less inner IP packet, in bytes.
@@ -32,16 +32,16 @@ class TunProgram(TunnelVpn):
     port: ClassVar[int]
     overhead: ClassVar[int]
     version_arguments: ClassVar[Sequence[str]] = ("--version",)
-    """What makes the program print its version, in the first line."""
+    """Arguments with which the program prints its version in the first line."""
 
     @abstractmethod
     def arguments(self, node: Node) -> Sequence[str]:
-        """The program's arguments on a node, for the foreground; files are named absolutely
+        """The program's arguments on a node, for the foreground; paths are absolute
         (``node.directory``)."""
 
     def missing(self, host: Host) -> list[Missing]:
         """The program and /dev/net/tun."""
-        missing = tun_lacks(host)
+        missing = missing_tun(host)
         if host.find(self.program) is None:
             remedy = f"culvert install {self.id}" if self.role else f"put {self.program} on PATH"
             missing.append(Missing(self.program, remedy))
@@ -54,11 +54,11 @@ class TunProgram(TunnelVpn):
         return lines[0] if lines else "unknown"
 
     def listen(self, target: Node) -> None:
-        """Start it; its device is up."""
+        """Start it; returns when its device is up."""
         self.start(target)
 
     def connect(self, source: Node) -> None:
-        """Start it; a ping to the responder's inner address is answered."""
+        """Start it; returns when a ping to the responder's inner address is answered."""
         process = self.start(source)
         address = self.inner(self.target).ip
         wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
@@ -78,11 +78,11 @@ class TunProgram(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """A program encrypts."""
+        """User space: a program encrypts."""
         return DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """By the kind of the interface."""
+        """From the kind of the interface."""
         return path_of_device(self.id, node, self.device, kernel_kind=self.name)
 
     @property
@@ -91,7 +91,7 @@ class TunProgram(TunnelVpn):
         return OuterFlow(UDP, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
-        """By the constant overhead."""
+        """With the constant overhead."""
         return inner_length + self.overhead
 
     def _program(self, host: Host) -> str:

@@ -22,9 +22,9 @@ _OPTION = re.compile(r"[a-z0-9][a-z0-9-]*(-N)?")
 
 @dataclass(frozen=True, order=True)
 class VpnId:
-    """What a study calls a VPN: ``name``, ``name/variant`` or ``name/variant+option``.
+    """The name of a VPN in a study: ``name``, ``name/variant`` or ``name/variant+option``.
 
-    ``variant`` equals ``name`` for a VPN that is run in one way only, such as ``none``.
+    ``variant`` equals ``name`` for a VPN with a single variant, such as ``none``.
     """
 
     name: str
@@ -38,7 +38,7 @@ class VpnId:
 
 @dataclass(frozen=True)
 class Registry:
-    """The drivers that can be used, and for each that cannot the error that says why."""
+    """The drivers that can be used, and for each broken driver the error with the reason."""
 
     drivers: dict[str, type[Vpn]]
     broken: dict[str, VpnError]
@@ -60,7 +60,7 @@ class Registry:
         if not slash:
             if name not in variants:
                 known = ", ".join(f"{name}/{v}" for v in variants)
-                raise UsageError(f"VPN {text}", "names no variant", f"choose one of {known}")
+                raise UsageError(f"VPN {text}", "has no variant", f"choose one of {known}")
             variant = name
         if variant not in variants:
             raise _unknown(f"variant of {name}", variant, variants)
@@ -82,7 +82,8 @@ class Registry:
 
 
 def load(points: Iterable[EntryPoint]) -> Registry:
-    """Import drivers; one that fails to import or breaks the contract spoils only itself."""
+    """Import drivers; one that fails to import or breaks the contract does not affect the
+    others."""
     drivers: dict[str, type[Vpn]] = {}
     broken: dict[str, VpnError] = {}
     for point in sorted(points, key=lambda p: p.name):
@@ -115,7 +116,7 @@ def load(points: Iterable[EntryPoint]) -> Registry:
 
 
 def contract_faults(driver: object, name: str) -> list[str]:
-    """What is wrong with a driver's class, as far as it can be told without running it."""
+    """Faults of a driver's class that can be found without running it."""
     if not (inspect.isclass(driver) and issubclass(driver, Vpn)):
         return [f"{driver!r} is not a subclass of culvert.vpns.base.Vpn"]
     faults = []
@@ -137,12 +138,12 @@ def contract_faults(driver: object, name: str) -> list[str]:
         f"variant {v!r} is defined twice" for v in sorted(set(variants)) if variants.count(v) > 1
     ]
     faults += [
-        f"{word!r} is not made of a-z, 0-9 and -"
+        f"{word!r} has characters other than a-z, 0-9 and -"
         for word in (driver.name, *variants)
         if not _WORD.fullmatch(word)
     ]
     faults += [
-        f"{option!r} is not made of a-z, 0-9 and -, with -N for a number at its end"
+        f"{option!r} has characters other than a-z, 0-9 and -, with -N for a number at its end"
         for option in driver.options
         if not _OPTION.fullmatch(option)
     ]
@@ -173,7 +174,7 @@ def all_variants() -> list[VpnId]:
 
 
 def _declared(option: str) -> str:
-    """An option with a number, as a driver declares it."""
+    """An option in the form in which a driver declares it: -N for a number."""
     return re.sub(r"-(0|[1-9]\d*)$", "-N", option)
 
 

@@ -1,4 +1,4 @@
-"""VPNs of two ends: one end listens, others connect. On a pair, a routed lab and a star alike."""
+"""VPNs with two ends: one end listens, others connect; on a pair, a routed lab and a star."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert.vpns.base import Vpn
 class TunnelVpn(Vpn):
     """``target`` listens; each of ``sources`` connects to it.
 
-    On a star they are the gateway and its clients, else the ends of the first measured path.
+    On a star these are the gateway and its clients, otherwise the ends of the first measured path.
     """
 
     @property
@@ -27,7 +27,7 @@ class TunnelVpn(Vpn):
         return self.lab.of_role(Role.CLIENT) or (self.lab.a,)
 
     def peers(self, node: Node) -> tuple[Node, ...]:
-        """Who is at the other ends of a node's tunnels."""
+        """The nodes at the other ends of a node's tunnels."""
         return self.sources if node.name == self.target.name else (self.target,)
 
     def source_of(self, path: Path) -> Node:
@@ -55,11 +55,11 @@ class TunnelVpn(Vpn):
 
     @abstractmethod
     def listen(self, target: Node) -> None:
-        """Start the responder and wait for the fact that it can be called."""
+        """Start the responder and wait for the fact that it accepts connections."""
 
     @abstractmethod
     def connect(self, source: Node) -> None:
         """Start an initiator and wait for the fact that its tunnel is up.
 
-        Raises VpnError with the last lines of the log if it dies or does not come up in time.
+        Raises VpnError with the last lines of the log if it ends or does not come up in time.
         """

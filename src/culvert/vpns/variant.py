@@ -1,4 +1,4 @@
-"""What a driver declares of a VPN: its variants, what is missing, where packets are encrypted."""
+"""What a driver declares: variants, missing requirements, where packets are encrypted, routes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ class DataPath(StrEnum):
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a VPN. ``facts`` are what a reader should know (cipher, key exchange ...)."""
+    """One way to run a VPN. ``facts`` are its properties for the reader (cipher, key exchange
+    ...)."""
 
     name: str
     summary: str
     facts: Mapping[str, str] = field(default_factory=dict)
     encrypts: bool = True
     integrity_only: bool = False
-    """It is meant to protect against changes and not against readers (AH, ESP without cipher): its
-    packets are proved, and their clear text is expected."""
+    """It protects integrity but not confidentiality (AH, ESP without a cipher): its packets must be
+    on the underlay, and clear text in them is expected."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,14 @@ class Missing:
 
     @property
     def installable(self) -> bool:
-        """Whether installing the VPN brings it; a feature of the kernel, for one, it does not."""
+        """Whether ``culvert install`` provides it; it does not for a feature of the kernel, for
+        example."""
         return self.remedy.startswith("culvert install")
 
 
 @dataclass(frozen=True)
 class Route:
-    """Which way a path's packets travel: direct, or through the node ``via``."""
+    """The route of a path's packets: direct, or through the node ``via``."""
 
     via: str | None = None
 

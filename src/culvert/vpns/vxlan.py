@@ -1,4 +1,5 @@
-"""A VXLAN tunnel of the kernel (RFC 7348): it encrypts nothing, and exists so that proofs fail.
+"""A VXLAN tunnel of the kernel (RFC 7348): it does not encrypt, and serves to test that the proof
+fails.
 
 ::
 
@@ -29,7 +30,7 @@ class Vxlan(TunnelVpn):
     """Point to point, unicast, with fixed hardware addresses."""
 
     name = "vxlan"
-    summary = "VXLAN, a tunnel without encryption: every proof must fail on it"
+    summary = "VXLAN, a tunnel without encryption: the proof must fail on it"
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "plain",
@@ -48,7 +49,7 @@ class Vxlan(TunnelVpn):
         ]
 
     def version(self, host: Host) -> str:
-        """The kernel's."""
+        """The kernel's version."""
         return f"Linux {host.kernel_release}"
 
     def most_members(self) -> int | None:
@@ -56,10 +57,10 @@ class Vxlan(TunnelVpn):
         return 2
 
     def configure(self) -> None:
-        """Nothing is secret, nothing is in files."""
+        """There are no secrets and no files."""
 
     def listen(self, target: Node) -> None:
-        """Create its end; the kernel takes packets at once."""
+        """Create its end; the kernel accepts packets at once."""
         self._make_end(target)
 
     def connect(self, source: Node) -> None:
@@ -125,7 +126,8 @@ class Vxlan(TunnelVpn):
 
 
 def _hardware_address(inner: IPv4Interface) -> str:
-    """A locally administered address that ends in the inner address, so that runs are alike."""
+    """A locally administered address that ends in the inner address, so that it is the same in
+    every run."""
     return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + inner.ip.packed)
 
 

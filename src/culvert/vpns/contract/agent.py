@@ -1,14 +1,14 @@
-"""The contract test's eyes on a node. Started by its path, not imported.
+"""The contract test's observer on a node. Started by its path, not imported.
 
 ::
 
-    agent.py capture DEVICE     prints "ready", then packets; "mark" on stdin is answered by
-                                "mark" behind every packet seen before it
-    agent.py serve              prints "ready", then answers each of these on stdin:
-      ping ADDRESS LENGTH N     how many of N pings, IP packets of LENGTH bytes, came back
+    agent.py capture DEVICE     prints "ready", then packets; to "mark" on stdin it replies
+                                "mark" after all earlier packets
+    agent.py serve              prints "ready", then answers these requests on stdin:
+      ping ADDRESS LENGTH N     number of N pings, IP packets of LENGTH bytes, that came back
       state                     links, addresses, routes, rules and IPsec, and the namespace
 
-Packets and answers are JSON, one a line.
+Packets and answers are JSON, one per line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SO_TIMESTAMPNS = 35
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 NETLINK_XFRM, NLM_F_REQUEST = 6, 1
 GETSADINFO, GETSPDINFO = 0x23, 0x25
-"""linux/xfrm.h; the number before each is its answer's."""
+"""linux/xfrm.h; the number of each answer is one less."""
 ETH_P_ALL = 0x0003
 ETH_P_IP = 0x0800
 PORT_PROTOCOLS = {socket.IPPROTO_TCP, socket.IPPROTO_UDP}
@@ -61,7 +61,7 @@ def capture(device: str) -> None:
 
 
 def drain(wire: socket.socket) -> None:
-    """Print the packets that wait in the socket."""
+    """Print the packets in the socket's queue."""
     while True:
         try:
             data, ancillary, _, address = wire.recvmsg(65535, 64)
@@ -96,12 +96,12 @@ def describe(packet: bytes) -> dict[str, object]:
 
 
 def ping(address: str, length: int, count: int) -> int:
-    """How many of ``count`` echo requests of ``length`` bytes (with the IP header) came back."""
+    """Number of ``count`` echo requests of ``length`` bytes (with the IP header) that came back."""
     answered = 0
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as icmp:
         icmp.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
         for _ in range(count):
-            # Never twice, so that a late answer is not taken for that of another request.
+            # Each number only once, so that a late answer does not match another request.
             body = next(BODIES) + b"\x5a" * (length - 28)
             unsummed = b"\x08\x00\x00\x00" + body
             try:
@@ -128,7 +128,7 @@ def echoed(icmp: socket.socket, body: bytes) -> bool:
 
 
 def checksum(message: bytes) -> bytes:
-    """RFC 1071."""
+    """The Internet checksum (RFC 1071)."""
     padded = message + b"\0" * (len(message) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     total = (total & 0xFFFF) + (total >> 16)
@@ -136,7 +136,7 @@ def checksum(message: bytes) -> bytes:
 
 
 def state() -> dict[str, object]:
-    """What a VPN could leave behind in a network namespace, in words that can be compared."""
+    """Objects that a VPN could leave in a network namespace, as comparable texts."""
     from pyroute2 import IPRoute  # noqa: PLC0415  the other tasks start faster without it
 
     found: list[str] = []
@@ -146,8 +146,8 @@ def state() -> dict[str, object]:
             mtu = link.get_attr("IFLA_MTU")
             found.append(f"link {link.get_attr('IFLA_IFNAME')} {up} mtu {mtu}")
         for address in route.get_addr(family=socket.AF_INET):
-            told = f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"
-            found.append(f"address {told} on {address.get_attr('IFA_LABEL')}")
+            prefix = f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"
+            found.append(f"address {prefix} on {address.get_attr('IFA_LABEL')}")
         for entry in route.get_routes(family=socket.AF_INET):
             destination = f"{entry.get_attr('RTA_DST')}/{entry['dst_len']}"
             found.append(f"route {destination} in table {entry.get_attr('RTA_TABLE')}")
@@ -159,7 +159,7 @@ def state() -> dict[str, object]:
 
 
 def ipsec() -> list[str]:
-    """How many associations and policies there are; nothing where there is no IPsec."""
+    """Numbers of associations and policies; empty without IPsec."""
     found: list[str] = []
     with suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_XFRM) as xfrm:
         for what, request, numbers in (
@@ -167,10 +167,10 @@ def ipsec() -> list[str]:
             ("policies", GETSPDINFO, 6),
         ):
             xfrm.send(struct.pack("=IHHIII", 20, request, NLM_F_REQUEST, 1, 0, 0))
-            told = xfrm.recv(4096)
-            if struct.unpack_from("=H", told, 4)[0] == request - 1:  # an answer, and no error
-                # Behind the message's header, its flags, and the header of its first attribute.
-                counts = struct.unpack_from(f"={numbers}I", told, 24)
+            reply = xfrm.recv(4096)
+            if struct.unpack_from("=H", reply, 4)[0] == request - 1:  # an answer, not an error
+                # After the message's header, its flags, and the header of its first attribute.
+                counts = struct.unpack_from(f"={numbers}I", reply, 24)
                 found += [f"{sum(counts)} xfrm {what}"] if any(counts) else []
     return found
 
@@ -180,8 +180,8 @@ def serve() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         task, *rest = line.split()
-        told = ping(rest[0], int(rest[1]), int(rest[2])) if task == "ping" else state()
-        print(json.dumps(told), flush=True)
+        answer = ping(rest[0], int(rest[1]), int(rest[2])) if task == "ping" else state()
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

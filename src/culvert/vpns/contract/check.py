@@ -1,4 +1,4 @@
-"""The rules for a VPN driver, and the run that finds out which of them it breaks."""
+"""The rules for a VPN driver, and the run that finds the rules that it breaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from culvert.vpns.registry import contract_faults
 from culvert.vpns.variant import DataPath, Missing
 
 SIZES = (64, 512, 1024)
-"""Inner packets in bytes; the largest that fits is added."""
+"""Lengths of inner packets in bytes; the largest that fits is added."""
 CYCLES = 5
 _ICMP = 1
 _TCP = 6
@@ -32,23 +32,23 @@ _SMALLEST_INNER = 28
 class Rule(StrEnum):
     """What a driver must do."""
 
-    CLASS = "its class and its instances declare themselves"
-    MISSING = "missing() says clearly what this machine lacks"
+    CLASS = "the class and its instances have valid declarations"
+    MISSING = "missing() names each missing part and its remedy"
     VERSION = "version() is not empty"
     LIFE = "prepare, serve, join, reach, leave and stop do not fail"
     UP = "inner pings are answered when reach() returns"
     INTERFACE = "the interface exists on both nodes and is up"
-    DATA_PATH = "the data path is what the driver says"
+    DATA_PATH = "the data path is what the driver declares"
     OVERHEAD = "outer_length() is plausible"
-    LENGTHS = "outer packets are in the outer flow and as long as outer_length() says"
-    HANDSHAKE = "is_handshake() knows the handshake's packets from the others"
+    LENGTHS = "outer packets are in the outer flow and have the length of outer_length()"
+    HANDSHAKE = "is_handshake() recognises exactly the handshake's packets"
     SECRET_FILES = "secrets are written with secret=True and have mode 0600"  # noqa: S105
     LEAKS = "no secret is on a command line, in a log, or in a file that others can read"
     COLD = "leave() ends the tunnel and reach() is a cold start again"
-    CRASH = "crash() ends a node without a packet to anybody, and it comes back"
+    CRASH = "crash() kills a node without a packet to its peers, and it comes back"
     DROP = "drop() ends the tunnel, and resume() brings it back"
     ROUTE = "the path's route is what the driver claims"
-    CLEAN = "stop() leaves nothing, and can be called at any time"
+    CLEAN = "stop() leaves no object, and can be called at any time"
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Violation:
 
 
 def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Violation]:
-    """Run a driver through its life and return what it breaks; empty if it keeps the contract.
+    """Run a driver through its life and return the rules that it breaks; empty if it breaks none.
 
-    ``make_vpn`` gives a new instance at each call, ``make_lab`` a lab that is not open yet, with
+    ``make_vpn`` returns a new instance at each call, ``make_lab`` a lab that is not open yet, with
     offloads off. A variant that encrypts must have a handshake, unless its facts say
     ``"key exchange": "none"`` (a static key).
     """
@@ -86,22 +86,22 @@ def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Viol
 
 
 def _declared(make_vpn: Callable[[], Vpn], hosts: Iterable[Host]) -> list[Violation]:
-    """What can be told without a lab."""
+    """Violations that can be found without a lab."""
     vpn, another = make_vpn(), make_vpn()
     found = [Violation(Rule.CLASS, fault) for fault in contract_faults(type(vpn), vpn.name)]
     if vpn is another or vpn.processes is another.processes:
         found.append(Violation(Rule.CLASS, "two tunnels share their state"))
     if vpn.id != another.id or not vpn.id.startswith(vpn.name):
-        found.append(Violation(Rule.CLASS, f"its id {vpn.id!r} does not name it"))
+        found.append(Violation(Rule.CLASS, f"its id {vpn.id!r} does not start with its name"))
     for pattern in vpn.kernel_threads:
         try:
             re.compile(pattern)
         except re.error as error:
             found.append(Violation(Rule.CLASS, f"kernel_threads: {pattern!r}: {error}"))
     for host in hosts:
-        for lack in vpn.missing(host):
-            clear = isinstance(lack, Missing) and lack.what.strip() and lack.remedy.strip()
-            detail = f"{lack.what}: {lack.remedy}" if clear else f"unclear: {lack!r}"
+        for part in vpn.missing(host):
+            clear = isinstance(part, Missing) and part.what.strip() and part.remedy.strip()
+            detail = f"{part.what}: {part.remedy}" if clear else f"unclear: {part!r}"
             found.append(Violation(Rule.MISSING, detail))
         if not found and not vpn.version(host).strip():
             found.append(Violation(Rule.VERSION, "it is empty"))
@@ -133,10 +133,10 @@ class _Run:
         except CulvertError as error:
             self.breaks(rule, f"{error} ({error.remedy})")
         except Exception as error:  # a driver may raise anything
-            self.breaks(rule, f"raised {type(error).__name__} and no CulvertError: {error}")
+            self.breaks(rule, f"raised {type(error).__name__} instead of a CulvertError: {error}")
 
     def live(self, witness: LeakWitness, capture: UnderlayLook) -> None:
-        """From prepare() to the last cycle; ends early where nothing more can be seen."""
+        """From prepare() to the last cycle; ends early if nothing more can be checked."""
         with self.guarded(Rule.LIFE):
             self.vpn.prepare(self.lab)
             self.vpn.bring_up(but=self.lab.path)
@@ -166,18 +166,20 @@ class _Run:
     def look_at_handshake(
         self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
     ) -> None:
-        """``returned_ns`` (CLOCK_REALTIME) is when reach() returned: not before a packet of the
-        handshake went each way. Acknowledgements may follow."""
+        """``returned_ns`` (CLOCK_REALTIME) is when reach() returned, which must be after a
+        handshake packet in each direction. Acknowledgements may follow."""
         handshake = [packet for packet in self.flow(packets) if self.vpn.is_handshake(packet)]
         early = {packet.outgoing for packet in handshake if packet.timestamp_ns <= returned_ns}
         if self.expects_handshake and early != {True, False}:
             self.breaks(
                 rule,
                 f"{len(handshake)} of {len(self.flow(packets))} packets of the outer flow are "
-                "recognised, and not one each way before reach() returned",
+                "recognised, but not one in each direction before reach() returned",
             )
         if not self.expects_handshake and handshake:
-            self.breaks(rule, f"{len(handshake)} packets are recognised where there is none")
+            self.breaks(
+                rule, f"{len(handshake)} packets are recognised although there is no handshake"
+            )
 
     def look_at_interfaces(self) -> None:
         for node in self.nodes:
@@ -192,10 +194,10 @@ class _Run:
                 if path is not self.vpn.data_path:
                     self.breaks(Rule.DATA_PATH, f"{path} on node {node.name}, not as declared")
         if self.vpn.variant.encrypts and self.vpn.data_path is DataPath.NONE:
-            self.breaks(Rule.DATA_PATH, "it encrypts, and says that it does so nowhere")
+            self.breaks(Rule.DATA_PATH, "it encrypts, but declares the data path none")
 
     def largest_inner(self) -> int:
-        """The longest inner packet that neither side of the tunnel has to fragment."""
+        """The longest inner packet that no side of the tunnel fragments."""
         link = self.lab.a.link(self.vpn.interface(self.lab.a))
         largest = link.mtu if link else 0
         while (outer := self.vpn.outer_length(largest)) and outer > self.lab.spec.link.mtu:
@@ -244,14 +246,14 @@ class _Run:
 
     def look_for_secrets(self, witness: LeakWitness) -> None:
         if self.vpn.variant.encrypts and not witness.tokens():
-            self.breaks(Rule.SECRET_FILES, "it encrypts, and nothing is written with secret=True")
+            self.breaks(Rule.SECRET_FILES, "it encrypts, but no file is written with secret=True")
         for exposed in witness.exposed_files(self.nodes):
             self.breaks(Rule.SECRET_FILES, exposed)
         for leak in witness.leaks(self.nodes):
             self.breaks(Rule.LEAKS, leak)
 
     def cycle(self, capture: UnderlayLook) -> None:
-        """Leave, see that it is down, reach, see that it is up by a new handshake."""
+        """Leave, check that it is down, reach, check that it is up after a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.leave(self.lab.a)
         if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
@@ -263,7 +265,7 @@ class _Run:
             self.look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
 
     def look_at_events(self, capture: UnderlayLook) -> None:
-        """What a driver leaves out (NotPossible) is nothing to look at."""
+        """An event that a driver leaves out (NotPossible) is not checked."""
         path = self.lab.path
         with self.guarded(Rule.ROUTE):
             found = self.vpn.determine_route(path)
@@ -281,19 +283,19 @@ class _Run:
                 self.crash(node, capture)
 
     def crash(self, node: Node, capture: UnderlayLook) -> None:
-        """Nothing may leave the node once it is killed; then all starts anew."""
+        """No packet may leave the node after it is killed; then it is started anew."""
         capture.packets()
         self.vpn.crash(node)
         outgoing = node.name == self.lab.a.name
         sent = [
             each
             for each in self.flow(capture.packets())
-            # The kernel closes the connections of what was killed.
+            # The kernel closes the TCP connections of killed processes.
             if each.outgoing is outgoing and (each.protocol != _TCP or each.payload)
         ]
         if sent:
             self.breaks(
-                Rule.CRASH, f"node {node.name} sent {len(sent)} packets while it was killed"
+                Rule.CRASH, f"node {node.name} sent {len(sent)} packets after it was killed"
             )
         self.vpn.leave(self.lab.a)
         self.vpn.join(node)

@@ -1,4 +1,4 @@
-"""Where a driver's secrets went: files that others can read, command lines, logs."""
+"""Where a driver's secrets are visible: files that others can read, command lines, logs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from culvert.labs.process import Process
 from culvert.vpns.contract.observe import command_line
 
 _KEY_MATERIAL = re.compile(rb"PRIVATE KEY-----|OpenVPN Static key|^\s*PrivateKey\s*=", re.MULTILINE)
-"""A file that looks like this is secret, whatever the driver says."""
+"""A file with this content is secret, even if the driver does not declare it."""
 _PUBLIC_BLOCK = re.compile(
     r"-----BEGIN (CERTIFICATE|PUBLIC KEY)-----.*?-----END \1-----", re.DOTALL
 )
 _TOKEN = re.compile(r"[A-Za-z0-9+/=]{22,}")
-"""Long enough to be key material (128 bits in base64) and to be known again."""
+"""Long enough to be key material (128 bits in base64), and to be recognised."""
 _PATHS = ("/run/", "/etc/", "/usr/", "/var/", "/tmp/")  # noqa: S108  only compared with
 _READ_BYTES = 1 << 20
 
 
 @dataclass
 class LeakWitness:
-    """What a driver wrote and ran."""
+    """The files that a driver wrote and the commands that it ran."""
 
     secrets: dict[Path, str] = field(default_factory=dict)
     command_lines: list[str] = field(default_factory=list)
 
     def tokens(self) -> set[str]:
-        """The parts of secrets that nobody else may see; not certificates and file names, which
-        a secret configuration holds as well."""
+        """The confidential parts of secrets; without certificates and file names, which a secret
+        configuration also contains."""
         return {
             token
             for text in self.secrets.values()
@@ -45,7 +45,7 @@ class LeakWitness:
         }
 
     def exposed_files(self, nodes: Iterable[Node]) -> list[str]:
-        """Secret files that others than root may read."""
+        """Secret files that users other than root may read."""
         found = []
         for path in _files(nodes):
             secret = path in self.secrets or _KEY_MATERIAL.search(_head(path)) is not None
@@ -54,7 +54,8 @@ class LeakWitness:
         return found
 
     def leaks(self, nodes: Iterable[Node]) -> list[str]:
-        """Where a secret can be seen: arguments of programs, logs, files that others can read."""
+        """Places where a secret is visible: arguments of programs, logs, files that others can
+        read."""
         tokens = self.tokens()
         seen = [("a command line", line) for line in self.command_lines]
         seen += [("/proc", line) for line in _command_lines_now()]
@@ -129,5 +130,5 @@ def _command_lines_now() -> Iterator[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             yield command_line(process)
-        except OSError:  # it ended meanwhile
+        except OSError:  # the process has ended
             continue

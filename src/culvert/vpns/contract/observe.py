@@ -1,4 +1,4 @@
-"""What the contract test sees on a node, through its agent there."""
+"""The contract test's observations on a node, through its agent there."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PINGS = 3
 
 @dataclass(frozen=True)
 class NodeState:
-    """Network objects of a node in words, and its processes (pid, command line)."""
+    """Network objects of a node as texts, and its processes (pid, command line)."""
 
     objects: frozenset[str]
     processes: dict[int, str]
 
     def left_since(self, before: NodeState) -> list[str]:
-        """What is there now and was not before, or the other way around."""
+        """Objects that appeared or disappeared."""
         changed = [f"left: {found}" for found in sorted(self.objects - before.objects)]
         changed += [f"removed: {found}" for found in sorted(before.objects - self.objects)]
         new = self.processes.keys() - before.processes.keys()
@@ -33,19 +33,19 @@ class NodeState:
 
 
 def processes_in(namespace: int) -> dict[int, str]:
-    """The command lines of those in a network namespace, by its inode."""
+    """Command lines of the processes in a network namespace, by its inode."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "ns/net").stat().st_ino == namespace:
                 found[int(process.name)] = command_line(process)
-        except OSError:  # it ended meanwhile
+        except OSError:  # the process has ended
             continue
     return found
 
 
 def command_line(process: Path) -> str:
-    """The arguments of /proc/PID, with spaces between."""
+    """The arguments of /proc/PID, separated by spaces."""
     return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
 
 
@@ -89,15 +89,16 @@ class Agent(_Helper):
         self.pid = self._process.pid
 
     def pings_answered(self, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
-        """How many pings came back; ``length`` is that of the whole inner IP packet in bytes."""
+        """Number of pings that came back; ``length`` is that of the whole inner IP packet in
+        bytes."""
         self._say(f"ping {address} {length} {count}")
         return int(json.loads(self._line()))
 
     def state(self) -> NodeState:
-        """What is on the node now; its processes are those of its network namespace."""
+        """The node's state now; its processes are those in its network namespace."""
         self._say("state")
-        told = json.loads(self._line())
-        return NodeState(frozenset(told["objects"]), processes_in(told["namespace"]))
+        answer = json.loads(self._line())
+        return NodeState(frozenset(answer["objects"]), processes_in(answer["namespace"]))
 
 
 class Capture(_Helper):
@@ -107,7 +108,7 @@ class Capture(_Helper):
         super().__init__(node, "capture", node.underlay.device)
 
     def packets(self) -> list[OuterPacket]:
-        """Those seen since the last call."""
+        """Packets since the last call."""
         self._say("mark")
         packets = []
         while (line := self._line()) != b"mark\n":
@@ -129,5 +130,5 @@ def pings_answered(node: Node, address: IPv4Address, *, length: int = 64, count:
         return agent.pings_answered(address, length=length, count=count)
 
 
-def _packet(told: dict[str, Any]) -> OuterPacket:
-    return OuterPacket(**{**told, "payload": bytes.fromhex(told["payload"])})
+def _packet(fields: dict[str, Any]) -> OuterPacket:
+    return OuterPacket(**{**fields, "payload": bytes.fromhex(fields["payload"])})

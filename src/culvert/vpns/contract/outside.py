@@ -1,4 +1,4 @@
-"""The packets between the nodes, as node a's end of the link sees them."""
+"""The packets between the nodes, observed at node a's end of the link."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _READ_DEADLINE_S = 30.0
 
 
 class UnderlayLook(Protocol):
-    """Looks at the underlay."""
+    """Captures packets of the underlay."""
 
     def packets(self) -> list[OuterPacket]:
-        """Those seen since the last call, in the order seen."""
+        """Packets since the last call, in order."""
 
 
 @contextmanager
 def outside(lab: Lab) -> Iterator[UnderlayLook]:
-    """The wire where it is the link, else a capture on node a."""
+    """The wire's recording if the link is a wire, otherwise a capture on node a."""
     witness = lab.witness(lab.a)
     if witness is None:
         with Capture(lab.a) as capture:
@@ -51,12 +51,12 @@ class _Recording:
         self._begin()
 
     def packets(self) -> list[OuterPacket]:
-        """What crosses while one recording ends and the next begins is in neither."""
+        """Packets between the end of one recording and the start of the next are in neither."""
         file = self._node.directory / _FILE
         self._witness.save(_NAME, file)
         self._begin()
         try:
-            told = self._probe.call(
+            answer = self._probe.call(
                 "capture",
                 _READ_DEADLINE_S,
                 device=self._node.underlay.device,
@@ -67,7 +67,7 @@ class _Recording:
             )
         finally:
             file.unlink()
-        return [outer_packet(packet) for packet in parse(Captured, told).recorded]
+        return [outer_packet(packet) for packet in parse(Captured, answer).recorded]
 
     def _begin(self) -> None:
         self._witness.record(_NAME, View.NODE, packet_bytes=_PACKET_BYTES, sample_one_in=1)

@@ -22,12 +22,12 @@ _SUFFIX = ".template"
 
 
 def write_package(name: str, directory: Path) -> list[Path]:
-    """Write it into a directory that is not there yet; the files, in order.
+    """Write the package into a new directory; returns the files, in order.
 
     Raises UsageError for a name that no VPN can have, or a directory that exists.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"name '{name}'", "is not made of a-z, 0-9 and -", "use myvpn")
+        raise UsageError(f"name '{name}'", "has characters other than a-z, 0-9 and -", "use myvpn")
     if directory.exists():
         raise UsageError(str(directory), "exists already", "give another with --out")
     words = {"name": name, "module": name.replace("-", "_"), "cls": _class_name(name)}

@@ -1,4 +1,4 @@
-"""What IPsec's packets look like on the wire (RFC 4303 and 4302, RFC 3948 for ESP inside of UDP).
+"""The format of IPsec's packets on the wire (RFC 4303 and 4302, RFC 3948 for ESP in UDP).
 
 ::
 
@@ -30,7 +30,8 @@ _NON_ESP_MARKER = bytes(4)
 
 @dataclass(frozen=True)
 class EspShape:
-    """Lengths in bytes that a cipher brings along. ``alignment`` is what padding fills up to."""
+    """Lengths in bytes that depend on the cipher. Padding fills up to a multiple of
+    ``alignment``."""
 
     iv: int
     alignment: int
@@ -48,7 +49,7 @@ NULL_SHA256 = EspShape(iv=0, alignment=4, icv=16)
 
 
 def esp_length(shape: EspShape, inner_length: int, *, in_udp: bool, transport: bool) -> int:
-    """Length in bytes of the outer IP packet for an inner one, by ESP."""
+    """Length in bytes of the outer IP packet for an inner one, with ESP."""
     filled = inner_length - (_IP if transport else 0) + _PAD_LENGTH_NEXT_HEADER
     filled += -filled % shape.alignment
     header = _IP + (_UDP_HEADER if in_udp else 0) + _SPI_SEQUENCE
@@ -56,12 +57,13 @@ def esp_length(shape: EspShape, inner_length: int, *, in_udp: bool, transport: b
 
 
 def ah_length(icv: int, inner_length: int, *, transport: bool) -> int:
-    """Length in bytes of the outer IP packet for an inner one, by AH."""
+    """Length in bytes of the outer IP packet for an inner one, with AH."""
     return (0 if transport else _IP) + _AH_HEADER + icv + inner_length
 
 
 def is_ike(packet: OuterPacket) -> bool:
-    """Whether it is IKE's: on its own port, or on ESP's behind four zero bytes (no SPI is zero)."""
+    """Whether it is IKE's: on IKE's port, or on ESP's port after four zero bytes (no SPI is
+    zero)."""
     ports = {packet.source_port, packet.destination_port}
     if packet.protocol != UDP:
         return False

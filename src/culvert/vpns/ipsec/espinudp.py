@@ -1,6 +1,6 @@
-"""The UDP socket through which the kernel takes in ESP (RFC 3948); it lives as long as a program.
+"""The UDP socket on which the kernel receives ESP (RFC 3948); it lives as long as a program.
 
-What arrives there with an SPI goes to the kernel's IPsec, whoever has set the keys.
+Packets with an SPI go from there to the kernel's IPsec, for manual keys and IKE alike.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEADLINE_S = 10.0
 
 
 def hold(vpn: str, node: Node) -> Process:
-    """Open it on the node. Raises VpnError, with what the program said, if it cannot be opened."""
+    """Open it on the node. Raises VpnError with the program's output if it cannot be opened."""
     # -I -S: nothing but Python itself, which starts at once.
     argv = [sys.executable, "-I", "-S", "-c", _HOLD, str(NAT_PORT)]
     process = node.spawn(argv, name="espinudp")

@@ -1,8 +1,8 @@
-"""Where inner addresses are, and what keeps their packets from leaving in the clear.
+"""Where inner addresses are, and what prevents their packets from leaving in clear text.
 
 ::
 
-    policies        the loopback holds the address; what leaves by the underlay is picked
+    policies        the loopback holds the address; policies select packets to the underlay
     xfrm interface  holds the address, and the route to the peer
     transport mode  the underlay's device holds a second address: the first remains bare
 """
@@ -19,26 +19,28 @@ from culvert.vpns.ipsec.transforms import Carriage
 
 DEVICE = "xfrm0"
 INTERFACE_ID = 42
-"""What ties policies and associations to the xfrm interface."""
+"""Connects policies and associations with the xfrm interface."""
 _LAST = 2**31
-"""Priority of the policy that drops: behind all others."""
+"""Priority of the policy that drops: after all others."""
 
 
 def require_pair(vpn: str, lab: Lab) -> None:
-    """Transport mode has no addresses of its own that a router would know."""
+    """Raise NotPossible unless on a pair: routers have no route to transport mode's addresses."""
     if lab.spec.topology.name != Shape.PAIR:
         raise NotPossible(
-            vpn, "transport mode crosses no router here", 'use topology = "pair", or tunnel mode'
+            vpn,
+            "transport mode does not cross routers here",
+            'use topology = "pair", or tunnel mode',
         )
 
 
 def interface(carriage: Carriage, node: Node) -> str:
-    """The device that inner packets go through."""
+    """The device that inner packets pass through."""
     return DEVICE if carriage.route else node.underlay.device
 
 
 def hold(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
-    """Give the node its inner address; no error if it has it."""
+    """Give the node its inner address; no error if it has it already."""
     if carriage.route:
         _make_device(vpn, carriage, node, inner)
         return
@@ -61,7 +63,7 @@ def hold(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None
 
 
 def release(carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
-    """Take it back; no error if it has none."""
+    """Remove the inner address; no error if there is none."""
     if carriage.route:
         node.del_link(DEVICE)
         return
@@ -79,7 +81,7 @@ def forget(node: Node) -> None:
 def _holder(carriage: Carriage, node: Node, inner: IPv4Interface) -> tuple[str, IPv4Interface]:
     if carriage.transport:
         return node.underlay.device, inner
-    # /32, so that no route leads to the peer but the tunnel's.
+    # /32, so that only the tunnel's route leads to the peer.
     return "lo", IPv4Interface(f"{inner.ip}/32")
 
 

@@ -1,6 +1,6 @@
-"""IPsec's transforms, and the ways in which the kernel carries packets in them.
+"""IPsec's transforms, and the modes in which the kernel applies them to packets.
 
-The same for who negotiates keys by IKE and for who sets them by hand.
+The same for keys negotiated by IKE and for manual keys.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from culvert.labs.host import Host
-from culvert.vpns.facts import kernel_lacks, lacks_in_kernel
+from culvert.vpns.facts import kernel_feature, missing_from_kernel
 from culvert.vpns.ipsec import esp
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.variant import Missing, Variant
@@ -21,7 +21,7 @@ _CRYPTO = "/proc/crypto"
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One of the kernel's algorithms: ``use`` is ip-xfrm's word for what it does."""
+    """One of the kernel's algorithms: ``use`` is its type in ip-xfrm."""
 
     use: str
     name: str
@@ -32,8 +32,8 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Transform:
-    """What is done to a packet. ``cipher`` is what people, and doctor, call it; ``proposal`` how
-    IKE's configuration does; ``shape`` is ESP's, None for AH."""
+    """What is done to a packet. ``cipher`` is its name for people and doctor; ``proposal`` its name
+    in IKE's configuration; ``shape`` is that of ESP, None for AH."""
 
     cipher: str
     proposal: str
@@ -98,10 +98,10 @@ def variant(name: str, facts: Mapping[str, str]) -> Variant:
 
 @dataclass(frozen=True)
 class Carriage:
-    """A transform, and how packets get into it.
+    """A transform, and how it is applied to packets.
 
     ``transport``: mode without an inner IP header. ``route``: through an xfrm interface, instead
-    of policies that pick packets on their way to the underlay. ``in_udp``: ESP inside of UDP.
+    of policies that select packets to the underlay. ``in_udp``: ESP in UDP.
     """
 
     transform: Transform
@@ -122,32 +122,33 @@ class Carriage:
         return max(length for length in range(mtu) if self.outer_length(length) <= mtu)
 
     def outer_flow(self, *beside: OuterFlow) -> OuterFlow:
-        """The kernel's packets, with those of the key exchange beside them."""
+        """The kernel's packets, and those of the key exchange."""
         shown = not self.route
         if self.in_udp:
             return OuterFlow(IKE.protocol, IKE.ports, decrypts_there=shown)
         return OuterFlow(self.transform.protocol, also=beside, decrypts_there=shown)
 
     def contradictions(self) -> Iterator[Missing]:
-        """What cannot be, whatever the machine."""
+        """Combinations that no machine supports."""
         if self.transport and self.route:
             yield Missing("an xfrm interface in transport mode", "leave +transport or +route out")
         if self.in_udp and self.transform.shape is None:
-            yield Missing("AH inside of UDP, which does not exist", "leave +encap out")
+            yield Missing("AH in UDP, which does not exist", "leave +encap out")
 
-    def kernel_lacks(self, host: Host) -> Iterator[Missing]:
-        """What a machine's kernel does not have for it, by doctor's trials."""
+    def missing_from_kernel(self, host: Host) -> Iterator[Missing]:
+        """What a machine's kernel does not have for it, from doctor's trials."""
         if self.transform.shape is None:
-            yield from kernel_lacks(host, "ah", "AH in the kernel")
+            yield from missing_from_kernel(host, "ah", "AH in the kernel")
         elif not host.has("esp"):
-            yield from kernel_lacks(host, "esp", "ESP in the kernel")
+            yield from missing_from_kernel(host, "esp", "ESP in the kernel")
         elif not host.has(f"esp:{self.transform.cipher}"):
-            yield lacks_in_kernel(f"{self.transform.cipher} in the kernel's ESP")
+            yield kernel_feature(f"{self.transform.cipher} in the kernel's ESP")
         if self.route:
-            yield from kernel_lacks(host, "xfrm-interface", "xfrm interfaces in the kernel")
+            yield from missing_from_kernel(host, "xfrm-interface", "xfrm interfaces in the kernel")
 
     def kernel_version(self, host: Host) -> str:
-        """The kernel's, and which of its drivers does the ciphers: with AES instructions or not."""
+        """The kernel's version, and its cipher drivers, which show whether AES instructions are
+        used."""
         drivers = _drivers(host.text(_CRYPTO))
         used = (drivers.get(algorithm.name) for algorithm in self.transform.algorithms)
         return ", ".join([f"Linux {host.kernel_release}", *filter(None, used)])
@@ -157,11 +158,11 @@ def _drivers(text: str) -> dict[str, str]:
     """The driver that the kernel prefers for each algorithm, from /proc/crypto."""
     best: dict[str, tuple[int, str]] = {}
     for block in text.split("\n\n"):
-        told = {
+        fields = {
             key.strip(): value.strip()
             for key, _, value in (line.partition(":") for line in block.splitlines())
         }
-        if {"name", "driver", "priority"} <= told.keys():
-            offer = int(told["priority"]), told["driver"]
-            best[told["name"]] = max(best.get(told["name"], offer), offer)
+        if {"name", "driver", "priority"} <= fields.keys():
+            offer = int(fields["priority"]), fields["driver"]
+            best[fields["name"]] = max(best.get(fields["name"], offer), offer)
     return {name: driver for name, (_, driver) in best.items()}

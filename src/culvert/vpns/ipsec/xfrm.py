@@ -1,7 +1,7 @@
-"""IPsec by the kernel alone: its keys are set by hand, and no key exchange runs.
+"""IPsec by the kernel alone, with manual keys and without a key exchange.
 
-What osswald2020 compares with what a key exchange sets up. RFC 4106 and RFC 7634 forbid their
-ciphers with static keys: this is for a laboratory.
+osswald2020 compares it with tunnels set up by a key exchange. RFC 4106 and RFC 7634 forbid their
+ciphers with static keys: use it in a laboratory only.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
 _SOURCES_SPI, _TARGETS_SPI = 0x1001, 0x1002
-"""Of what they send."""
+"""SPIs of the packets that each end sends."""
 _REQUEST = 1
 _FIRST, _PRIORITY = 1, 1000
 _UP, _DOWN = "xfrm/up", "xfrm/down"
 _FACTS = {
     "key exchange": "none",
-    "anti-replay": "off, for keys that are set by hand (RFC 4303, section 3.3.3)",
+    "anti-replay": "off, because of manual keys (RFC 4303, section 3.3.3)",
     "initiation": "none",
     "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
 }
@@ -45,16 +45,16 @@ class Xfrm(TunnelVpn):
     """Two associations on each node, one for each direction; with +encap a UDP socket as well."""
 
     name = "xfrm"
-    summary = "IPsec by the kernel, with keys set by hand"
+    summary = "IPsec by the kernel, with manual keys"
     variants: ClassVar[tuple[Variant, ...]] = tuple(
         ipsec.variant(name, _FACTS) for name in TRANSFORMS
     )
     cpu_attributable = False
-    no_initiation = "nothing is initiated: its keys are set by hand, and no packet is sent for it"
+    no_initiation = "it has no initiation: its keys are manual, and no handshake packet is sent"
     options: ClassVar[Mapping[str, str]] = {
-        _ROUTE: "an xfrm interface and a route instead of policies that pick packets",
+        _ROUTE: "an xfrm interface and a route instead of policies that select packets",
         _TRANSPORT: "transport mode instead of tunnel mode",
-        _ENCAP: "ESP inside of UDP, as through a NAT",
+        _ENCAP: "ESP in UDP, as through a NAT",
     }
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
@@ -67,24 +67,24 @@ class Xfrm(TunnelVpn):
         )
         self._sockets: dict[str, Process] = {}
 
-    # -- what it takes ---------------------------------------------------------------------------
+    # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """The kernel's IPsec with this transform, and ip."""
-        missing = [*self.carriage.contradictions(), *self.carriage.kernel_lacks(host)]
+        missing = [*self.carriage.contradictions(), *self.carriage.missing_from_kernel(host)]
         if host.find("ip") is None:
             missing.append(Missing("ip", "sudo apt-get install iproute2"))
         return missing
 
     def version(self, host: Host) -> str:
-        """The kernel's."""
+        """The kernel's version, and its cipher drivers."""
         return self.carriage.kernel_version(host)
 
     def most_members(self) -> int | None:
         """Keys are set for one pair."""
         return 2
 
-    # -- the life of a tunnel --------------------------------------------------------------------
+    # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
         """Random keys, and for each node the commands that set and remove them, in files."""
@@ -118,7 +118,7 @@ class Xfrm(TunnelVpn):
         self._unset(node)
 
     def stop(self, lab: Lab) -> None:
-        """Remove all."""
+        """Remove keys, sockets and addresses of all nodes."""
         del lab
         if self._lab is None:
             return
@@ -146,13 +146,13 @@ class Xfrm(TunnelVpn):
     def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
         node.run([_ip(node), *words, "-batch", str(node.directory / path)], check=check)
 
-    # -- ip-xfrm's words ---------------------------------------------------------------------------
+    # -- arguments of ip-xfrm ----------------------------------------------------------------------
 
     def _outer(self, node: Node) -> str:
         return str(self.inner(node).ip if self.carriage.transport else underlay_address(node))
 
     def _identity(self, sender: Node, receiver: Node) -> str:
-        """Of an association."""
+        """The arguments that identify an association."""
         return (
             f"src {self._outer(sender)} dst {self._outer(receiver)} "
             f"proto {'esp' if self.carriage.transform.shape else 'ah'} spi {self._spi(sender):#x}"
@@ -162,7 +162,7 @@ class Xfrm(TunnelVpn):
         return _TARGETS_SPI if sender.name == self.target.name else _SOURCES_SPI
 
     def _selector(self, sender: Node, receiver: Node, direction: str) -> str:
-        """Of a policy."""
+        """The arguments that identify a policy."""
         source, target = self.inner(sender).ip, self.inner(receiver).ip
         return f"src {source}/32 dst {target}/32 dir {direction}" + self._if_id()
 
@@ -180,7 +180,7 @@ class Xfrm(TunnelVpn):
         for sender, receiver in ((node, peer), (peer, node)):
             used = zip(self.carriage.transform.algorithms, keys[sender.name], strict=True)
             algorithms = " ".join(_words(algorithm, key) for algorithm, key in used)
-            # Else the kernel aligns AH to 8 bytes, which IPv6 wants (RFC 4302).
+            # By default the kernel aligns AH to 8 bytes, which only IPv6 requires (RFC 4302).
             flag = "" if self.carriage.transform.shape else " flag align4"
             yield (
                 f"xfrm state add {self._identity(sender, receiver)} reqid {_REQUEST} "
@@ -201,8 +201,8 @@ class Xfrm(TunnelVpn):
             yield f"xfrm policy add {selector} priority {_FIRST} action allow"
 
     def _let_in(self, node: Node, peer: Node) -> Iterator[str]:
-        """In transport mode ESP inside of UDP has the inner addresses, and would have to come by
-        ESP itself."""
+        """In transport mode ESP in UDP has the inner addresses, and the inbound policy would
+        require ESP for it as well."""
         if self.carriage.transport and self.carriage.in_udp:
             ends = f"src {self.inner(peer).ip}/32 dst {self.inner(node).ip}/32"
             yield f"{ends} proto udp dport {esp.NAT_PORT} dir in"
@@ -212,11 +212,11 @@ class Xfrm(TunnelVpn):
         yield self._selector(peer, node, "in"), (peer, node)
 
     def _routes(self, node: Node, peer: Node, what: str) -> Iterator[str]:
-        """In tunnel mode packets must be on their way out for a policy to pick them."""
+        """In tunnel mode a policy selects packets only if a route sends them to the underlay."""
         if self.carriage.transport or self.carriage.route:
             return
-        told = node.run([_ip(node), "route", "get", str(underlay_address(peer))]).stdout
-        via = re.search(r" via \S+", told)
+        printed = node.run([_ip(node), "route", "get", str(underlay_address(peer))]).stdout
+        via = re.search(r" via \S+", printed)
         yield (
             f"route {what} {self.inner(peer).ip}/32{via[0] if via else ''} "
             f"dev {node.underlay.device} src {self.inner(node).ip}"
@@ -231,7 +231,7 @@ class Xfrm(TunnelVpn):
             yield f"xfrm state delete {self._identity(sender, receiver)}"
         yield from self._routes(node, peer, "delete")
 
-    # -- what the proof asks ---------------------------------------------------------------------
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The xfrm interface, or the underlay's device."""
@@ -239,7 +239,7 @@ class Xfrm(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """There is no other."""
+        """The kernel's: there is no other."""
         return DataPath.KERNEL
 
     def determine_data_path(self, node: Node) -> DataPath:
@@ -260,7 +260,7 @@ class Xfrm(TunnelVpn):
         return self.carriage.outer_flow()
 
     def outer_length(self, inner_length: int) -> int | None:
-        """By the transform."""
+        """From the transform."""
         return self.carriage.outer_length(inner_length)
 
 

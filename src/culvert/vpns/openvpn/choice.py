@@ -1,4 +1,4 @@
-"""What a study can choose of OpenVPN: its variants and options, and what follows from them."""
+"""OpenVPN's variants and options, and the configuration that follows from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BOTH = {
 _IN_USER_SPACE = {"data channel offload": "off"}
 _IN_KERNEL = {
     "data channel offload": "on",
-    "mssfix": "has no effect in the kernel: full packets are cut outside",
+    "mssfix": "has no effect in the kernel: full packets are fragmented outside",
     "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
 }
 _CERTIFICATES = {
@@ -72,7 +72,7 @@ VARIANTS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A variant with options. ``offloaded``: the data channel is the kernel's."""
+    """A variant with options. ``offloaded``: the data channel is in the kernel."""
 
     cipher: Cipher
     offloaded: bool
@@ -81,7 +81,7 @@ class Choice:
 
     @classmethod
     def of(cls, variant: str, options: frozenset[str]) -> Choice:
-        """By their names."""
+        """From the names of a variant and its options."""
         name = variant.removeprefix(_DCO)
         cipher = next(cipher for cipher in Cipher if cipher.value.lower() == name)
         return cls(cipher, variant.startswith(_DCO), options, settings.Settings.of(options))
@@ -93,22 +93,22 @@ class Choice:
 
     @property
     def static_key(self) -> bool:
-        """Instead of certificates."""
+        """Whether a static key replaces certificates."""
         return PSK in self.options
 
     @property
     def keepalive(self) -> bool:
-        """Pings, and a restart for want of them."""
+        """Whether it sends pings, and restarts if none arrive."""
         return _DPD in self.options
 
     @property
     def renegotiates(self) -> bool:
-        """New keys now and then."""
+        """Whether it renews its keys."""
         return RENEG in self.options
 
     @property
     def framing(self) -> Framing:
-        """How inner packets are wrapped, as far as that is known before both ends have talked."""
+        """The encapsulation, as far as it is known before the ends have negotiated."""
         if self.cipher.aead:
             return Framing.AEAD
         if self.cipher is Cipher.NONE:
@@ -116,7 +116,7 @@ class Choice:
         return Framing.CBC_STATIC_KEY if self.static_key else Framing.CBC
 
     def facts(self) -> dict[str, str]:
-        """What differs from the variant's own facts."""
+        """Facts that differ from the variant's own."""
         facts = {"transport": f"{self.transport.upper()} {PORT}", **self.settings.facts()}
         if self.transport is Transport.TCP:
             facts["TCP_NODELAY"] = "off (default)"

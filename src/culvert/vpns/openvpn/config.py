@@ -1,4 +1,4 @@
-"""Configuration files and static keys for OpenVPN: pure text, as openvpn(8) wants it."""
+"""Configuration files and static keys for OpenVPN: pure text, in the format of openvpn(8)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ DEVICE = "tun0"
 PORT = 1194
 PING_S = 2
 PING_RESTART_S = 10
-"""As soon as a WireGuard peer notices, and sooner than the manual's 10 and 60 seconds."""
+"""The same detection time as a WireGuard peer, shorter than the manual's 10 and 60 seconds."""
 RENEGOTIATION_S = 5
-"""Nobody can tell OpenVPN to renew its keys, so it does that often."""
+"""OpenVPN has no request for new keys, so the interval is short."""
 
 _STATIC_KEY_BYTES = 256
 _BYTES_A_LINE = 16
 
 
 class Cipher(Enum):
-    """The data channel's ciphers, by OpenVPN's names; those without AEAD come with HMAC-SHA256."""
+    """The data channel's ciphers, by OpenVPN's names; those without AEAD use HMAC-SHA256."""
 
     NONE = "none"
     AES_128_CBC = "AES-128-CBC"
@@ -48,23 +48,23 @@ class Transport(StrEnum):
 
 @dataclass(frozen=True)
 class Dialect:
-    """What an OpenVPN of a version knows, by its release notes (Changes.rst)."""
+    """The features of an OpenVPN version, from its release notes (Changes.rst)."""
 
     version: tuple[int, int]
 
     @property
     def offloads(self) -> bool:
-        """2.6 moves the data channel into the kernel where it can, unless told not to."""
+        """From 2.6 on the data channel moves into the kernel if possible, unless disabled."""
         return self.version >= (2, 6)
 
     @property
     def refuses_static_keys(self) -> bool:
-        """2.7 wants to be persuaded to use them."""
+        """From 2.7 on an extra option is needed to allow them."""
         return self.version >= (2, 7)
 
     @property
-    def lacks_static_keys(self) -> bool:
-        """2.8 has them no more."""
+    def dropped_static_keys(self) -> bool:
+        """From 2.8 on they are removed."""
         return self.version >= (2, 8)
 
 
@@ -79,31 +79,33 @@ class TunnelEnds:
 
 @dataclass(frozen=True)
 class Tunnel:
-    """What both ends have in common."""
+    """Parameters that both ends share."""
 
     cipher: Cipher
     transport: Transport
     dialect: Dialect
     ends: TunnelEnds
     keepalive: bool = False
-    """Pings, and a restart for want of them."""
+    """Pings, and a restart if none arrive."""
     renegotiates: bool = False
-    """The client asks for new keys every RENEGOTIATION_S seconds."""
+    """The client requests new keys every RENEGOTIATION_S seconds."""
     offloaded: bool = False
-    """The data channel is the kernel's, where the program finds its module."""
+    """The data channel is in the kernel, if the program finds its module."""
     settings: Settings = DEFAULTS
 
 
 @dataclass(frozen=True)
 class CertificateFiles:
-    """Where an end finds the authority's certificate, and its own with the private key."""
+    """Paths of the authority's certificate, and of an end's own certificate with the private
+    key."""
 
     authority: Path
     identity: Path
 
 
 def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, management: Path) -> str:
-    """``clients`` is a folder with a file per client (see ``client_entry``): no others get in."""
+    """``clients`` is a folder with a file per client (see ``client_entry``): no others are
+    accepted."""
     inner = tunnel.ends.server_inner
     return _lines(
         _common(tunnel, management, "server"),
@@ -123,7 +125,7 @@ def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, manage
 
 
 def client_entry(tunnel: Tunnel) -> str:
-    """What the server tells the client: its address."""
+    """The address that the server assigns to the client."""
     inner = tunnel.ends.client_inner
     return f"ifconfig-push {inner.ip} {inner.netmask}\n"
 
@@ -144,7 +146,7 @@ def client_config(
 
 
 def static_server_config(tunnel: Tunnel, key: Path, management: Path) -> str:
-    """Point to point with a static key, the end that is called."""
+    """Point to point with a static key: the responder."""
     ends = tunnel.ends
     return _lines(
         _common(tunnel, management, "server"),
@@ -156,7 +158,7 @@ def static_server_config(tunnel: Tunnel, key: Path, management: Path) -> str:
 
 
 def static_client_config(tunnel: Tunnel, key: Path, management: Path) -> str:
-    """Point to point with a static key, the end that calls."""
+    """Point to point with a static key: the initiator."""
     ends = tunnel.ends
     return _lines(
         _common(tunnel, management, "client"),
@@ -200,8 +202,8 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
 def _pings(tunnel: Tunnel) -> str:
     if tunnel.keepalive:
         return f"keepalive {PING_S} {PING_RESTART_S}"
-    # There are no pings, and so no restart for want of them, which is a client's default after
-    # 120 seconds.
+    # Without pings there must be no restart, which is a client's default after 120 seconds
+    # without a packet.
     return "ping-restart 0"
 
 
@@ -211,11 +213,11 @@ def _tls(tunnel: Tunnel, files: CertificateFiles, *, renegotiation_s: int = 0) -
         f"cert {_quoted(files.identity)}",
         f"key {_quoted(files.identity)}",
         "tls-version-min 1.3",
-        # No renegotiation but the one asked for: only what is measured crosses the underlay.
+        # Only requested renegotiations, so that only measured packets cross the underlay.
         f"reneg-sec {renegotiation_s}",
         "reneg-bytes 0",
         "reneg-pkts 0",
-        # The only one: the ends agree on it, or not at all.
+        # The only cipher offered: the ends agree on it or fail.
         f"data-ciphers {tunnel.cipher.value}",
         f"cipher {tunnel.cipher.value}",
     )

@@ -1,8 +1,7 @@
 """OpenVPN: the responder is the server, initiators are its clients.
 
-With certificates (TLS 1.3, the default) or a static key, over UDP or TCP. Where the kernel could
-take over the data channel it is told not to, unless the variant is one of dco-...: that is another
-VPN to measure.
+With certificates (TLS 1.3, the default) or a static key, over UDP or TCP. Data channel offload into
+the kernel is disabled except for the variants dco-..., because it makes a different VPN to measure.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
 from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
-from culvert.vpns.openvpn.lacks import INSTALL, lacks
 from culvert.vpns.openvpn.management import Management
-from culvert.vpns.openvpn.up import NEWS_S, Arrival, socket_of
+from culvert.vpns.openvpn.requirements import INSTALL, missing_parts
+from culvert.vpns.openvpn.up import STATE_WAIT_S, Arrival, socket_of
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.tunnel import TunnelVpn
@@ -42,7 +41,7 @@ _REPLAY_GUARD_S = 1.2
 
 
 class OpenVpn(TunnelVpn):
-    """One server and its clients; each is one process with one thread, or the kernel."""
+    """One server and its clients; each is one process with one thread, or in the kernel."""
 
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
@@ -57,19 +56,19 @@ class OpenVpn(TunnelVpn):
         self.cpu_attributable = not self.choice.offloaded
         self._framing = self.choice.framing
 
-    # -- what it takes ---------------------------------------------------------------------------
+    # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
-        """The program, /dev/net/tun or the kernel's module, and whatever the options need."""
-        return list(lacks(host, self.choice))
+        """The program, /dev/net/tun or the kernel's module, and what the options need."""
+        return list(missing_parts(host, self.choice))
 
     def version(self, host: Host) -> str:
-        """OpenVPN's, the package's, the TLS library's, and the kernel's if that encrypts."""
+        """Versions of OpenVPN, the package, the TLS library, and the kernel if it encrypts."""
         program = openvpn_program.version(host, self._program(host))
         return f"{program}, Linux {host.kernel_release}" if self.choice.offloaded else program
 
     def most_members(self) -> int | None:
-        """A static key is for two."""
+        """A static key serves two nodes."""
         return 2 if self.choice.static_key else None
 
     def _program(self, host: Host) -> str:
@@ -78,12 +77,12 @@ class OpenVpn(TunnelVpn):
             raise NotPossible(self.id, "openvpn is missing", INSTALL)
         return program
 
-    # -- the life of a tunnel --------------------------------------------------------------------
+    # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
         """Keys and a configuration file for each node."""
-        for lack in self.missing(self.target):
-            raise NotPossible(self.id, f"{lack.what} is missing", lack.remedy)
+        for part in self.missing(self.target):
+            raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.choice.static_key:
             self._prepare_static_key()
         else:
@@ -132,10 +131,10 @@ class OpenVpn(TunnelVpn):
             node.write("openvpn/config", make(tunnel, path, socket_of(node)))
 
     def listen(self, target: Node) -> None:
-        """Start the server; ready when it says so."""
+        """Start the server; ready when it reports so."""
         process = self._start(target)
         if self.choice.static_key:
-            # It is "connected" only after the client's first packet.
+            # It reports CONNECTED only after the client's first packet.
             wait_for_fact(
                 lambda: _LISTENS.search(process.log_text()) is not None,
                 vpn=self.id,
@@ -168,11 +167,11 @@ class OpenVpn(TunnelVpn):
         return f"node {source.name} was connected to node {self.target.name}"
 
     def leave(self, node: Node) -> None:
-        """End it, and let the server forget a client, which it would go on sending to.
+        """Stop it, and have the server forget a client, to which it would otherwise keep sending.
 
-        With a static key the server starts anew: it knows its client by packet numbers that grow
-        from the second in which the client was started, and would refuse as a replay what a
-        client sends that is started within the same second.
+        With a static key the server is restarted. Packet numbers start from the second of the
+        client's start, so the server would drop packets of a client that is restarted within the
+        same second as replays.
         """
         super().leave(node)
         server = self.target
@@ -185,16 +184,16 @@ class OpenVpn(TunnelVpn):
             self._forget(node, process)
 
     def _forget(self, client: Node, server: Process) -> None:
-        """By its name, which the server may not know (any more)."""
+        """By name; the server may not have that client (any more)."""
 
         def answer() -> str | None:
-            management.watch(NEWS_S)
+            management.watch(STATE_WAIT_S)
             return next((line for line in management.answers if "common name" in line), None)
 
         if self.choice.static_key or not server.alive():
             return
         with Management(self.target, socket_of(self.target)) as management:
-            management.say(f"kill {client.name}")
+            management.send(f"kill {client.name}")
             wait_for_fact(
                 answer,
                 vpn=self.id,
@@ -204,30 +203,30 @@ class OpenVpn(TunnelVpn):
             )
 
     def crash(self, node: Node) -> None:
-        """With a static key not within a second of a client's start, see leave()."""
+        """With a static key it waits until a second after the client's start, see leave()."""
         if self.choice.static_key and node.name != self.target.name:
             clients = self.processes[node.name]
             wait_until(
                 lambda: all(_age_s(client) > _REPLAY_GUARD_S for client in clients),
-                what="the second in which the client was started was over",
+                what="the second of the client's start had passed",
                 deadline_s=2 * _REPLAY_GUARD_S,
             )
         super().crash(node)
 
     def drop(self, path: Path) -> None:
-        """Have the client close its connection, and hold before it opens the next."""
+        """Have the client close its connection, and hold before it opens another."""
         if self.choice.static_key:
-            raise NotPossible(self.id, "has no handshake that could be done again", LEAVE_OUT)
+            raise NotPossible(self.id, "has no handshake that could be repeated", LEAVE_OUT)
         source = self.source_of(path)
         (process,) = self.processes[source.name]
 
         def holds() -> bool:
-            management.watch(NEWS_S)
+            management.watch(STATE_WAIT_S)
             return management.holds
 
         with Management(source, socket_of(source)) as management:
-            management.say("hold on")  # or it waits a second before it connects again
-            management.say("signal SIGUSR1")
+            management.send("hold on")  # otherwise it waits a second before it reconnects
+            management.send("signal SIGUSR1")
             wait_for_fact(
                 holds,
                 vpn=self.id,
@@ -249,7 +248,7 @@ class OpenVpn(TunnelVpn):
         """Wait until the client has renewed its keys: with the option reneg, in a few seconds."""
         if not self.choice.renegotiates:
             raise NotPossible(
-                self.id, "renews no keys as it is configured", f"add the option +{RENEG}"
+                self.id, "renews no keys with this configuration", f"add the option +{RENEG}"
             )
         source = self.source_of(path)
         (process,) = self.processes[source.name]
@@ -274,7 +273,7 @@ class OpenVpn(TunnelVpn):
     def _arrival(self) -> Arrival:
         return Arrival(self.id, self.up_deadline_s, self.processes[self.target.name])
 
-    # -- what the proof asks ---------------------------------------------------------------------
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The tun device."""
@@ -287,7 +286,7 @@ class OpenVpn(TunnelVpn):
         return DataPath.KERNEL if self.choice.offloaded else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """By the kind of the interface; in the kernel it is ovpn, or ovpn-dco out of tree."""
+        """From the kind of the interface; in the kernel it is ovpn, or ovpn-dco out of tree."""
         return path_of_device(self.id, node, DEVICE, kernel_kind="ovpn")
 
     @property
@@ -297,7 +296,8 @@ class OpenVpn(TunnelVpn):
         return OuterFlow(protocol, frozenset({PORT}))
 
     def outer_length(self, inner_length: int) -> int | None:
-        """By the cipher; None over TCP, which cuts as it likes, and for what --fragment cuts."""
+        """From the cipher; None over TCP, whose segments differ, and for packets that --fragment
+        splits."""
         if self.choice.transport is Transport.TCP:
             return None
         fragment = self.choice.settings.fragment
@@ -315,12 +315,12 @@ def _age_s(process: Process) -> float:
 
 
 def _agreed_keys(process: Process) -> int:
-    """How often the ends have agreed on keys for the data channel, as the log tells."""
+    """How often the ends have agreed on keys for the data channel, from the log."""
     return len(_KEYS.findall(process.log_text()))
 
 
 def _negotiated(framing: wire.Framing, client_log: str) -> wire.Framing:
-    """What the ends agreed on: from 2.7 on, epoch keys with AEAD, told in the server's reply."""
+    """The negotiated framing: from 2.7 on, epoch keys with AEAD, as the server's reply states."""
     epoch = re.search(r"PUSH_REPLY,.*\baead-epoch\b", client_log)
     return wire.Framing.AEAD_EPOCH if epoch and framing is wire.Framing.AEAD else framing
 

@@ -1,10 +1,10 @@
-"""An OpenVPN that drives the kernel's data channel, put beside the distribution's older one.
+"""Installs an OpenVPN that uses the kernel's data channel, beside the distribution's older one.
 
 ::
 
     TOOLS/openvpn-dco/VERSION/        a newer Debian's openvpn with all its libraries, unpacked
     TOOLS/openvpn-dco/VERSION/run     starts it with its own C library
-    TOOLS/bin/openvpn-dco             leads there
+    TOOLS/bin/openvpn-dco             is a link to it
 
 ``python -m culvert.vpns.openvpn.fetch TOOLS``, as the Ansible role calls it.
 """
@@ -24,7 +24,7 @@ from culvert.vpns.openvpn.program import BESIDE, drives
 
 PACKAGE = "openvpn"
 SUITES = (("trixie-backports", "trixie"), ("testing",))
-"""Where it is looked for, one after the other: the package's suite, and those of its libraries."""
+"""Suites to search, in order: the package's suite, and those of its libraries."""
 OLDEST = (2, 7)
 _RUN = """#!/bin/sh
 exec {root}/{loader} --library-path {root}/{libraries} {root}/usr/sbin/openvpn "$@"
@@ -32,9 +32,9 @@ exec {root}/{loader} --library-path {root}/{libraries} {root}/usr/sbin/openvpn "
 
 
 def fetch(tools: Path) -> Path:
-    """Download and unpack it into the tools directory; the program.
+    """Download and unpack it into the tools directory; returns the program's path.
 
-    Raises NotPossible without apt, a Debian mirror, or a release that has it.
+    Raises NotPossible without apt, a Debian mirror, or a suite that has it.
     """
     home = tools / BESIDE
     home.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def fetch(tools: Path) -> Path:
         shutil.rmtree(target)
         raise CulvertError(
             f"OpenVPN {version}",
-            "was unpacked, and does not run here or lacks data channel offload",
+            "was unpacked, but does not run here or has no data channel offload",
             f"put an OpenVPN of {OLDEST[0]}.{OLDEST[1]} or later on PATH",
         )
     _link(tools / "bin" / BESIDE, program)
@@ -74,7 +74,7 @@ def _newest(apt: Path) -> tuple[Archive, str]:
 
 
 def _write_run(tree: Path, home: Path) -> None:
-    """``home`` is where the tree will be."""
+    """``home`` is the final path of the tree."""
     loaders = sorted(tree.glob("usr/lib*/ld-linux*.so.*"))
     libraries = sorted(tree.glob("usr/lib/*/libc.so.6"))
     if not loaders or not libraries:
@@ -94,7 +94,7 @@ def _link(link: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Fetch it; say which it is, or why there is none."""
+    """Fetch it; print its version, or the reason for the failure."""
     try:
         print(fetch(Path(sys.argv[1])).parent.name)
     except CulvertError as error:

@@ -1,4 +1,4 @@
-"""OpenVPN's management interface, as far as it takes to know the state (management-notes.txt).
+"""The part of OpenVPN's management interface that reports its state (management-notes.txt).
 
 Real-time messages begin with ``>``: ``>STATE:1700000000,CONNECTED,SUCCESS,198.19.0.1,...``.
 """
@@ -19,7 +19,7 @@ SOCKET_PATH_MAX = 107
 
 @dataclass(frozen=True)
 class ManagementState:
-    """``name`` such as WAIT, AUTH, CONNECTED, RECONNECTING, EXITING; ``detail`` says why."""
+    """``name`` such as WAIT, AUTH, CONNECTED, RECONNECTING, EXITING; ``detail`` is the reason."""
 
     name: str
     detail: str = ""
@@ -29,7 +29,7 @@ class ManagementState:
 
 
 class Management:
-    """A client that connects when the program has made the socket. A context manager."""
+    """A client that connects when the program has created the socket. A context manager."""
 
     def __init__(self, node: Node, path: Path) -> None:
         self._node = node
@@ -37,11 +37,11 @@ class Management:
         self._connection: socket.socket | None = None
         self._unread = b""
         self.latest: ManagementState | None = None
-        """The latest state; None as long as none is known."""
+        """The latest state; None until one is known."""
         self.holds = False
-        """Whether it waits, after the end of a connection, for ``hold release``."""
+        """Whether the program waits for ``hold release`` after the end of a connection."""
         self.answers: list[str] = []
-        """What it has said to commands, such as ``SUCCESS: ...``."""
+        """Its replies to commands, such as ``SUCCESS: ...``."""
 
     def __enter__(self) -> Management:
         return self
@@ -52,9 +52,9 @@ class Management:
             self._connection = None
 
     def watch(self, wait_s: float) -> ManagementState | None:
-        """The latest state, after waiting for news for up to ``wait_s`` seconds.
+        """The latest state, after waiting up to ``wait_s`` seconds for a new one.
 
-        Raises OSError as long as the program does not listen, and when it is gone.
+        Raises OSError while the program does not listen, and after it has ended.
         """
         connection = self._connection or self._connect()
         ready, _, _ = select.select([connection], [], [], wait_s)
@@ -65,15 +65,16 @@ class Management:
             self._take(received)
         return self.latest
 
-    def say(self, command: str) -> None:
-        """Give a command, such as ``hold release``. Raises OSError if nobody listens."""
+    def send(self, command: str) -> None:
+        """Send a command, such as ``hold release``. Raises OSError if the program does not
+        listen."""
         connection = self._connection or self._connect()
         connection.sendall(f"{command}\n".encode())
 
     def _connect(self) -> socket.socket:
         connection = self._node.dial(str(self._path))
         try:
-            # Real time first, then what was before: nothing falls between.
+            # Real-time messages first, then the current state, so that no change is missed.
             connection.sendall(b"state on\nstate\n")
         except OSError:
             connection.close()
@@ -94,12 +95,12 @@ class Management:
         elif line.startswith(("SUCCESS", "ERROR")):
             self.answers.append(line)
         elif not line.startswith((">", "END")):
-            # The reply to ``state``; what came in real time meanwhile is as new or newer.
+            # The reply to ``state``; a real-time message that came before it is as new or newer.
             self.latest = self.latest or parse_state(line)
 
 
 def parse_state(text: str) -> ManagementState | None:
-    """``time,name,detail,...``; None if it is no such line."""
+    """``time,name,detail,...``; None if the line has another format."""
     fields = text.split(",")
     with suppress(ValueError, IndexError):
         int(fields[0])

@@ -1,4 +1,4 @@
-"""What OpenVPN's packets look like on the wire.
+"""The format of OpenVPN's packets on the wire.
 
 ::
 
@@ -8,8 +8,8 @@
     static key, CBC                          HMAC 32 | IV 16 | packet id 8, inner packet, padding
     no cipher            as CBC, without IV and padding
 
-With --fragment another 4 bytes stand before the inner packet. No compression is configured, so
-there is no framing byte of it. Source:
+With --fragment another 4 bytes precede the inner packet. No compression is configured, so there is
+no framing byte for it. Source:
 https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, crypto.c for CBC, fragment.h.
 """
 
@@ -50,7 +50,7 @@ class Opcode(IntEnum):
 
 
 class Framing(Enum):
-    """How inner packets are wrapped."""
+    """How inner packets are encapsulated."""
 
     AEAD = "AEAD"
     AEAD_EPOCH = "AEAD with epoch keys"
@@ -66,8 +66,8 @@ def udp_length(framing: Framing, inner_length: int) -> int:
 
 
 def fragment_length(framing: Framing, inner_length: int, most: int) -> int | None:
-    """The same with --fragment, whose header is in every packet; None where it cuts the inner
-    packet, as its datagram would be longer than ``most`` bytes."""
+    """The same with --fragment, whose header is in every packet; None if it splits the inner packet
+    because the datagram would exceed ``most`` bytes."""
     length = udp_length(framing, _FRAGMENT_HEADER + inner_length)
     return length if length - _IP_UDP <= most else None
 
@@ -75,9 +75,8 @@ def fragment_length(framing: Framing, inner_length: int, most: int) -> int | Non
 def is_control(packet: OuterPacket) -> bool:
     """Whether a packet of a tunnel with certificates belongs to the control channel.
 
-    Over UDP that is exact. Over TCP a segment is judged by the record at its start, so that a
-    segment that continues a record may be misjudged; while nothing is sent through the tunnel
-    there is none.
+    Over UDP that is exact. Over TCP a segment is classified by the record at its start. A segment
+    that continues a record may be misclassified; there is none while no data crosses the tunnel.
     """
     head = packet.payload
     if packet.protocol == TCP:

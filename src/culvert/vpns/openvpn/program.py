@@ -1,4 +1,4 @@
-"""What an installed OpenVPN is."""
+"""The installed OpenVPN programs and their versions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
 
 BESIDE = "openvpn-dco"
-"""An OpenVPN 2.7 or later that was put beside the distribution's (``openvpn_fetch``)."""
+"""An OpenVPN 2.7 or later, installed beside the distribution's (see ``fetch``)."""
 
 
 def find(host: Host, *, offloaded: bool) -> str | None:
-    """The program; ``offloaded``: one that drives this kernel's module (where there is none, the
-    one in the tree), or None."""
+    """The program, or None. ``offloaded``: one that uses this kernel's module, or the in-tree
+    module if the kernel has none."""
     if not offloaded:
         return host.find("openvpn")
     kind = ovpn_kernel.kernel_kind(host) or ovpn_kernel.IN_TREE
@@ -30,18 +30,18 @@ def find(host: Host, *, offloaded: bool) -> str | None:
 
 
 def drives(host: Host, program: str, kind: str) -> bool:
-    """Whether the program is an OpenVPN that speaks to the kernel's module of that kind."""
+    """Whether the program is an OpenVPN that uses the kernel's module of that kind."""
     try:
         own, printed = _printed(host, program)
     except CulvertError:
         return False
-    return "[DCO]" in printed and ovpn_kernel.speaks((int(own[2]), int(own[3])), kind)
+    return "[DCO]" in printed and ovpn_kernel.supports((int(own[2]), int(own[3])), kind)
 
 
 def version(host: Host, program: str) -> str:
-    """OpenVPN's version, the package's if it is that one, and the TLS library's."""
+    """Versions of OpenVPN, of its package, and of the TLS library."""
     own, printed = _printed(host, program)
-    # The distribution's, or by the folder that openvpn_fetch has put it into.
+    # The distribution's package, or the folder that fetch installed it into.
     packages = (package_version(host, "openvpn") or "", _folder(host, program))
     package = next((each for each in packages if each.startswith(own[1])), "")
     library = _LIBRARY.search(printed)
@@ -50,7 +50,7 @@ def version(host: Host, program: str) -> str:
 
 
 def dialect(host: Host, program: str) -> Dialect:
-    """What it knows, by its version."""
+    """Its features, from its version."""
     own, _ = _printed(host, program)
     return Dialect((int(own[2]), int(own[3])))
 
@@ -62,8 +62,8 @@ def _folder(host: Host, program: str) -> str:
 
 @cache
 def _printed(host: Host, program: str) -> tuple[re.Match[str], str]:
-    """What ``openvpn --version`` prints, its first words parsed; run once for each program."""
-    # Older ones exit with 1.
+    """The output of ``openvpn --version``, and its parsed start; run once for each program."""
+    # Older versions exit with 1.
     printed = host.run([program, "--version"], check=False).stdout
     own = _OWN.match(printed)
     if own is None:

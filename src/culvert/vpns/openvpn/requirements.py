@@ -1,11 +1,11 @@
-"""What a machine does not have for a choice of OpenVPN's variants and options."""
+"""What a choice of OpenVPN's variant and options requires and a machine does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from culvert.labs.host import Host
-from culvert.vpns.facts import tun_lacks
+from culvert.vpns.facts import missing_tun
 from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn import settings
@@ -16,8 +16,8 @@ from culvert.vpns.variant import Missing
 INSTALL = "culvert install openvpn"
 
 
-def lacks(host: Host, choice: Choice) -> Iterator[Missing]:
-    """The program, /dev/net/tun or the kernel's module, and whatever the options need."""
+def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
+    """The program, /dev/net/tun or the kernel's module, and what the options need."""
     program = openvpn_program.find(host, offloaded=choice.offloaded)
     yield from _kernel(host, program) if choice.offloaded else _user_space(host, program)
     udp = choice.transport is Transport.UDP
@@ -30,7 +30,7 @@ def lacks(host: Host, choice: Choice) -> Iterator[Missing]:
 def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
     if program is None:
         yield Missing("openvpn", INSTALL)
-    yield from tun_lacks(host)
+    yield from missing_tun(host)
 
 
 def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
@@ -42,9 +42,9 @@ def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
         )
         yield Missing(f"kernel feature {ovpn_kernel.IN_TREE}", remedy)
     if program is None and kind == ovpn_kernel.OUT_OF_TREE:
-        yield Missing(f"an OpenVPN 2.6, which drives {kind}", "put one on PATH")
+        yield Missing(f"an OpenVPN 2.6, which uses {kind}", "put one on PATH")
     elif program is None:
-        yield Missing(f"an OpenVPN of 2.7 or later, which drives {ovpn_kernel.IN_TREE}", INSTALL)
+        yield Missing(f"an OpenVPN of 2.7 or later, which uses {ovpn_kernel.IN_TREE}", INSTALL)
 
 
 def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Missing]:
@@ -53,13 +53,13 @@ def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Mis
         return
     if choice.cipher.aead:
         yield Missing(
-            f"{choice.cipher.value} with a static key, which OpenVPN has not",
+            f"{choice.cipher.value} with a static key, which OpenVPN does not support",
             f"drop the option {PSK}, or use openvpn/aes-256-cbc+{PSK}",
         )
     if choice.renegotiates:
-        what = "renegotiation with a static key, which OpenVPN has not"
+        what = "renegotiation with a static key, which OpenVPN does not support"
         yield Missing(what, f"drop the option {RENEG}, or {PSK}")
-    if program is not None and openvpn_program.dialect(host, program).lacks_static_keys:
+    if program is not None and openvpn_program.dialect(host, program).dropped_static_keys:
         yield Missing(
             "an OpenVPN with static keys, which 2.8 dropped",
             f"drop the option {PSK}, or install OpenVPN 2.6 or 2.7",

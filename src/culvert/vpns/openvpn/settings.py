@@ -1,9 +1,9 @@
-"""OpenVPN's settings of speed, as options of a variant: openvpn(8), and its gigabit guide.
+"""OpenVPN's performance settings, as options of a variant: openvpn(8), and its gigabit guide.
 
 The guide (https://community.openvpn.net/openvpn/wiki/Gigabit_Networks_Linux) raises the tunnel's
-MTU, so that each system call carries more, and leaves the cutting to the kernel. It tries 6000 to
-60,000 bytes; the first of its steps is taken. Its "fragment 0" is the default, and OpenVPN 2.6
-refuses to read it.
+MTU, so that each system call carries more data, and leaves fragmentation to the kernel. It tries
+6000 to 60,000 bytes; the option uses its first value. Its "fragment 0" is the default, and
+OpenVPN 2.6 rejects it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ FAST_IO = "fast-io"
 OPTIONS: Mapping[str, str] = {
     GIGABIT: f"OpenVPN's gigabit guide: tun-mtu {GIGABIT_TUN_MTU}, no fragment, mssfix 0",
     "tun-mtu-N": "an MTU of N bytes inside the tunnel",
-    "fragment-N": "UDP datagrams of at most N bytes: longer packets are cut inside the tunnel",
-    "mssfix-N": "TCP inside makes outer packets of at most N bytes; 0 leaves TCP alone",
+    "fragment-N": "UDP datagrams of at most N bytes: longer packets are split inside the tunnel",
+    "mssfix-N": "limits TCP segments so that outer packets have at most N bytes; 0: off",
     "buffers-N": "socket buffers of N bytes (sndbuf and rcvbuf)",
-    "txqueuelen-N": "room for N packets in the tunnel device's queue",
-    FAST_IO: "write to UDP sockets without asking first whether they are ready",
+    "txqueuelen-N": "a queue of N packets at the tunnel device",
+    FAST_IO: "write to UDP sockets without polling them first",
 }
 _LIMITS: Mapping[str, tuple[int, int]] = {
     "tun-mtu": (576, 65535),
-    "fragment": (200, 65535),  # of at most 25 pieces, headers included (fragment.h)
+    "fragment": (200, 65535),  # at most 25 fragments, headers included (fragment.h)
     "mssfix": (0, 65535),
     "buffers": (4096, 1 << 30),
     "txqueuelen": (1, 1_000_000),
@@ -37,7 +37,8 @@ _NUMBERED = re.compile(r"([a-z-]+)-(0|[1-9]\d*)")
 
 @dataclass(frozen=True)
 class Settings:
-    """What is set; None is OpenVPN's default. Bytes, but for ``txqueuelen``, which is packets."""
+    """The settings; None is OpenVPN's default. In bytes, except ``txqueuelen``, which is in
+    packets."""
 
     tun_mtu: int | None = None
     fragment: int | None = None
@@ -48,7 +49,7 @@ class Settings:
 
     @classmethod
     def of(cls, options: Iterable[str]) -> Settings:
-        """From the options of a variant; one that is given goes before the guide's."""
+        """From the options of a variant; an explicit option overrides the guide's value."""
         chosen = frozenset(options)
         found = cls(fast_io=FAST_IO in chosen)
         if GIGABIT in chosen:
@@ -58,8 +59,8 @@ class Settings:
         return found
 
     def lines(self) -> list[str]:
-        """For the configuration file."""
-        asked = {
+        """Lines of the configuration file."""
+        settings = {
             "tun-mtu": self.tun_mtu,
             "fragment": self.fragment,
             "mssfix": self.mssfix,
@@ -67,11 +68,11 @@ class Settings:
             "rcvbuf": self.buffers,
             "txqueuelen": self.txqueuelen,
         }
-        lines = [f"{name} {value}" for name, value in asked.items() if value is not None]
+        lines = [f"{name} {value}" for name, value in settings.items() if value is not None]
         return [*lines, *(["fast-io"] if self.fast_io else [])]
 
     def facts(self) -> dict[str, str]:
-        """What differs from the default, for a reader."""
+        """Values that differ from the default, as facts of the variant."""
         found: dict[str, str] = {}
         if self.tun_mtu is not None:
             found["tunnel MTU"] = str(self.tun_mtu)
@@ -81,7 +82,7 @@ class Settings:
         if self.mssfix is not None:
             found["mssfix"] = "off" if self.mssfix == 0 else str(self.mssfix)
         if self.buffers is not None:
-            found["socket buffers"] = f"{self.buffers} bytes asked (the system's limit holds)"
+            found["socket buffers"] = f"{self.buffers} bytes requested (the system's limit applies)"
         if self.txqueuelen is not None:
             found["txqueuelen"] = f"{self.txqueuelen} packets"
         if self.fast_io:
@@ -93,7 +94,7 @@ DEFAULTS = Settings()
 
 
 def refused(options: Iterable[str], *, udp: bool, offloaded: bool) -> list[tuple[str, str]]:
-    """What cannot be had of the settings asked for, and the option that asks for it."""
+    """Requested settings that are not possible: the reason, and the option."""
     chosen = sorted(options)
     found = []
     values = [name for name, _ in _numbered(chosen)]

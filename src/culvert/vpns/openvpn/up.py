@@ -1,4 +1,4 @@
-"""When an OpenVPN is up: it says so over its management socket, or answers through the tunnel."""
+"""When an OpenVPN is up: its management socket reports it, or a ping is answered."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
 from culvert.vpns.openvpn.config import DEVICE
 from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
-NEWS_S = 0.02
-"""How long to wait for the next state before looking whether the program still runs."""
+STATE_WAIT_S = 0.02
+"""Time to wait for the next state before checking whether the program still runs."""
 _DROPPED = "SIGUSR1"
 _DATA_KEYS = re.compile(r"Data Channel: cipher")
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """``servers`` are the server's processes, whose logs show why a client does not get in."""
+    """``servers`` are the server's processes, whose logs show why a client is rejected."""
 
     vpn: str
     deadline_s: float
     servers: Sequence[Process]
 
     def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
-        """Wait until it says that it is connected; ``release`` it from its hold first."""
+        """Wait until it reports that it is connected; ``release``: end its hold first."""
         with Management(node, socket_of(node)) as management:
             if release:
-                management.say("hold off")
-                management.say("hold release")
+                management.send("hold off")
+                management.send("hold release")
 
             def connected() -> bool:
-                state = management.watch(NEWS_S)
+                state = management.watch(STATE_WAIT_S)
                 if state is None or state.name != "CONNECTED":
                     self._refuse_setback(node, process, state)
                     return False
@@ -49,16 +49,16 @@ class Arrival:
                 process=process,
                 what=what,
                 deadline_s=self.deadline_s,
-                evidence=lambda: f"its state is {management.latest}; {self._server_said()}",
+                evidence=lambda: f"its state is {management.latest}; {self._server_log()}",
             )
 
     def data_channels(self, client: Process | None = None) -> tuple[int, int]:
-        """How often the client, and the server, have had keys for the data channel."""
+        """How often the client, and the server, have received keys for the data channel."""
         return _keyed([client] if client else []), _keyed(self.servers)
 
     def keyed(self, client: Process, before: tuple[int, int]) -> None:
-        """Wait until both ends have the keys: in the kernel that comes after "connected", at the
-        server by up to two seconds, as only the control channel's timer wakes it."""
+        """Wait until both ends have the keys. In the kernel this is after CONNECTED, at the server
+        up to two seconds later, because only the control channel's timer wakes it."""
 
         def both() -> bool:
             now = self.data_channels(client)
@@ -70,7 +70,7 @@ class Arrival:
             process=client,
             what="both ends had the keys of the data channel",
             deadline_s=self.deadline_s,
-            evidence=self._server_said,
+            evidence=self._server_log,
         )
 
     def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
@@ -81,27 +81,27 @@ class Arrival:
             wait_for_ping(self.vpn, source, peer, process, deadline_s=self.deadline_s)
         except VpnError as error:
             raise VpnError(
-                error.what, f"{error.why}; {self._server_said()}", error.remedy
+                error.what, f"{error.why}; {self._server_log()}", error.remedy
             ) from error
 
     def _refuse_setback(self, node: Node, process: Process, state: ManagementState | None) -> None:
-        """A second attempt of the client would be another start, and later than it should be; the
-        one that was asked for is none."""
+        """A second attempt of the client would be another, later start; the requested restart is
+        none."""
         if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
             raise VpnError(
                 self.vpn,
-                f"openvpn on node {node.name} failed and starts over: {state.detail}; "
-                f"its log ends: {_end(process)}; {self._server_said()}",
-                "look at both logs for a TLS or authentication error",
+                f"openvpn on node {node.name} failed and reconnects: {state.detail}; "
+                f"its log ends: {_end(process)}; {self._server_log()}",
+                "see both logs for a TLS or authentication error",
             )
 
-    def _server_said(self) -> str:
+    def _server_log(self) -> str:
         ended = "".join(_end(process) for process in self.servers)
         return f"the server's log ends: {ended}" if ended else "the server's log is empty"
 
 
 def socket_of(node: Node) -> Path:
-    """Where the node's OpenVPN is asked and told. Raises VpnError if the path is too long."""
+    """Path of the node's management socket. Raises VpnError if the path is too long."""
     path = node.directory / "openvpn.sock"
     if len(str(path).encode()) > SOCKET_PATH_MAX:
         raise VpnError(
@@ -117,6 +117,6 @@ def _keyed(processes: Sequence[Process]) -> int:
 
 
 def _end(process: Process) -> str:
-    """The last lines that are not about our own questions."""
+    """The last lines of the log, without those about the management interface."""
     lines = [line for line in process.log_text().splitlines() if "MANAGEMENT:" not in line]
     return " | ".join(lines[-3:])

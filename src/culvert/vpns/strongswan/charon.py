@@ -1,4 +1,4 @@
-"""charon, strongSwan's daemon: what it takes, how it is started on a node, and told what to do."""
+"""charon, strongSwan's daemon: its requirements, its start on a node, and its commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culvert.errors import DeadlineExceeded, VpnError
 from culvert.labs.host import Completed, Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.facts import tun_lacks, wait_for_fact
+from culvert.vpns.facts import missing_tun, wait_for_fact
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
@@ -27,26 +27,26 @@ _PLUGIN_DIRECTORIES = (
     "/usr/local/lib/ipsec/plugins",
 )
 _ROUTING_RULE = 220
-"""The table, and the priority of its rule, that charon puts its routes into."""
+"""Number of charon's routing table, and priority of its rule."""
 
 
-def lacks(host: Host) -> Iterator[Missing]:
-    """The programs that are not there."""
+def missing_programs(host: Host) -> Iterator[Missing]:
+    """The programs that are not installed."""
     for program in (_DAEMON, _CONTROL, "ip"):
         if host.find(program) is None:
             yield Missing(program, INSTALL)
 
 
-def lacks_in_user_space(host: Host) -> Iterator[Missing]:
-    """What ESP in charon takes besides."""
+def missing_in_user_space(host: Host) -> Iterator[Missing]:
+    """What ESP in charon needs in addition."""
     if not any(host.exists(f"{place}/{_PLUGIN}") for place in _PLUGIN_DIRECTORIES):
         yield Missing("strongSwan's plugin kernel-libipsec", INSTALL)
-    yield from tun_lacks(host)
+    yield from missing_tun(host)
 
 
 def version(host: Host) -> list[str]:
-    """strongSwan's, and the package's if it is one."""
-    # From swanctl: charon-systemd does not print it, but starts whatever it is called with.
+    """Versions of strongSwan, and of its package if there is one."""
+    # From swanctl: charon-systemd has no option that prints it, and starts with any argument.
     shown = host.run([program(host, _CONTROL), "--help"], check=False)
     found = re.search(r"strongSwan (\S+) swanctl", shown.stdout + shown.stderr)
     package = package_version(host, _DAEMON)
@@ -54,13 +54,13 @@ def version(host: Host) -> list[str]:
 
 
 def program(host: Host, name: str) -> str:
-    """Its path; raises NotPossible where it is missing."""
+    """Path of a program; raises NotPossible if it is missing."""
     return host.require(name, INSTALL)
 
 
 @dataclass(frozen=True)
 class Charon:
-    """One on a node; ``vpn`` is whom errors name."""
+    """A charon on a node; errors name ``vpn``."""
 
     vpn: str
     node: Node
@@ -69,9 +69,9 @@ class Charon:
 
     @classmethod
     def start(cls, vpn: str, node: Node, deadline_s: float, running: list[Process]) -> Charon:
-        """Start it with the node's configuration; ready when it listens. At once it is one of the
-        ``running``, which whoever started it ends."""
-        node.remove(VICI)  # of one that was killed
+        """Start it with the node's configuration; ready when it listens. It is added to ``running``
+        at once, so that the caller can stop it."""
+        node.remove(VICI)  # left by a charon that was killed
         process = node.spawn([program(node, _DAEMON)], name="charon", env=_environment(node))
         running.append(process)
         started = cls(vpn, node, process, deadline_s)
@@ -79,7 +79,7 @@ class Charon:
         return started
 
     def wait(self, fact: Callable[[], bool], what: str) -> None:
-        """Until a fact comes about that is told as what charon did."""
+        """Wait until a fact is true; ``what`` describes it as an action of charon."""
         wait_for_fact(
             fact,
             vpn=self.vpn,
@@ -88,8 +88,9 @@ class Charon:
             deadline_s=self.deadline_s,
         )
 
-    def tell(self, words: Sequence[str], what: str) -> Completed:
-        """By swanctl; ``what`` it is for. Raises VpnError if charon refuses, or says nothing."""
+    def command(self, words: Sequence[str], what: str) -> Completed:
+        """Run swanctl; ``what`` is its purpose. Raises VpnError if charon refuses or does not
+        answer."""
         where = f"charon on node {self.node.name}"
         try:
             done = self.node.run(
@@ -102,23 +103,23 @@ class Charon:
             raise VpnError(
                 self.vpn,
                 f"{where} did not {what}: {error.why}; its log ends: {_log_end(self.process)}",
-                "look whether the underlay carries UDP ports 500 and 4500, and at the log",
+                "check whether the underlay carries UDP ports 500 and 4500, and see the log",
             ) from error
         if done.returncode == 0:
             return done
         code = self.process.returncode()
         alive = "" if self.process.alive() else f" (it ended with code {code})"
-        said = (done.stdout + done.stderr).strip().splitlines()[-1:]
+        printed = (done.stdout + done.stderr).strip().splitlines()[-1:]
         raise VpnError(
             self.vpn,
-            f"{where} could not {what}{alive}: {' '.join(said)}; "
+            f"{where} could not {what}{alive}: {' '.join(printed)}; "
             f"its log ends: {_log_end(self.process)}",
-            "look at the log of each node for what the other refused",
+            "see the log of each node for what the other refused",
         )
 
 
 def sweep(node: Node) -> None:
-    """Remove what a charon that was killed has left in the kernel."""
+    """Remove the kernel state of a charon that was killed."""
     for words in (
         ("rule", "del", "pref", str(_ROUTING_RULE)),
         ("-6", "rule", "del", "pref", str(_ROUTING_RULE)),

@@ -1,4 +1,5 @@
-"""strongSwan's configuration: pure text, as strongswan.conf(5) and swanctl.conf(5) want it."""
+"""strongSwan's configuration: pure text, in the format of strongswan.conf(5) and
+swanctl.conf(5)."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from culvert.vpns.ipsec.inner import INTERFACE_ID
 from culvert.vpns.ipsec.transforms import Carriage
 
 CONNECTION = "culvert"
-"""The name of an initiator's connection and of its one child."""
+"""The name of an initiator's connection and of its only child."""
 
 VICI = "/run/charon.vici"
-"""The daemon's control socket, in the node's own view."""
+"""Path of the daemon's control socket on the node."""
 
 IKE_PROPOSAL = "aes256gcm16-prfsha384-x25519"
 
 _PLUGINS = (
-    # In the order in which implementations of the same algorithm are preferred.
+    # In order of preference for implementations of the same algorithm.
     "random",
     "nonce",
     "drbg",
@@ -52,10 +53,10 @@ class IkeEnd:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What keeps a connection up. ``dead_peer_detection``: a peer that is silent for DPD_S seconds
-    is asked, and given up when it does not answer; the initiator then starts anew, and so it does
-    when the peer ends the connection.
-    ``mobike``: an address that changes is told to the peer (RFC 4555)."""
+    """What keeps a connection up. ``dead_peer_detection``: after DPD_S seconds of silence charon
+    sends a request to the peer, and closes the connection if there is no answer. The initiator then
+    starts a new one, also if the peer closes the connection. ``mobike``: the peer is notified of a
+    changed address (RFC 4555)."""
 
     dead_peer_detection: bool = False
     mobike: bool = False
@@ -64,24 +65,24 @@ class Upkeep:
 DPD_S = 2
 DPD_RETRANSMIT_S = 2
 DPD_RETRANSMISSIONS = 3
-"""Together given up in 10 s: as soon as a WireGuard peer notices, and sooner than by default, where
-five retransmissions at growing intervals take 165 s."""
+"""Together detected in 10 s: the same as a WireGuard peer, and shorter than the default, where five
+retransmissions at growing intervals take 165 s."""
 
 
 def daemon_config(*, in_kernel: bool, upkeep: Upkeep) -> str:
     """strongswan.conf for charon-systemd and swanctl.
 
-    kernel-libipsec is ESP in user space; kernel-netlink keeps the addresses and routes in any
-    case, and does ESP where it is asked to.
+    kernel-libipsec is ESP in user space; kernel-netlink always manages addresses and routes, and is
+    ESP in the kernel if ``in_kernel``.
     """
     ipsec = ("kernel-netlink",) if in_kernel else ("kernel-libipsec", "kernel-netlink")
     plugins = " ".join((*_PLUGINS, *ipsec, "socket-default", "vici"))
     return f"""\
 charon-systemd {{
   load = {plugins}
-  # A responder that has seen failed attempts would ask for a cookie: one more round trip.
+  # After failed attempts a responder would request a cookie, which costs a round trip.
   dos_protection = no
-  # libipsec takes every peer for one behind a NAT: no keepalives for that on the underlay.
+  # libipsec treats every peer as behind a NAT: no NAT keepalives on the underlay.
   keep_alive = 0
 {_retransmission(upkeep)}\
   journal {{
@@ -100,7 +101,7 @@ charon-systemd {{
       socket = unix://{VICI}
     }}
     kernel-netlink {{
-      # The tunnel's own address appears while it is brought up: no reason to look for new paths.
+      # The tunnel's own address appears during the start: it must not trigger a path search.
       roam_events = {_yes(upkeep.mobike)}
     }}
   }}
@@ -113,8 +114,8 @@ swanctl {{
 
 @dataclass(frozen=True)
 class Connection:
-    """One connection of a node, to one peer. ``local_inner`` is in its traffic selector; with
-    ``shared_key``, else with ``certificate`` (a file below x509/)."""
+    """One connection of a node, to one peer. It authenticates with ``shared_key``, or
+    without one with ``certificate`` (a file below x509/)."""
 
     name: str
     local: IkeEnd
@@ -129,9 +130,9 @@ def connections_config(
 ) -> str:
     """swanctl.conf of a node.
 
-    Nothing is renewed, and nothing checked for life unless ``upkeep`` says so, while a tunnel is
-    up, so that only what is measured crosses the underlay. A responder is called from any address:
-    the initiator may be behind a NAT.
+    Without ``upkeep`` there is no renewal of keys and no dead peer detection while a tunnel is up,
+    so that only measured packets cross the underlay. A responder accepts any address: the initiator
+    may be behind a NAT.
     """
     blocks = "".join(_connection(carriage, each, upkeep) for each in connections)
     keys = "".join(_secret(each) for each in connections)
@@ -140,7 +141,7 @@ def connections_config(
 
 def _connection(carriage: Carriage, one: Connection, upkeep: Upkeep) -> str:
     local, remote = one.local, one.remote
-    calls_again = one.initiates and upkeep.dead_peer_detection
+    reconnects = one.initiates and upkeep.dead_peer_detection
     auth = "psk" if one.shared_key is not None else "pubkey"
     certificates = f"\n      certs = {one.certificate}" if one.shared_key is None else ""
     return f"""\
@@ -169,8 +170,8 @@ def _connection(carriage: Carriage, one: Connection, upkeep: Upkeep) -> str:
         remote_ts = {remote.inner}/32
         {"esp" if carriage.transform.shape else "ah"}_proposals = {carriage.transform.proposal}
         mode = {"transport" if carriage.transport else "tunnel"}{_interface(carriage)}
-        dpd_action = {"restart" if calls_again else "clear"}
-        close_action = {"start" if calls_again else "none"}
+        dpd_action = {"restart" if reconnects else "clear"}
+        close_action = {"start" if reconnects else "none"}
         rekey_time = 0
         rekey_bytes = 0
         rekey_packets = 0
@@ -202,7 +203,7 @@ def _retransmission(upkeep: Upkeep) -> str:
 
 def _secret(one: Connection) -> str:
     if one.shared_key is None:
-        return ""  # private keys are files of their own
+        return ""  # private keys are separate files
     return f"""\
   ike-{one.name} {{
     id-local = {one.local.identity}

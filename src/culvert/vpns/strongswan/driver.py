@@ -1,8 +1,8 @@
-"""IPsec with strongSwan: IKEv2 by charon, ESP in the kernel or, where that has none, in charon.
+"""IPsec with strongSwan: IKEv2 by charon, ESP in charon or in the kernel.
 
 In charon (kernel-libipsec) inner packets go through the tun device ipsec0, and ESP is always
-inside of UDP. In the kernel ESP and AH are IP protocols of their own, and there is no device unless
-one is asked for: policies pick packets by their inner addresses.
+in UDP. In the kernel ESP and AH are IP protocols of their own, and there is no device unless the
+option +route requests one: policies select packets by their inner addresses.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class StrongSwan(TunnelVpn):
     options: ClassVar[Mapping[str, str]] = {
         _CERT: "Ed25519 certificates instead of a pre-shared key",
         _KERNEL: "ESP or AH by the kernel instead of kernel-libipsec",
-        _ROUTE: "an xfrm interface and a route instead of policies that pick packets (+kernel)",
+        _ROUTE: "an xfrm interface and a route instead of policies that select packets (+kernel)",
         _TRANSPORT: "transport mode instead of tunnel mode (+kernel)",
-        _ENCAP: "ESP inside of UDP though there is no NAT (+kernel; in user space always)",
+        _ENCAP: "ESP in UDP, even without a NAT (+kernel; always in user space)",
         _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
         _MOBIKE: "MOBIKE: the initiator's address may change",
     }
@@ -104,7 +104,7 @@ class StrongSwan(TunnelVpn):
         if self.in_kernel:
             facts["mode"] = "transport" if self.carriage.transport else "tunnel"
             facts["interface"] = (
-                "an xfrm interface" if self.carriage.route else "none: policies pick packets"
+                "an xfrm interface" if self.carriage.route else "none: policies select packets"
             )
             facts["CPU accounting"] = "the kernel encrypts in softirq and in the sender's own time"
         if self.upkeep.dead_peer_detection:
@@ -117,17 +117,17 @@ class StrongSwan(TunnelVpn):
             facts["MOBIKE"] = "on"
         return facts
 
-    # -- what it takes ---------------------------------------------------------------------------
+    # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """The programs; in user space the plugin and /dev/net/tun as well."""
-        missing = list(strongswan_charon.lacks(host))
+        missing = list(strongswan_charon.missing_programs(host))
         if self.in_kernel:
             missing += self.carriage.contradictions()
-            missing += self.carriage.kernel_lacks(host)
+            missing += self.carriage.missing_from_kernel(host)
         else:
             missing += self._only_in_the_kernel()
-            missing += strongswan_charon.lacks_in_user_space(host)
+            missing += strongswan_charon.missing_in_user_space(host)
         return missing
 
     def _only_in_the_kernel(self) -> Iterator[Missing]:
@@ -138,16 +138,17 @@ class StrongSwan(TunnelVpn):
             yield Missing(f"{self.variant.name} in user space", f"add +{_KERNEL}")
 
     def version(self, host: Host) -> str:
-        """strongSwan's, the package's if it is one, and the kernel's where it encrypts."""
+        """Versions of strongSwan, of its package if there is one, and of the kernel if it
+        encrypts."""
         words = strongswan_charon.version(host)
         return ", ".join([*words, self.carriage.kernel_version(host)] if self.in_kernel else words)
 
-    # -- the life of a tunnel --------------------------------------------------------------------
+    # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
         """The daemon's configuration, connections, and keys for each node."""
-        for lack in self.missing(self.target):
-            raise NotPossible(self.id, f"{lack.what} is missing", lack.remedy)
+        for part in self.missing(self.target):
+            raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.carriage.transport:
             ipsec_inner.require_pair(self.id, self.lab)
         daemon = strongswan_config.daemon_config(in_kernel=self.in_kernel, upkeep=self.upkeep)
@@ -157,7 +158,7 @@ class StrongSwan(TunnelVpn):
             initiates = node.name != self.target.name
             connections = [
                 Connection(
-                    # Initiators know their only one by its own name.
+                    # An initiator has only one connection, under a fixed name.
                     CONNECTION if initiates else f"{CONNECTION}-{peer.name}",
                     self._end_of(node),
                     self._end_of(peer),
@@ -202,18 +203,18 @@ class StrongSwan(TunnelVpn):
     def _initiate(self, source: Node) -> None:
         timeout = str(math.ceil(self.up_deadline_s))
         words = ["--initiate", "--child", CONNECTION, "--timeout", timeout]
-        self._charon(source).tell(words, "initiate")
+        self._charon(source).command(words, "initiate")
 
     def drop(self, path: Path) -> None:
         """Delete the IKE SA, and with it the child: the peer is notified."""
         self._delete(self.source_of(path))
 
     def _delete(self, source: Node) -> None:
-        self._charon(source).tell(["--terminate", "--ike", CONNECTION], "end the tunnel")
+        self._charon(source).command(["--terminate", "--ike", CONNECTION], "end the tunnel")
 
     def leave(self, node: Node) -> None:
-        """End the tunnel, then charon: one that is ended does not wait for the peer's answer, which
-        would find its port closed."""
+        """End the tunnel, then stop charon: a charon that stops does not wait for the peer's
+        answer, which would arrive at a closed port."""
         running = any(charon.alive() for charon in self.processes[node.name])
         if running and node.name != self.target.name:
             with suppress(VpnError):  # there is no tunnel
@@ -221,12 +222,13 @@ class StrongSwan(TunnelVpn):
         super().leave(node)
 
     def rekey(self, path: Path) -> None:
-        """A new child SA: the old one goes when the new one is there."""
+        """Negotiate a new child SA, which replaces the old one."""
         words = ["--rekey", "--child", CONNECTION]
-        self._charon(self.source_of(path)).tell(words, "renew its keys")
+        self._charon(self.source_of(path)).command(words, "renew its keys")
 
     def stop(self, lab: Lab) -> None:
-        """End both; devices, associations, policies and routes go with them."""
+        """Stop all charons; their devices, associations, policies and routes are removed with
+        them."""
         super().stop(lab)
         if self.in_kernel and self._lab is not None:
             for node in (*self.sources, self.target):
@@ -248,11 +250,11 @@ class StrongSwan(TunnelVpn):
         charon = Charon.start(self.id, node, self.up_deadline_s, self.processes[node.name])
         if not self.in_kernel:
             charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
-            # /32, so that no route leads to the peer but the one that charon makes.
+            # /32, so that only charon's route leads to the peer.
             node.add_address(DEVICE, IPv4Interface(f"{self.inner(node).ip}/32"))
-        charon.tell(["--load-all", "--noprompt"], "load its configuration")
+        charon.command(["--load-all", "--noprompt"], "load its configuration")
 
-    # -- what the proof asks ---------------------------------------------------------------------
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The tun device; in the kernel the xfrm interface, or the underlay's device."""
@@ -260,15 +262,19 @@ class StrongSwan(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """In user space, so that results of different kernels compare, unless asked."""
+        """User space, so that results of different kernels are comparable; the kernel with
+        +kernel."""
         return DataPath.KERNEL if self.in_kernel else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """KERNEL if it holds security associations; USER if it holds none, and ipsec0 is a tun."""
+        """KERNEL if it holds security associations; USER if it holds none and ipsec0 is a tun
+        device."""
         counted = node.run(
             [strongswan_charon.program(node, "ip"), "xfrm", "state", "count"], check=False
         )
-        held = re.search(r"SAD count (\d+)", counted.stdout)  # a kernel without XFRM tells none
+        held = re.search(
+            r"SAD count (\d+)", counted.stdout
+        )  # a kernel without XFRM prints no count
         if held and int(held[1]):
             return DataPath.KERNEL
         link = node.link(DEVICE)
@@ -283,11 +289,11 @@ class StrongSwan(TunnelVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """ESP inside of UDP, or ESP or AH alone, with IKE beside it."""
+        """ESP in UDP, or ESP or AH, with IKE."""
         return self.carriage.outer_flow(ipsec.IKE) if self.in_kernel else ipsec.IKE
 
     def outer_length(self, inner_length: int) -> int | None:
-        """By the transform."""
+        """From the transform."""
         return self.carriage.outer_length(inner_length)
 
     def is_handshake(self, packet: OuterPacket) -> bool:

@@ -1,4 +1,5 @@
-"""WireGuard's configuration and state: by a program's socket, or the kernel's by ``wg``."""
+"""WireGuard's configuration and state: through a program's socket, or the kernel's through
+``wg``."""
 
 from __future__ import annotations
 
@@ -17,43 +18,44 @@ class Control(ABC):
     """One device name, on any node."""
 
     resolution_ns: ClassVar[int]
-    """Of the time of the last handshake."""
+    """Resolution of the time of the last handshake."""
 
     def __init__(self, device: str) -> None:
         self.device = device
 
     @abstractmethod
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
-        """Set what ``pairs`` say, in the words of ``uapi``. Raises VpnError if it is refused."""
+        """Apply ``pairs``, in the keys of ``uapi``. Raises VpnError if they are refused."""
 
     @abstractmethod
     def state(self, node: Node) -> DeviceState:
-        """Raises OSError if nobody answers (yet), VpnError if it is refused."""
+        """The device's state. Raises OSError if the program does not answer (yet), VpnError if it
+        refuses."""
 
     def peer(self, node: Node, public_key: str) -> PeerState:
         """The peer of that key (hexadecimal); raises VpnError if there is none."""
         for peer in self.state(node).peers:
             if peer.public_key == public_key:
                 return peer
-        raise VpnError(f"WireGuard on node {node.name}", "does not know the peer", "report this")
+        raise VpnError(f"WireGuard on node {node.name}", "has no such peer", "report this")
 
     def traffic(self, node: Node, public_key: str) -> str:
-        """What went to and came from a peer, in words."""
+        """Bytes sent to and received from a peer, in words."""
         try:
             peer = self.peer(node, public_key)
         except (OSError, VpnError):
-            return "it does not answer any more"
+            return "WireGuard does not answer any more"
         return f"{peer.tx_bytes} bytes sent to the peer, {peer.rx_bytes} received"
 
 
 class ControlSocket(Control):
-    """Of a program in user space."""
+    """For a program in user space."""
 
     resolution_ns = 1
 
     @property
     def path(self) -> str:
-        """In the node's own view."""
+        """Path of the socket on the node."""
         return f"/run/wireguard/{self.device}.sock"
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
@@ -61,21 +63,21 @@ class ControlSocket(Control):
         uapi.configure(lambda: node.dial(self.path), pairs)
 
     def state(self, node: Node) -> DeviceState:
-        """By ``get=1``."""
+        """With ``get=1``."""
         return uapi.state(lambda: node.dial(self.path))
 
 
 class ControlTool(Control):
-    """Of the kernel's WireGuard. ``wg`` tells times in whole seconds."""
+    """For the kernel's WireGuard. ``wg`` prints times in whole seconds."""
 
     resolution_ns = 1_000_000_000
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
-        """Keys by standard input."""
+        """Keys go through standard input."""
         wg_tool.configure(node, self._program(node), self.device, pairs)
 
     def state(self, node: Node) -> DeviceState:
-        """By ``wg show``."""
+        """With ``wg show``."""
         return wg_tool.state(node, self._program(node), self.device)
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""WireGuard: the kernel's, and the Go implementation in user space, current and the distribution's.
+"""WireGuard: in the kernel, and in user space in Go (current, and the distribution's version).
 
-In user space through a tun device, in the kernel through one of its own kind.
+In user space it has a tun device, in the kernel a device of its own kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import kernel_lacks, path_of_device, tun_lacks, wait_for_fact
+from culvert.vpns.facts import missing_from_kernel, missing_tun, path_of_device, wait_for_fact
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DataPath, Missing, Variant
@@ -34,16 +34,17 @@ PORT = 51820
 _KERNEL = "kernel"
 
 _UNDERLAY_ROOM = 80
-"""What wg-quick leaves for the outer headers (IPv6's, so that any underlay fits)."""
+"""Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
 _KEEPALIVE = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
 _HANDSHAKE_GUARD_NS = 40_000_000
-"""b refuses a handshake within 20 ms of the last (HandshakeInitationRate in wireguard-go), and one
-whose time stamp, of 16 ms steps, is no later (TAI64N in its tai64n.go); so does the kernel."""
+"""The responder refuses a handshake within 20 ms of the last (HandshakeInitationRate in
+wireguard-go), and one whose timestamp, in 16 ms steps, is not later (tai64n.go); the kernel does
+the same."""
 
 _NO_OFFLOADS = "nogso"
 _SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
-"""Off, the kernel hands the program single packets, which it then sends one by one."""
+"""If off, the kernel passes single packets to the program, which sends them one by one."""
 
 _PSK = "psk"
 
@@ -54,27 +55,27 @@ _CRYPTO = {
 }
 _IN_KERNEL = {
     "initiation": "creation of the interface, wg addconf",
-    "CPU accounting": "kworkers encrypt (wg-crypt), all of this kernel's are counted; else softirq",
+    "CPU accounting": "kworkers encrypt (wg-crypt): all of this kernel count; the rest is softirq",
 }
 
 
 class WireGuard(TunnelVpn):
-    """The target listens on a fixed port; each source calls from a random one."""
+    """The target listens on a fixed port; each source connects from a random one."""
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("go", "the current Go module, at a pinned version", _CRYPTO),
         Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
-        Variant(_KERNEL, "the kernel's", {**_CRYPTO, **_IN_KERNEL}),
+        Variant(_KERNEL, "the kernel's WireGuard", {**_CRYPTO, **_IN_KERNEL}),
     )
     options: ClassVar[Mapping[str, str]] = {
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
-        _PSK: "a pre-shared key beside the key pairs",
+        _PSK: "a pre-shared key in addition to the key pairs",
     }
     role = "wireguard"
     rekey_deadline_s = 130.0
-    """Keys are renewed by who sends after 120 s (REKEY_AFTER_TIME in the protocol)."""
+    """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -86,34 +87,34 @@ class WireGuard(TunnelVpn):
         self.variant = replace(variant, facts=facts)
         self.in_kernel = variant.name == _KERNEL
         if self.in_kernel:
-            self.kernel_threads = ("kworker/.*",)  # named after their last work, not their next
+            self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
         self._keys = Keys({})
 
-    # -- what it takes ---------------------------------------------------------------------------
+    # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """The program of this variant, and /dev/net/tun; or the kernel's WireGuard and its tool."""
         missing = []
         if self.in_kernel:
-            missing += kernel_lacks(host, "wireguard", "WireGuard in the kernel")
+            missing += missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
             if host.find(wg_tool.PROGRAM) is None:
                 missing.append(Missing(wg_tool.PROGRAM, f"culvert install {self.id}"))
         else:
             if self._program(host) is None:
                 missing.append(Missing(f"{PROGRAM} for {self.id}", f"culvert install {self.id}"))
-            missing += tun_lacks(host)
+            missing += missing_tun(host)
         if _NO_OFFLOADS not in self.chosen:
             return missing
         if self.variant.name == "go-debian":
-            what = "segmentation offload to switch off, which this version does not have"
+            what = "segmentation offload (this version has none)"
             missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
             missing.append(Missing("ethtool", f"culvert install {self.id}"))
         return missing
 
     def version(self, host: Host) -> str:
-        """The module's (or else the package's) version, and the compiler's; or the kernel's."""
+        """Versions of the module (or the package) and the compiler; or of the kernel."""
         if self.in_kernel:
             return f"Linux {host.kernel_release}"
         return wireguard_program.version(host, self._installed(host))
@@ -130,10 +131,11 @@ class WireGuard(TunnelVpn):
             raise NotPossible(self.id, f"{PROGRAM} is missing", f"culvert install {self.id}")
         return program
 
-    # -- the life of a tunnel --------------------------------------------------------------------
+    # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
-        """A key pair for each node; a copy in the node's directory to try things by hand."""
+        """A key pair for each node; a copy of the private key in the node's directory for use by
+        hand."""
         ends = (*self.sources, self.target)
         self._keys = Keys.new((node.name for node in ends), shared=_PSK in self.chosen)
         for node in ends:
@@ -145,8 +147,8 @@ class WireGuard(TunnelVpn):
         peers = [pair for source in self.sources for pair in self._as_peer(source)]
         self.control.configure(target, [self._keys.private(target.name), *peers])
         self._bring_up(target)
-        # Until the interface is up for wireguard-go as well, it has no port; then a random one,
-        # and a request for ours is answered with an error if it is taken.
+        # wireguard-go has no port until it sees that the interface is up; then a random one. The
+        # request for the fixed port returns an error if that port is in use.
         wait_for_fact(
             lambda: self.control.state(target).listen_port,
             vpn=self.id,
@@ -164,23 +166,23 @@ class WireGuard(TunnelVpn):
     def connect(self, source: Node) -> None:
         """Start it; up when it has received the handshake's response.
 
-        The handshake is set off by turning the persistent keepalive on, as in most users'
-        configuration: it starts the moment that the interface is up, and needs no packet from
-        outside. Afterwards the keepalive is off again, so that it never disturbs a measurement.
+        Enabling the persistent keepalive triggers the handshake, as in most users' configuration:
+        it starts as soon as the interface is up, and needs no packet from outside. Afterwards the
+        keepalive is disabled, so that it never disturbs a measurement.
         """
         self._start(source)
-        self.control.configure(source, [self._keys.private(source.name), *self._called_peer()])
+        self.control.configure(source, [self._keys.private(source.name), *self._target_as_peer()])
         self._bring_up(source)
         self._await_handshake(source)
 
     def resume(self, path: Path) -> None:
-        """Give the running source its peer again: it calls at once."""
+        """Add the peer to the running source again: it starts a handshake at once."""
         source = self.source_of(path)
-        self.control.configure(source, self._called_peer())
+        self.control.configure(source, self._target_as_peer())
         self._await_handshake(source)
 
     def drop(self, path: Path) -> None:
-        """Remove the peer, and with it all keys, from both."""
+        """Remove the peer, and with it all keys, at both ends."""
         source = self.source_of(path)
         self.control.configure(source, [self._targets_key, ("remove", "true")])
         self._forget(source)
@@ -189,7 +191,7 @@ class WireGuard(TunnelVpn):
     def _targets_key(self) -> uapi.Pair:
         return self._keys.public(self.target.name)
 
-    def _called_peer(self) -> list[uapi.Pair]:
+    def _target_as_peer(self) -> list[uapi.Pair]:
         return [
             *self._as_peer(self.target),
             ("endpoint", f"{underlay_address(self.target)}:{PORT}"),
@@ -219,19 +221,19 @@ class WireGuard(TunnelVpn):
         )
 
     def leave(self, node: Node) -> None:
-        """End it; the target forgets a source that leaves.
+        """Stop it; the target forgets a source that leaves.
 
-        Without that it would refuse a handshake within 20 ms of the last one (a guard against
-        floods and replays), and the next connect() would take five seconds.
+        Otherwise it would refuse a handshake within 20 ms of the last one (a guard against floods
+        and replays), and the next connect() would take five seconds.
         """
         super().leave(node)
         if node.name != self.target.name and self.target.link(DEVICE) is not None:
             self._forget(node)
 
     def crash(self, node: Node) -> None:
-        """The other end keeps its keys, and the target its guard against handshakes that follow
-        too fast: returns when it would let the next one pass. Of the kernel's, which has no
-        process, the interface is removed."""
+        """The other end keeps its keys, and the target its guard against handshakes in quick
+        succession: returns when the guard accepts the next one. In the kernel there is no process,
+        so the interface is removed."""
         if self.in_kernel:
             self._stop_processes(node)
         else:
@@ -249,10 +251,12 @@ class WireGuard(TunnelVpn):
         )
 
     def rekey(self, path: Path) -> None:
-        """Wait until it renews its keys: 120 s after the last handshake, when the source sends.
+        """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
+        sends.
 
-        It takes no request for that: what makes wireguard-go start a handshake at once, such as
-        another private key, discards the old keys first, and blocks what a rekey does not block.
+        There is no request for it. Changes that make wireguard-go start a handshake at once, such
+        as a new private key, discard the old keys first, and so block traffic that a rekey does
+        not.
         """
         source = self.source_of(path)
         before = self._last_handshake_ns(source)
@@ -276,7 +280,7 @@ class WireGuard(TunnelVpn):
             if link is not None and link.kind == "wireguard":
                 node.del_link(DEVICE)
         elif isinstance(self.control, ControlSocket):
-            # wireguard-go removes it itself unless it was killed.
+            # wireguard-go removes it unless it was killed.
             node.remove(self.control.path)
 
     def _process(self, node: Node) -> Process | None:
@@ -289,7 +293,7 @@ class WireGuard(TunnelVpn):
         process = node.spawn(
             [self._installed(node), "--foreground", DEVICE],
             name=f"{PROGRAM}-{node.name}",
-            env={"WG_PROCESS_FOREGROUND": "1"},  # or it fills the log with advice
+            env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
         )
         self.processes[node.name].append(process)
         wait_for_fact(
@@ -318,7 +322,7 @@ class WireGuard(TunnelVpn):
     def _mtu(self) -> int:
         return self.lab.spec.mtu - _UNDERLAY_ROOM
 
-    # -- what the proof asks ---------------------------------------------------------------------
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The tun device, or the kernel's own."""
@@ -327,20 +331,20 @@ class WireGuard(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """By the variant."""
+        """From the variant."""
         return DataPath.KERNEL if self.in_kernel else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """By the kind of the interface."""
+        """From the kind of the interface."""
         return path_of_device(self.id, node, DEVICE, kernel_kind="wireguard")
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """UDP with b's port at one end."""
+        """UDP with the target's port at one end."""
         return OuterFlow(17, frozenset({PORT}))
 
     def outer_length(self, inner_length: int) -> int | None:
-        """Padded to 16 bytes, though never beyond the interface's MTU."""
+        """Padded to 16 bytes, but never beyond the interface's MTU."""
         return wire.outer_length(inner_length, self._mtu)
 
     def is_handshake(self, packet: OuterPacket) -> bool:

@@ -1,4 +1,4 @@
-"""The key pairs of all nodes, and what configures one as the peer of another."""
+"""The key pairs of all nodes, and the configuration of one node as a peer of another."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _SHARED_BYTES = 32
 
 @dataclass(frozen=True)
 class Keys:
-    """By the names of nodes; ``shared`` is the pre-shared key, in hexadecimal."""
+    """Key pairs by node name; ``shared`` is the pre-shared key, in hexadecimal."""
 
     pairs: dict[str, X25519PrivateKey] = field(repr=False)
     shared: str | None = field(default=None, repr=False)
 
     @classmethod
     def new(cls, names: Iterable[str], *, shared: bool) -> Keys:
-        """Random ones for nodes of these names."""
+        """Random key pairs for nodes of these names."""
         return cls(
             {name: X25519PrivateKey.generate() for name in names},
             secrets.token_hex(_SHARED_BYTES) if shared else None,
         )
 
     def text(self, name: str) -> str:
-        """The private key as a user's file holds it."""
+        """The private key in the format of a user's file."""
         return base64.b64encode(self.pairs[name].private_bytes_raw()).decode() + "\n"
 
     def private(self, name: str) -> Pair:
-        """For the node itself."""
+        """The pair that configures the node itself."""
         return "private_key", self.pairs[name].private_bytes_raw().hex()
 
     def public(self, name: str) -> Pair:
-        """What others know the node by."""
+        """The pair that identifies the node to others."""
         return "public_key", self.pairs[name].public_key().public_bytes_raw().hex()
 
     def peer(self, name: str, inner: IPv4Address) -> list[Pair]:
-        """For the other node: who this one is, and which address it has inside the tunnel."""
+        """The pairs for another node: this node's identity, and its address inside the tunnel."""
         return [
             self.public(name),
             *([("preshared_key", self.shared)] if self.shared else []),

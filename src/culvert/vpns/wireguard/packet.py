@@ -1,4 +1,4 @@
-"""What WireGuard's packets look like on the wire.
+"""The format of WireGuard's packets on the wire.
 
 ::
 
@@ -28,8 +28,8 @@ class Message(IntEnum):
 
 
 def outer_length(inner_length: int, mtu: int) -> int:
-    """Length in bytes of the outer IP packet: padded to 16 bytes, though never beyond the MTU of
-    the interface."""
+    """Length in bytes of the outer IP packet: padded to 16 bytes, but never beyond the interface's
+    MTU."""
     padded = -(-inner_length // _PADDING) * _PADDING
     return _HEADERS + max(inner_length, min(padded, mtu))
 

@@ -1,4 +1,4 @@
-"""The programs that are WireGuard in user space: which is which, and of what version."""
+"""The programs of WireGuard in user space, and their versions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ _DISTRIBUTIONS = "/usr/bin/wireguard-go"
 
 
 def distributions(host: Host) -> str | None:
-    """The distribution's."""
+    """Path of the distribution's program."""
     return _DISTRIBUTIONS if host.exists(_DISTRIBUTIONS) else None
 
 
 def current(host: Host) -> str | None:
-    """The current one. The distribution's must not pass for it: it is five times slower."""
+    """Path of the current program. The distribution's must not be used for it: it is five times
+    slower."""
     found = host.find(PROGRAM)
     return None if found == _DISTRIBUTIONS else found
 
 
 def version(host: Host, program: str) -> str:
-    """The module's version, else the package's, else what it prints; and the compiler's."""
+    """The version of the module, else of the package, else the printed one; and of the compiler."""
     build = read_go_build(host, program)
     compiler = f" ({build.go})" if build else ""
     if build and build.version:
@@ -31,6 +32,6 @@ def version(host: Host, program: str) -> str:
 
 
 def _printed(host: Host, program: str) -> str:
-    """Such as 0.0.20220316."""
+    """The printed version, such as 0.0.20220316."""
     first = host.run([program, "--version"], check=False).stdout.partition("\n")[0]
     return first.removeprefix(f"{PROGRAM} ").removeprefix("v") or "unknown"

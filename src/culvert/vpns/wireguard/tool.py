@@ -1,5 +1,5 @@
-"""The kernel's WireGuard, configured by ``wg`` with what the programs in user space are told as
-text over their sockets. Keys go through standard input, never into arguments.
+"""The kernel's WireGuard, configured by ``wg`` with the same pairs as the programs in user space.
+Keys go through standard input, never into arguments.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _WORDS = {
 }
 _KEYS = {"private_key", "public_key", "preshared_key"}
 _DEFAULTS = {"replace_allowed_ips"}
-"""What ``wg addconf`` does anyway."""
+"""Keys whose effect ``wg addconf`` has by default."""
 
 
 def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> None:
-    """Set what ``pairs`` say, in the words of ``uapi``. Raises VpnError if the kernel refuses."""
+    """Apply ``pairs``, in the keys of ``uapi``. Raises VpnError if the kernel refuses them."""
     added, changes = translate(pairs)
     if added:
         _run(node, [program, "addconf", device, "/dev/stdin"], added)
@@ -37,7 +37,7 @@ def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> N
 
 
 def state(node: Node, program: str, device: str) -> DeviceState:
-    """Ask the kernel. One command tells all, its keys too: they go no further than here."""
+    """The kernel's state. The command prints the keys too; they are not passed on."""
     done = _run(node, [program, "show", device, "dump"])
     (_, _, port, _), *rows = (line.split("\t") for line in done.stdout.splitlines())
     return DeviceState(
@@ -50,7 +50,7 @@ def state(node: Node, program: str, device: str) -> DeviceState:
 
 
 def translate(pairs: Sequence[Pair]) -> tuple[str, list[list[str]]]:
-    """What to add as a configuration, and what to change by words of ``wg set``."""
+    """The configuration to add, and the arguments of ``wg set`` for the changes."""
     sections: list[list[Pair]] = [[]]
     for pair in pairs:
         if pair[0] == "public_key":
@@ -77,11 +77,11 @@ def translate(pairs: Sequence[Pair]) -> tuple[str, list[list[str]]]:
 def _run(node: Node, argv: Sequence[str], text: str | None = None) -> Completed:
     done = node.run(argv, stdin=text, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:]
+        printed = done.stderr.strip().splitlines()[-1:]
         raise VpnError(
             f"WireGuard's configuration on node {node.name}",
-            f"{argv[1]} was refused: {' '.join(said)}",
-            "end the program that uses the UDP port on this node, or see the kernel's log",
+            f"{argv[1]} was refused: {' '.join(printed)}",
+            "stop the program that uses the UDP port on this node, or see the kernel's log",
         )
     return done
 

@@ -1,7 +1,7 @@
 """WireGuard's configuration protocol: text over a unix socket.
 
-Source: https://www.wireguard.com/xplatform/#configuration-protocol. Keys are hexadecimal there;
-they go through the socket only, so that they are never an argument of a command.
+Source: https://www.wireguard.com/xplatform/#configuration-protocol. Keys are hexadecimal, and
+go through the socket only, so that they are never an argument of a command.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from culvert.errors import VpnError
 
 Pair = tuple[str, str]
 Dial = Callable[[], socket.socket]
-"""Connects to the implementation's socket; raises OSError where nobody listens."""
+"""Connects to the implementation's socket; raises OSError if no program listens."""
 _TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
 class PeerState:
-    """What an implementation tells about a peer. ``last_handshake_ns`` is 0 before the first."""
+    """What an implementation reports about a peer. ``last_handshake_ns`` is 0 before the first."""
 
     public_key: str
     last_handshake_ns: int
@@ -32,16 +32,16 @@ class PeerState:
 
 @dataclass(frozen=True)
 class DeviceState:
-    """What an implementation tells about itself. ``listen_port`` is 0 until a socket is bound."""
+    """What an implementation reports about itself. ``listen_port`` is 0 until a socket is bound."""
 
     listen_port: int
     peers: tuple[PeerState, ...]
 
 
 def configure(dial: Dial, pairs: Sequence[Pair]) -> None:
-    """Set what ``pairs`` say, all or nothing as far as the implementation goes.
+    """Apply ``pairs``, all or none if the implementation supports that.
 
-    Raises VpnError if it refuses or if nobody answers.
+    Raises VpnError if it refuses or does not answer.
     """
     try:
         reply = _exchange(dial, [("set", "1"), *pairs])
@@ -55,7 +55,7 @@ def configure(dial: Dial, pairs: Sequence[Pair]) -> None:
     if code:
         reason = os.strerror(abs(code))
         remedy = (
-            "end the program that uses the UDP port on this node"
+            "stop the program that uses the UDP port on this node"
             if abs(code) == errno.EADDRINUSE
             else "this is a fault in the driver or an incompatible wireguard-go: report it"
         )
@@ -63,7 +63,7 @@ def configure(dial: Dial, pairs: Sequence[Pair]) -> None:
 
 
 def state(dial: Dial) -> DeviceState:
-    """Ask for the state; raises VpnError if it refuses, OSError if nobody answers."""
+    """Read the state; raises VpnError if the program refuses, OSError if it does not answer."""
     reply = _exchange(dial, [("get", "1")])
     if dict(reply).get("errno", "0") != "0":
         raise VpnError("WireGuard's state", "refused", "restart the tunnel")
@@ -102,7 +102,7 @@ def format_request(pairs: Sequence[Pair]) -> bytes:
 
 
 def parse_reply(text: bytes) -> list[Pair]:
-    """The reverse; a line without ``=`` is a ValueError."""
+    """The reverse of format_request; a line without ``=`` raises ValueError."""
     pairs = []
     for line in text.decode().splitlines():
         if line:
