@@ -1,4 +1,4 @@
-"""Busy CPU time of the whole machine, and whether its parts are no more than that.
+"""Busy CPU time of the whole machine, and whether its parts fit into it.
 
 Where the kernel stops its tick on idle CPUs it adds up their idle time itself, exactly: busy time
 is then elapsed time less idle time, less what a hypervisor took. Elsewhere ``/proc/stat`` is all
@@ -15,14 +15,14 @@ from culvert.probe.results import Accounted, CpuTimes
 SHOWN_S = 0.01
 """``/proc/stat`` counts hundredths of a second."""
 CLOCKS_APART = 0.005
-"""By this share the scheduler's clock and that of idle time may differ."""
+"""Largest relative difference between the scheduler's clock and the idle clock."""
 SAMPLED_APART = 0.1
-"""By this share of the busy time the sum of the tick's samples may differ from it."""
+"""Largest relative difference between busy time and the sum of the tick's samples."""
 
 
 @dataclass(frozen=True)
 class Busy:
-    """Busy time in seconds, and by how much it may be too small.
+    """Busy time in seconds, and the largest amount by which it may be too low.
 
     ``sampled_s`` is what the ticks counted: user, system, interrupts.
     """
@@ -34,23 +34,23 @@ class Busy:
     exact: bool
 
     def covers(self, parts_s: float) -> bool:
-        """Whether parts of it are no more than the whole."""
+        """Whether the sum of its parts is at most the whole."""
         return parts_s <= self.most_s
 
     @property
     def most_s(self) -> float:
-        """The most that its parts may add up to."""
+        """Upper bound of the sum of its parts."""
         return self.seconds * (1 + CLOCKS_APART) + self.tolerance_s
 
     @property
     def is_split_by_samples(self) -> bool:
-        """Whether the ticks counted about as much as was used, so that their split can be used."""
+        """Whether the ticks counted about the busy time, so that their split is usable."""
         slack_s = self.tolerance_s + 2 * SHOWN_S * self.cpus
         return abs(self.sampled_s - self.seconds) <= SAMPLED_APART * self.seconds + slack_s
 
 
 def busy_of(nodes: Sequence[Accounted]) -> Busy:
-    """Of one node of each kernel."""
+    """The busy time, from one node of each kernel."""
     each = [_of_node(node) for node in nodes]
     return Busy(
         sum(one.seconds for one in each),
@@ -62,7 +62,7 @@ def busy_of(nodes: Sequence[Accounted]) -> Busy:
 
 
 def core_busy_s(node: Accounted) -> dict[int, float]:
-    """Seconds by CPU; empty where idle time is only sampled."""
+    """Busy seconds by CPU; empty if idle time is only sampled."""
     if node.busy is None:
         return {}
     stolen_s = {cpu.cpu: cpu.steal_s for cpu in node.cpus}
@@ -72,7 +72,7 @@ def core_busy_s(node: Accounted) -> dict[int, float]:
 
 
 def sampled_s(cpu: CpuTimes) -> float:
-    """Busy seconds of a CPU, as the ticks counted them."""
+    """Busy seconds of a CPU, as counted by the ticks."""
     return cpu.user_s + cpu.nice_s + cpu.system_s + cpu.irq_s + cpu.softirq_s
 
 

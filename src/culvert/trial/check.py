@@ -1,4 +1,4 @@
-"""A check is one question that a sceptic asks of a trial, with its answer."""
+"""A check of a trial: a condition that must hold, the result, and the figures behind it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Check:
-    """One question, whether the answer is good, and the figures behind the answer."""
+    """One condition, whether it holds, and the figures behind the result."""
 
     name: str
     passed: bool
@@ -19,7 +19,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Withheld:
-    """Metrics that are not given because they contradict others, and the figures of that."""
+    """Metrics that are withheld because they contradict others, and the reason with its figures."""
 
     metrics: tuple[str, ...]
     reason: str
@@ -27,10 +27,10 @@ class Withheld:
 
 @dataclass
 class Evidence:
-    """What a trial carries to prove itself.
+    """The evidence that a trial is valid.
 
-    ``underlay`` has, by node, what the kernel says of its end of the link; ``vpn`` what the driver
-    says of the variant (cipher, MTU ...).
+    ``underlay`` has, by node, the kernel's state of its end of the link; ``vpn`` the driver's facts
+    of the variant (cipher, MTU ...).
     """
 
     checks: list[Check] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Evidence:
 
     @property
     def proved(self) -> bool:
-        """True if there are checks and every one of them passed."""
+        """True if there are checks and all of them passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
@@ -51,7 +51,7 @@ class Evidence:
         return next((check for check in self.checks if not check.passed), None)
 
     def as_json(self) -> dict[str, Any]:
-        """For the journal."""
+        """The evidence in JSON's types, for the journal."""
         return {
             "proved": self.proved,
             "checks": [asdict(check) for check in self.checks],

@@ -1,4 +1,4 @@
-"""``cpu``: who spent the time of the processors while a measurement ran.
+"""``cpu``: which processes used the processors while a measurement ran.
 
 Seconds of threads are from the scheduler's own clock (schedstat, ns), those of the machine from the
 kernel's idle clocks where it has them (``culvert.trial.busy``). How busy time splits into user,
@@ -21,7 +21,7 @@ from culvert.trial.everybody import OTHERS
 
 GIGABYTE = 1e9
 MOST_SWITCHES = 5
-"""As mackey2020 lists them."""
+"""The number that mackey2020 lists."""
 _WORKER = re.compile(r"(kworker)/.*")
 SOFTIRQ = "ksoftirqd/"
 OF_THE_WHOLE = ("cpu_busy_s", "cpu_percent", "cpu_s_per_gb", "core_busy_s")
@@ -56,9 +56,9 @@ def cpu_figures(
     ``shared_kernel``: both read the same /proc/stat, so it counts once.
 
     CPU seconds per gigabyte (1e9 bytes of goodput) are given for the whole machine, for the VPN's
-    processes and kernel threads, and for the probe, so that the generator's share can be told.
-    The VPN's is left out where it is not ``attributable`` (see ``Vpn``): none would be less than
-    it is.
+    processes and kernel threads, and for the probe, so that the generator's share is known.
+    The VPN's is left out where it is not ``attributable`` (see ``Vpn``), because zero would be too
+    low.
     """
     first, *_ = accounted
     nodes = [accounted[first]] if shared_kernel else list(accounted.values())
@@ -101,7 +101,7 @@ def cpu_figures(
 
 
 def _judge(figures: CpuFigures, busy: Busy, parts_s: float) -> CpuFigures:
-    """Withhold what cannot be: a whole below its parts, a split of something else."""
+    """Withhold contradictory figures: a whole below its parts, or a split of another total."""
     if not busy.covers(parts_s):
         figures.withhold(
             OF_THE_WHOLE,
@@ -131,11 +131,11 @@ def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
 def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
     """The processes and kernel threads that switched most, those of one name together.
 
-    Which worker of the kernel does what changes all the time: they are one.
+    The kernel's workers are counted as one, because their tasks change all the time.
     """
     counts: Counter[str] = Counter()
     for user in accounted.processes:
-        if user.label != OTHERS:  # the VPN's are among all
+        if user.label != OTHERS:  # the VPN's are among the others too
             continue
         name = _WORKER.sub(r"\1", user.comm)
         counts[name] += (user.voluntary or 0) + (user.involuntary or 0)
@@ -147,7 +147,7 @@ def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
 
 
 def _kernel_threads_s(accounted: Accounted) -> float:
-    """Of the VPN: ksoftirqd is everybody's."""
+    """CPU time of the VPN's kernel threads; ksoftirqd serves all processes and does not count."""
     threads = (each for each in accounted.kernel_threads if not each.comm.startswith(SOFTIRQ))
     return sum(thread.run_ns or 0 for thread in threads) / 1e9
 
@@ -157,7 +157,7 @@ def _probe_s(accounted: Accounted) -> float:
 
 
 def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
-    """Sum over all cores, so that four busy cores are 400 %, as dekker2020 has it."""
+    """Sum over all cores, so that four busy cores are 400 %, as in dekker2020."""
 
     def percent(name: str, parts: Iterable[float]) -> Metric:
         return Metric(name, "%", 100 * sum(parts))

@@ -1,7 +1,7 @@
-"""All processes and kernel threads of a machine, so that it can be told who switched contexts.
+"""All processes and kernel threads of a machine, to find those with most context switches.
 
-Looking at all of them takes tens of milliseconds of CPU time: it is begun before the accounting of
-the VPN and ended after it, so that none of that is in its figures.
+Reading all of them takes tens of milliseconds of CPU time. It begins before the accounting of the
+VPN and ends after it, so that its own CPU time is not in the figures.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from culvert.probe.client import Probe
 from culvert.probe.results import Accounted, parse
 
 OTHERS = "other"
-"""The label of those that are not the VPN's."""
+"""The label of processes that are not the VPN's."""
 _INIT = 1
 _KTHREADD = 2
 
 
 class Everybody:
-    """Looked at from the beginning on. The ancestors of all are asked for: the first process, that
-    of the kernel's threads, and our own where we were put into a container."""
+    """Accounts for all processes from construction on, by their ancestors: the first process, the
+    parent of the kernel's threads, and our own process, which in a container may have other
+    ancestors."""
 
     def __init__(self, probe: Probe) -> None:
         ancestors = dict.fromkeys((_INIT, _KTHREADD, os.getpid()))
@@ -29,7 +30,7 @@ class Everybody:
         self._task.ready()
 
     def beside(self, accounted: Accounted) -> Accounted:
-        """End it; the accounting of a node with all these beside the VPN's processes."""
+        """End it; returns a node's accounting with all these in addition to the VPN's processes."""
         everybody = parse(Accounted, self._task.stop())
         processes = [*accounted.processes, *everybody.processes]
         return accounted.model_copy(update={"processes": processes})

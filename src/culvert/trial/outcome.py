@@ -1,4 +1,4 @@
-"""What a measurement hands back to the trial."""
+"""The result that a measurement returns to the trial."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from culvert.trial.watch import Watched
 
 @dataclass
 class Outcome:
-    """What a measurement found.
+    """The result of a measurement.
 
-    ``goodput_bytes`` is what the application received while ``watched`` lasted (None where there is
-    no such figure); ``traffic`` what went into the tunnel and came out (None where a packet count
-    says nothing); ``doubts`` are checks of the measurement's own.
+    ``goodput_bytes`` are the bytes that the application received during ``watched`` (None if there
+    is no such figure); ``traffic`` is the traffic into the tunnel and out of it (None if packet
+    counts cannot be used); ``doubts`` are the measurement's own checks.
     """
 
     metrics: list[Metric]

@@ -1,11 +1,11 @@
-"""What crosses the link, as the wire recorded it, or as a capture at a node sees it.
+"""Packets that cross the link, from the wire's recording or from a capture at a node.
 
 ::
 
-    begin ── ready ── [packets] ── end: what was seen
+    begin ── ready ── [packets] ── end: captured packets
 
-On a wire nothing is captured on the nodes: the probe reads the wire's recording afterwards, with
-the same questions. Both stamp packets with CLOCK_REALTIME, the kernel when it hands a packet to
+With a wire there is no capture on the nodes: the probe reads the wire's recording afterwards, with
+the same request. Both timestamp packets with CLOCK_REALTIME: the kernel when it passes a packet to
 the device or receives it there, the wire when it reads or writes it.
 """
 
@@ -26,16 +26,16 @@ from culvert.probe.results import Captured, parse
 from culvert.vpns.outer import OuterFlow
 
 SNAPLEN = 512
-"""Bytes of a packet that are searched; canaries repeat, so the first are enough."""
+"""Bytes of a packet that are searched; canaries repeat, so the first bytes are enough."""
 READ_DEADLINE_S = 60.0
 CANARY_NEEDLE_BYTES = 8
 
 
 def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, object]:
-    """The part of a ``capture`` request that says what to look for.
+    """The part of a ``capture`` request with the flow and the canary to search for.
 
-    Payloads repeat the canary, so that its first bytes stand at least once in any packet with 40
-    bytes of payload, wherever a segment was cut; a 64-byte UDP packet has just these.
+    Payloads repeat the canary, so that any packet with 40 bytes of payload contains its first bytes
+    at least once, wherever a segment starts; a 64-byte UDP packet has just 40.
     """
     request: dict[str, object] = {"canaries": [canary[:CANARY_NEEDLE_BYTES].hex()]}
     if flow is not None:
@@ -50,15 +50,15 @@ def _as_request(flow: OuterFlow) -> dict[str, object]:
 
 
 class Sighting(ABC):
-    """Packets are being looked at."""
+    """A capture that is running."""
 
     @abstractmethod
     def ready(self) -> None:
-        """Return when no packet from now on is missed."""
+        """Return when every later packet is captured."""
 
     @abstractmethod
     def end(self) -> Captured:
-        """Look no more; what was seen."""
+        """End the capture; returns what it captured."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _ByWire(Sighting):
     read: Callable[[Path], dict[str, Any]]
 
     def ready(self) -> None:
-        """The wire records since the request."""
+        """The wire records from the request on."""
 
     def end(self) -> Captured:
         self.witness.save(self.name, self.file)
@@ -94,7 +94,8 @@ class _ByWire(Sighting):
 
 
 class Outside:
-    """Looks at the links from both ends of a path; ``probes`` are theirs, the source's first."""
+    """Captures the links at both ends of a path; ``probes`` are those of the ends, the source's
+    first."""
 
     def __init__(
         self, lab: Lab, flow: OuterFlow | None, probes: Mapping[str, Probe], canary: bytes
@@ -106,15 +107,15 @@ class Outside:
         self._names: Iterator[int] = count()
 
     def witness(self, name: str) -> Witness | None:
-        """Of the link at that node, if it is one."""
+        """The witness of the link at that node; None if the link is no wire."""
         return self._lab.witness(self._node(name))
 
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Sighting:
-        """Begin to look at packets, from the end of that node.
+        """Begin to capture packets at that node's end of the link.
 
         ``kept`` are ``record``, ``snaplen_record`` and ``snaplen`` of a ``capture`` request. A
-        capture sees what the node sends and what arrives: for what the other end sends, and for
-        its own packets that the kernel shows decrypted, see ``begin_all_sent``.
+        capture contains packets that the node sends and that arrive there. For packets that the
+        other end sends, if the kernel shows decrypted packets, see ``begin_all_sent``.
         """
         witness = self.witness(name)
         if witness is None:
@@ -136,15 +137,15 @@ class Outside:
                 READ_DEADLINE_S,
                 device=self._node(name).underlay.device,
                 file=str(file),
-                **self._looks_for(),
+                **self._request(),
                 **kept,
             ),
         )
 
     def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
-        """Begin to look at all packets that either node sends, by the places where they are seen.
+        """Begin to capture all packets that both nodes send; returns the captures by place.
 
-        A capture at the source does that, except where the kernel shows decrypted packets.
+        A capture at the source is enough, unless the kernel shows decrypted packets.
         """
         source, target = self._probes
         begun = {"canary": self.begin(source, View.SENT, **kept)}
@@ -170,16 +171,16 @@ class Outside:
         return _ByCapture(task, place)
 
     def _carried_towards(self, name: str) -> tuple[str, str]:
-        """Where to capture what the link carries towards a node: at which node, in which direction.
+        """Node and direction of the capture of packets that the link carries towards a node.
 
-        Where it arrives; but where it is sent if the kernel shows decrypted packets beside it.
+        It is the receiver; but the sender if the kernel shows decrypted packets at the receiver.
         """
         if self._flow is not None and self._flow.decrypts_there:
             return next(other for other in self._probes if other != name), "out"
         return name, "in"
 
     def _looks_for(self) -> dict[str, object]:
-        # Between the nodes nothing is decrypted.
+        # A wire's recording has no decrypted packets.
         return {**capture_parameters(self._flow, self._canary), "decrypted_inward": False}
 
     def _node(self, name: str) -> Node:

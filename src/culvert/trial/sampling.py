@@ -1,16 +1,16 @@
-"""How many of the packets on a link are looked at. Pure."""
+"""The share of a link's packets that is captured. Pure."""
 
 from __future__ import annotations
 
 from culvert.topology.link.spec import LinkSpec
 
 SAMPLED_PPS = 100
-"""At least so many in a second of a busy link, of packets as long as the MTU; all if it carries
-fewer. Looking at these costs nothing that matters, and a sample of none proves nothing."""
+"""At least this many packets per second of a busy link with packets of MTU size; all if it carries
+fewer. Capturing these has no relevant cost, and an empty sample proves nothing."""
 
 
 def one_in(wanted: int, link: LinkSpec) -> int:
-    """One in ``wanted`` packets, or more of them where the slower direction carries few."""
+    """One in ``wanted`` packets, or a larger share if the slower direction carries few."""
     ways = (link.impairment.a_to_b, link.impairment.b_to_a)
     rates_bps = [
         way.trace.mean_rate_bps if way.trace is not None else way.rate_on(link.rate_bps)

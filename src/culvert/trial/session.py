@@ -1,4 +1,4 @@
-"""What a measurement works with: one tunnel that is up, for one trial."""
+"""The context of a measurement: one tunnel that is up, for one trial."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from culvert.vpns.base import Vpn
 
 @dataclass
 class Session:
-    """A path between two nodes, a probe on each, and the marks that our packets carry.
+    """A path between two nodes, a probe on each, and the marks of the probe's packets.
 
     ``a`` is the probe at the path's source, ``b`` at its target.
 
-    ``token`` lets sinks tell our packets from a stranger's; ``canary`` is the pattern that must
-    not be readable on the underlay.
+    ``token`` lets sinks distinguish the probe's packets from others; ``canary`` is the pattern that
+    must not be readable on the underlay.
     """
 
     lab: Lab
@@ -37,20 +37,20 @@ class Session:
     a: Probe
     b: Probe
     others: Mapping[str, Probe] = field(default_factory=dict)
-    """On nodes that are no ends of the path, by name: servers, relays, routers."""
+    """Probes on nodes that are not ends of the path, by name: servers, relays, routers."""
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     canary: bytes = field(default_factory=new_canary)
     known_max_size: dict[str, int] = field(default_factory=dict)
-    """Largest unfragmented inner packet in bytes by VPN and link, found once in a run."""
+    """Largest unfragmented inner packet in bytes by VPN and link, measured once in a run."""
 
     @cached_property
     def link(self) -> LinkSpec:
-        """The links of the path, as one."""
+        """The links of the path, combined into one."""
         return self.lab.spec.path_link(self.path)
 
     @property
     def source(self) -> Node:
-        """The initiator: data flows from it, if one way only."""
+        """The initiator; data in one direction flows from it."""
         return self.lab.nodes[self.path.source]
 
     @property
@@ -68,7 +68,8 @@ class Session:
         return str(self.vpn.inner(node).ip)
 
     def patience_ms(self, at_least_ms: int) -> int:
-        """How long an answer may take: the link's requested round trip with its jitter, on top."""
+        """Longest time to wait for an answer: ``at_least_ms`` plus twice the link's requested round
+        trip with its jitter."""
         both = (self.link.impairment.a_to_b, self.link.impairment.b_to_a)
         requested_ns = sum(
             way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both
@@ -77,31 +78,31 @@ class Session:
 
     @property
     def marks(self) -> dict[str, str]:
-        """Token and canary, as probe tasks take them."""
+        """Token and canary, in the form of the probe tasks' parameters."""
         return {"token": self.token, "canary": self.canary.hex()}
 
     @cached_property
     def outside(self) -> Outside:
-        """What looks at the link."""
+        """The captures of the link."""
         return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary)
 
     def look_at_relays(self) -> dict[str, Sighting]:
-        """Begin to look at the packets on each relay's link."""
+        """Begin to capture the packets on each relay's link."""
         relays = [node.name for node in self.lab.of_role(Role.RELAY) if node.name in self.others]
         outside = Outside(self.lab, self.vpn.outer_flow, self.others, self.canary)
         return {name: outside.begin(name, View.NODE, snaplen=SNAPLEN, record=0) for name in relays}
 
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
-        """Account on both nodes and look at the link while the body runs: at a random one in so
-        many packets, at more of them where the link is slow."""
+        """Account on both nodes and capture the link while the body runs: a random one in
+        ``sample_one_in`` packets, or a larger share if the link is slow."""
         sampled = one_in(sample_one_in, self.link)
         with self._watcher().watch(sample_one_in=sampled) as watched:
             yield watched
 
     @contextmanager
     def account(self) -> Iterator[dict[str, Accounted]]:
-        """Account on both nodes while the body runs, and capture nothing."""
+        """Account on both nodes while the body runs, without a capture."""
         with self._watcher().account() as accounted:
             yield accounted
 

@@ -1,4 +1,4 @@
-"""What nodes beside the measured path cost: servers, relays, routers, other members."""
+"""Resource use of nodes beside the measured path: servers, relays, routers, other members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from culvert.topology.graph import Role
 
 
 def third_node_metrics(others: Mapping[str, Accounted], roles: Mapping[str, Role]) -> list[Metric]:
-    """CPU time and peak memory of the VPN's processes on each, and what its links delivered to it.
+    """CPU time and peak memory of the VPN's processes on each node, and the traffic that it
+    received.
 
     Labels are the node's name and its role.
     """

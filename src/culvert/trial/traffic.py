@@ -1,4 +1,4 @@
-"""How much went through the tunnel, as the sockets inside it know it."""
+"""The traffic through the tunnel, as counted by the sockets inside it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Flow:
-    """Inner IP packets of one direction, seen at one end.
+    """Inner IP packets of one direction, counted at one end.
 
-    ``ip_bytes`` counts whole IP packets, headers and all. ``length`` is set where every packet has
-    the same length in bytes. ``option_bytes`` may have come on top, in TCP options that nobody
-    counted.
+    ``ip_bytes`` counts whole IP packets with headers. ``length`` is set if every packet has the
+    same length in bytes. ``option_bytes`` is an upper bound of uncounted TCP options, which are
+    not in ``ip_bytes``.
     """
 
     packets: int
@@ -22,7 +22,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class InnerTraffic:
-    """Both directions: what was handed to the tunnel and what came out of it."""
+    """Both directions: traffic handed to the tunnel, and traffic that came out of it."""
 
     a_to_b_sent: Flow
     a_to_b_received: Flow

@@ -1,4 +1,4 @@
-"""Inner traffic of several streams at once, as one, for the proof."""
+"""The sum of the inner traffic of several streams, for the proof."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from culvert.trial.traffic import Flow, InnerTraffic
 
 
 def add_flows(*flows: Flow) -> Flow:
-    """One flow; it keeps a length only if all packets have the same."""
+    """The sum of flows; it has a length only if all packets have the same."""
     counted = [flow for flow in flows if flow.packets]
     lengths = {flow.length for flow in counted}
     return Flow(
@@ -18,7 +18,7 @@ def add_flows(*flows: Flow) -> Flow:
 
 
 def add_traffic(*traffics: InnerTraffic) -> InnerTraffic:
-    """Both directions, both ends."""
+    """The sum of traffics, in both directions and at both ends."""
     return InnerTraffic(
         a_to_b_sent=add_flows(*(each.a_to_b_sent for each in traffics)),
         a_to_b_received=add_flows(*(each.a_to_b_received for each in traffics)),
@@ -28,7 +28,7 @@ def add_traffic(*traffics: InnerTraffic) -> InnerTraffic:
 
 
 def turned(traffic: InnerTraffic) -> InnerTraffic:
-    """The same with a and b exchanged: of a stream that b sends."""
+    """The same with a and b exchanged, for a stream that b sends."""
     return InnerTraffic(
         a_to_b_sent=traffic.b_to_a_sent,
         a_to_b_received=traffic.b_to_a_received,

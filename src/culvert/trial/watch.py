@@ -1,11 +1,12 @@
-"""Everything that is read around the timed part of a measurement.
+"""The observations around the timed part of a measurement.
 
 ::
 
-    looking starts ── accounting starts ── [the measurement] ── accounting ends ── looking ends
+    capture starts ── accounting starts ── [the measurement] ── accounting ends ── capture ends
 
-A look at what the link carries towards each node (a sample at high rates, so that looking does not
-change the result), and on each node the accounting of CPU, context switches, memory and drops.
+A capture of the packets that the link carries towards each node (a sample at high rates, so that it
+does not change the result), and on each node the accounting of CPU, context switches, memory and
+drops.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def new_canary() -> bytes:
 
 @dataclass(frozen=True)
 class NodeWatch:
-    """What one node saw: its accounting, and the packets that the link carried towards it; of a
-    wire also what the node handed over to it."""
+    """Observations at one node: its accounting, and the packets that the link carried towards it;
+    with a wire also the packets that the node sent to it."""
 
     accounted: Accounted
     captured: Captured
@@ -45,8 +46,8 @@ class NodeWatch:
 
 @dataclass
 class Watched:
-    """Both ends of the path by name, the source first, and how long it lasted; of other nodes
-    (servers, relays, routers, other members) the accounting."""
+    """Both ends of the path by name, the source first, and the duration; for other nodes (servers,
+    relays, routers, other members) the accounting."""
 
     nodes: dict[str, NodeWatch]
     seconds: float
@@ -59,7 +60,7 @@ class Watched:
 
 
 class Watcher:
-    """Starts and ends looking at both ends of a path, and accounting on all nodes with a probe."""
+    """Starts and ends captures at both ends of a path, and accounting on all nodes with a probe."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Watcher:
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
         """Watch the body; the Watched is filled when the body has ended.
 
-        ``sample_one_in`` 1 looks at each packet; 64 at every 64th, chosen at random.
+        ``sample_one_in`` 1 captures each packet; 64 one in 64, chosen at random.
         """
         watched = Watched({}, 0.0)
         sightings = {
@@ -92,7 +93,7 @@ class Watcher:
             sighting.ready()
         handed = {name: self._handed(name) for name in self._ends}
         first = next(iter(self._ends))
-        everybody = Everybody(self._ends[first])  # of one node, for they may share a kernel
+        everybody = Everybody(self._ends[first])  # on one node only: nodes may share a kernel
         accounts = self._begin_accounting()
         begun = time.monotonic()
         yield watched
@@ -107,7 +108,7 @@ class Watcher:
 
     @contextmanager
     def account(self) -> Iterator[dict[str, Accounted]]:
-        """Only the accounting of both ends; filled by node when the body has ended."""
+        """Only account for both ends; the result is filled by node when the body has ended."""
         found: dict[str, Accounted] = {}
         accounts = self._begin_accounting()
         yield found
@@ -118,8 +119,8 @@ class Watcher:
         return None if witness is None else witness.handed()
 
     def _begin_accounting(self) -> dict[str, Task]:
-        """The source's begins first and ends last: on one kernel its time of the whole machine then
-        covers what others used."""
+        """The source's accounting begins first and ends last: on a shared kernel its time of the
+        whole machine then covers the other nodes' use."""
         tasks = {}
         for name, probe in {**self._ends, **self._others}.items():
             tasks[name] = self._account_on(name, probe)
@@ -147,6 +148,6 @@ class Watcher:
 
 
 def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:
-    """The first that began ends last."""
+    """The first to begin ends last."""
     ended = {name: parse(Accounted, tasks[name].stop()) for name in reversed(tasks)}
     return {name: ended[name] for name in tasks}
