@@ -88,7 +88,7 @@ def test_the_page_shows_them_and_leaves_out_what_is_not_there() -> None:
     for words in (
         "Every pair",
         "What pooling would have claimed",
-        "Cells whose trials are not alike",
+        "Cells with correlation, drift or jumps",
     ):
         assert words in page
     alone = page_of(make_run(blocks=5, faults=False, vpns={"none": VPNS["none"]}))

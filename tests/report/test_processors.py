@@ -61,7 +61,7 @@ def test_instruments_are_beside_each_other() -> None:
     rows = instruments_table(data_of(run)).rows
     assert {row[3] for row in rows} == {"probe", "iperf3"}
     assert {row[5] for row in rows if row[3] == "iperf3"} == {"0.50 x"}
-    assert "Instruments beside each other" in page_of(run)
+    assert "Instruments compared" in page_of(run)
 
 
 def test_who_switched_most() -> None:
