@@ -21,7 +21,7 @@ from culvert.analysis.column import Column, column
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
 from culvert.analysis.compare.run_contrast import run_contrast
 from culvert.plan.plan import Plan
-from culvert.plan.precision import State, precision_of
+from culvert.plan.precision import PrecisionState, precision_of
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import levels
 from culvert.study.rule import StopRule
@@ -120,7 +120,7 @@ class StoppedCoverage(Rate):
         n = 5
         while n < 30:
             known = precision_of({"x": trials[:n]}, 0.02, looks=plan.looks)["x"]
-            if known.state is State.PRECISE:
+            if known.state is PrecisionState.PRECISE:
                 break
             n += 1
         (found,) = median_intervals([trials[:n]], plan.looks)

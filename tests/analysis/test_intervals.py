@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from culvert.plan.plan import Plan
-from culvert.plan.precision import State, precision_of
+from culvert.plan.precision import PrecisionState, precision_of
 from culvert.statistics.intervals import FEWEST, Interval, Note, median_intervals
 from culvert.statistics.looks import Looks
 from culvert.study.rule import StopRule
@@ -94,7 +94,7 @@ def test_intervals_of_runs_that_a_rule_stopped_hold(sd: float) -> None:
         sample = (1 + sd * rng.standard_normal(30)).tolist()
         for n in range(5, 31):
             state = precision_of({"x": sample[:n]}, 0.02, looks=plan.looks)["x"].state
-            if state is State.PRECISE or n == 30:
+            if state is PrecisionState.PRECISE or n == 30:
                 break
         (found,) = median_intervals([sample[:n]], plan.looks)
         held += found.low is not None and not found.excludes(1.0)

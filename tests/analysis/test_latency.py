@@ -11,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.latency import EMPTY, Distribution, decode, percentile_table, pool
+from culvert.analysis.latency import EMPTY, LatencyDistribution, decode, percentile_table, pool
 from culvert.errors import JournalError
 
 nanoseconds = st.lists(st.integers(1, 10_000_000_000), min_size=1, max_size=60)
@@ -72,8 +72,8 @@ def test_a_truncated_histogram_is_a_clear_error() -> None:
 
 
 def test_a_percentile_needs_ten_probes_beyond_it() -> None:
-    def of(total: int) -> Distribution:
-        return Distribution(np.array([1]), np.array([total]))
+    def of(total: int) -> LatencyDistribution:
+        return LatencyDistribution(np.array([1]), np.array([total]))
 
     assert of(20).supports(50)
     assert not of(19).supports(50)

@@ -19,7 +19,7 @@ from culvert.bundle import manifest
 from culvert.bundle.command import bundle, verify
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import UsageError
-from culvert.files.folder import Folder
+from culvert.files.folder import OpenFolder
 from culvert.journal.journal import Journal
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
@@ -220,7 +220,7 @@ def test_extraction_is_whole_or_nothing(
 ) -> None:
     written: list[str] = []
 
-    def full(folder: Folder, name: str, *more: object) -> None:
+    def full(folder: OpenFolder, name: str, *more: object) -> None:
         written.append(name)
         if len(written) == 3:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

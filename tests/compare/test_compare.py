@@ -13,7 +13,7 @@ from culvert.compare.command import share
 from culvert.compare.document import document
 from culvert.compare.junit import junit
 from culvert.compare.markdown import markdown
-from culvert.compare.outcome import Outcome, compare
+from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.compare.words import lines, method, missing, signed_percent, summary
 from culvert.errors import UsageError
@@ -51,7 +51,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-def outcome(a: Path, b: Path, **options: object) -> Outcome:
+def outcome(a: Path, b: Path, **options: object) -> CompareOutcome:
     first, second = sides([str(a), str(b)], [])
     return compare(first, second, tolerance=0.03, alpha=0.05, **options)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.plan.precision import Precision, State, precision_of, relative_half_widths
+from culvert.plan.precision import Precision, PrecisionState, precision_of, relative_half_widths
 from culvert.plan.stopping import MIN_BLOCKS, OpenClaims, StopReason, decide
 from culvert.study.rule import StopRule
 
@@ -127,13 +127,13 @@ def test_correlation_makes_a_precise_cell_imprecise() -> None:
     # By its values alone it would be precise: 60, of which the correlation leaves a few.
     values = ar1(0.8, 60, sd=2.0)
     asked = 1.01 * (half_width(sorted(values, key=lambda value: hash(str(value)))) or 0.0)
-    assert judged(values, asked).state is State.OPEN
+    assert judged(values, asked).state is PrecisionState.OPEN
 
 
 def test_a_drifting_cell_is_not_precise_and_not_waited_for() -> None:
     values = [100.0 + 0.4 * n + noise - 100.0 for n, noise in enumerate(ar1(0.0, 40, sd=0.3))]
     found = judged(values)
-    assert found.state is State.DRIFTS
+    assert found.state is PrecisionState.DRIFTS
     assert "no number of repetitions" in str(found)
     decision = decide(StopRule(0.02), {"x": values})
     assert decision.reason is StopReason.SETTLED
@@ -142,26 +142,27 @@ def test_a_drifting_cell_is_not_precise_and_not_waited_for() -> None:
 
 def test_a_trend_that_is_smaller_than_what_is_asked_does_no_harm() -> None:
     values = [100.0 + 0.01 * n for n in range(40)]
-    assert judged(values).state is State.PRECISE
+    assert judged(values).state is PrecisionState.PRECISE
 
 
 def test_noise_is_seldom_called_a_drift() -> None:
     # 400 series of independent values; the test's own level is 1 %. The seeds are fixed.
     alarms = sum(
-        judged(ar1(0.0, 30, sd=5.0, seed=seed)).state is State.DRIFTS for seed in range(400)
+        judged(ar1(0.0, 30, sd=5.0, seed=seed)).state is PrecisionState.DRIFTS
+        for seed in range(400)
     )
     assert alarms <= 12
 
 
 def test_a_hopeless_cell_is_given_up_only_when_there_is_no_doubt() -> None:
     noisy = ar1(0.0, 40, sd=40.0)
-    assert judged(noisy, most=100).state is State.HOPELESS
+    assert judged(noisy, most=100).state is PrecisionState.HOPELESS
     assert "more than the plan has" in str(judged(noisy, most=100))
-    assert judged(noisy).state is State.OPEN
-    assert judged(noisy[:12], most=100).state is State.OPEN
+    assert judged(noisy).state is PrecisionState.OPEN
+    assert judged(noisy[:12], most=100).state is PrecisionState.OPEN
     needed = judged(noisy, most=100).needed
     assert needed is not None
-    assert judged(noisy, most=needed).state is State.OPEN
+    assert judged(noisy, most=needed).state is PrecisionState.OPEN
 
 
 @pytest.mark.parametrize("n", [5, 6, 9, 10, 30])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
+from culvert.analysis.claims.verdict import ClaimEffect, Judged, Part, Verdict
 from culvert.report.labels import Labels
 from culvert.report.views.claims import evidence
 from tests.cli import Cli
@@ -91,7 +91,7 @@ test = "tcp.goodput_bps: {GO} > {OVPN}"
     assert page.count("does not compare with no VPN here") == 2  # those in user space
 
 
-def judged(verdict: Verdict, effect: Effect | None, more: int | None, why: str = "") -> Judged:
+def judged(verdict: Verdict, effect: ClaimEffect | None, more: int | None, why: str = "") -> Judged:
     part = Part("A > B", "clean", "{}", effect, 0.001, 1.0, 10, paired=True)
     told = part if effect else None
     return Judged(
@@ -101,7 +101,7 @@ def judged(verdict: Verdict, effect: Effect | None, more: int | None, why: str =
 
 def test_the_evidence_in_words() -> None:
     labels = Labels(pl.DataFrame(schema=dict.fromkeys(("condition", "measurement", "parameters"))))
-    ratio = Effect(1.42, 1.38, 1.47, ratio=True)
+    ratio = ClaimEffect(1.42, 1.38, 1.47, ratio=True)
     for one, words in (
         (
             judged(Verdict.SUPPORTED, ratio, None),
@@ -113,11 +113,11 @@ def test_the_evidence_in_words() -> None:
         ),
         (judged(Verdict.UNDECIDED, None, None, "it drifts"), "it drifts"),
         (
-            judged(Verdict.SUPPORTED, Effect(2e7, 1e7, 3e7, ratio=False), None),
+            judged(Verdict.SUPPORTED, ClaimEffect(2e7, 1e7, 3e7, ratio=False), None),
             "+20 Mbit/s [10, 30] over 10 blocks, adjusted p = 0.02",
         ),
         (
-            judged(Verdict.UNDECIDED, Effect(2.0, 0.1, 1e200, ratio=True), 1),
+            judged(Verdict.UNDECIDED, ClaimEffect(2.0, 0.1, 1e200, ratio=True), 1),
             "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, adjusted p = 0.02; "
             "about 1 more repetition would decide",
         ),

@@ -14,7 +14,7 @@ from culvert.labs.host import Host
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.plan.plan import Plan
-from culvert.run.progress import Step
+from culvert.run.progress import ProgressStep
 from culvert.run.runner import Runner
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue
@@ -62,17 +62,17 @@ class Count(Measurement[BaseParameters]):
 class Recorder:
     """Progress that remembers; ``before`` is called with each step before its trial."""
 
-    def __init__(self, before: Callable[[Step], None] = lambda step: None) -> None:
-        self.steps: list[Step] = []
+    def __init__(self, before: Callable[[ProgressStep], None] = lambda step: None) -> None:
+        self.steps: list[ProgressStep] = []
         self.records: list[TrialRecord] = []
         self.headlines: list[Metric | None] = []
         self._before = before
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         self.steps.append(step)
         self._before(step)
 
-    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         self.records.append(record)
         self.headlines.append(headline)
 

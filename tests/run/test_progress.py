@@ -13,7 +13,7 @@ from culvert.journal.record import Metric, Status, TrialRecord
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
-from culvert.run.progress import Lines, Screen, Silent, Step, clock, one_line
+from culvert.run.progress import Lines, ProgressStep, Screen, Silent, clock, one_line
 from tests.journal.dummies import failed, trial
 
 CELL = Cell("wireguard/go", "clean", "rtt", "{}")
@@ -22,7 +22,7 @@ LABELS = Labels(
         [("clean", "rtt", "{}")], schema=["condition", "measurement", "parameters"], orient="row"
     )
 )
-STEP = Step(Trial(1, 1, CELL), 7, 20, 61.0)
+STEP = ProgressStep(Trial(1, 1, CELL), 7, 20, 61.0)
 HOSTILE = "died [/bold] [red]x\x1b[2J\x1b]0;pwned\x07\nsecond line \u202eflip"
 
 

@@ -14,9 +14,9 @@ from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
 from culvert.plan.plan import Plan
 from culvert.run.execution import Execution, TrialFinding
-from culvert.run.progress import Step
+from culvert.run.progress import ProgressStep
 from culvert.run.runner import GIVE_UP_AFTER
-from culvert.run.tally import Problem, Tally
+from culvert.run.tally import Tally, TrialProblem
 from culvert.run.trial_times import OVERHEAD_S, learned
 from culvert.study.study import Study
 from culvert.trial.outcome import Outcome
@@ -113,7 +113,7 @@ def test_the_total_is_of_what_is_still_tried(tmp_path: Path, counting: list[str]
 def test_what_is_done_is_not_repeated(tmp_path: Path, counting: list[str]) -> None:
     of = study("fake/good")
 
-    def stop_at_the_third(step: Step) -> None:
+    def stop_at_the_third(step: ProgressStep) -> None:
         if step.number == 3:
             raise KeyboardInterrupt
 
@@ -282,7 +282,7 @@ def test_exit_codes(counts: dict[Status, int], lacking: int, code: int) -> None:
 
 def test_what_went_wrong_is_told_before_what_is_not_possible() -> None:
     counts = {Status.UNSUPPORTED: 14, Status.INVALID: 1, Status.FAILED: 2}
-    problems = {Problem("x", status, "why", "how"): count for status, count in counts.items()}
+    problems = {TrialProblem("x", status, "why", "how"): count for status, count in counts.items()}
     told = [problem.status for problem, _ in Tally(problems=problems).worst_first]
     assert told == [Status.FAILED, Status.INVALID, Status.UNSUPPORTED]
 

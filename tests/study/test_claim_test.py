@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from culvert.study.claims.names import StudyNames
 from culvert.study.claims.test import (
     BestOf,
+    ClaimComparison,
     ClaimTest,
     ClaimTestError,
-    Comparison,
     Quantity,
     Relation,
     VpnSide,
@@ -39,7 +39,7 @@ def read(text: str) -> ClaimTest:
     return parse_claim_test(text, NAMES)
 
 
-def one(text: str) -> Comparison:
+def one(text: str) -> ClaimComparison:
     (comparison,) = read(f"udp.goodput_bps: {text}").comparisons
     return comparison
 
@@ -52,7 +52,7 @@ def test_a_direction_with_filters() -> None:
     test = read(f"udp.goodput_bps[packet_size=64, condition=clean, label.node=a]: {SWAN} > {WG}")
     where = Where("clean", (("packet_size", "64"),), (("node", "a"),))
     assert (test.measurement, test.metric, test.unit) == ("udp", "goodput_bps", "bit/s")
-    assert test.comparisons == (Comparison(side(SWAN, where), Relation.MORE, side(WG, where)),)
+    assert test.comparisons == (ClaimComparison(side(SWAN, where), Relation.MORE, side(WG, where)),)
 
 
 def test_a_sides_own_filters_override() -> None:
@@ -75,7 +75,7 @@ def test_a_sides_own_filters_override() -> None:
 )
 def test_relations(text: str, relation: Relation, factor: float, share: float) -> None:
     found = one(text)
-    assert found == Comparison(side(WG), relation, side(OVPN), factor=factor, share=share)
+    assert found == ClaimComparison(side(WG), relation, side(OVPN), factor=factor, share=share)
     assert one(str(found)) == found
 
 

@@ -8,7 +8,15 @@ import pytest
 
 from culvert.analysis.declared import better_of
 from culvert.metrics import Better
-from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Relation, Side, Where
+from culvert.study.claims.test import (
+    BestOf,
+    ClaimComparison,
+    ClaimTest,
+    Quantity,
+    Relation,
+    Side,
+    Where,
+)
 from tests.study.test_papers import STUDIES, study
 
 COMPARED = {
@@ -59,7 +67,7 @@ def _value(side: Side, test: ClaimTest, values: Values) -> float | None:
     return values.get((side.vpn, test.measurement, test.metric, side.where))
 
 
-def _holds(one: Comparison, left: float, right: float, margin: float) -> bool:
+def _holds(one: ClaimComparison, left: float, right: float, margin: float) -> bool:
     match one.relation:
         case Relation.MORE:
             return left > right

@@ -17,7 +17,7 @@ PROBE = "probe"
 
 
 @dataclass(frozen=True)
-class Beside:
+class InstrumentBeside:
     """One instrument in one cell. ``ratio`` is its median over the probe's, None where the probe
     has no trials there; ``parameters`` are the cell's, without the instrument."""
 
@@ -34,12 +34,12 @@ class Beside:
     interval: Interval | None
 
 
-def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[Beside]:
+def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[InstrumentBeside]:
     """Every cell that more than one instrument measured, the probe first.
 
     ``observed`` as ``observations`` gives it.
     """
-    found: list[Beside] = []
+    found: list[InstrumentBeside] = []
     for measurement, metric in main_metrics().items():
         cells: dict[tuple[str, str, str], dict[str, pl.DataFrame]] = {}
         rows = pick(observed, metric, measurement=measurement)
@@ -62,7 +62,7 @@ def _compared(
     metric: str,
     frames: dict[str, pl.DataFrame],
     seed: int,
-) -> Iterator[Beside]:
+) -> Iterator[InstrumentBeside]:
     vpn, condition, parameters = cell
     own = frames[PROBE].sort("trial")["value"].to_list() if PROBE in frames else None
     for instrument in sorted(frames, key=lambda name: (name != PROBE, name)):
@@ -74,7 +74,7 @@ def _compared(
             base = float(pl.Series(own).median())  # type: ignore[arg-type]
             ratio = median / base if base else None
             interval = ratio_of_medians(values, own, seed=seed)
-        yield Beside(
+        yield InstrumentBeside(
             vpn,
             condition,
             measurement,

@@ -32,7 +32,7 @@ _COOKIE_BASE = 0xFFFFFF0F
 
 
 @dataclass(frozen=True)
-class Distribution:
+class LatencyDistribution:
     """How often each value was seen; ``values`` ascending, in the histogram's unit."""
 
     values: NDArray[np.int64]
@@ -54,19 +54,19 @@ class Distribution:
         """Whether enough was recorded to speak of this percentile."""
         return self.total * (100 - percent) / 100 >= ENOUGH_BEYOND - 1e-6
 
-    def __add__(self, other: Distribution) -> Distribution:
+    def __add__(self, other: LatencyDistribution) -> LatencyDistribution:
         values, inverse = np.unique(
             np.concatenate((self.values, other.values)), return_inverse=True
         )
         counts = np.zeros(values.size, dtype=np.int64)
         np.add.at(counts, inverse, np.concatenate((self.counts, other.counts)))
-        return Distribution(values, counts)
+        return LatencyDistribution(values, counts)
 
 
-EMPTY = Distribution(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+EMPTY = LatencyDistribution(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def decode(hdr_v2: str) -> Distribution:
+def decode(hdr_v2: str) -> LatencyDistribution:
     """Read one histogram; raises JournalError if it is damaged."""
     try:
         histogram = HdrHistogram.decode(_compressed(hdr_v2))
@@ -82,15 +82,17 @@ def decode(hdr_v2: str) -> Distribution:
             f"it cannot be decoded ({type(error).__name__}: {error})",
             "run the trial again; the other trials are not affected",
         ) from error
-    return Distribution(np.array(values, dtype=np.int64), counts[seen])
+    return LatencyDistribution(np.array(values, dtype=np.int64), counts[seen])
 
 
-def pool(trials: pl.DataFrame, histograms: pl.DataFrame, name: str) -> dict[str, Distribution]:
+def pool(
+    trials: pl.DataFrame, histograms: pl.DataFrame, name: str
+) -> dict[str, LatencyDistribution]:
     """The distributions called ``name`` of ok trials, added up per VPN.
 
     ``trials`` has been narrowed to one condition, measurement and parameters.
     """
-    pooled: dict[str, Distribution] = {}
+    pooled: dict[str, LatencyDistribution] = {}
     counted = trials.filter(pl.col("status") == "ok").select("trial", "vpn")
     chosen = histograms.filter(pl.col("name") == name).join(counted, on="trial", how="inner")
     for vpn, hdr_v2 in chosen.sort("trial").select("vpn", "hdr_v2").iter_rows():

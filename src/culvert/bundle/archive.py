@@ -18,7 +18,7 @@ from typing import IO
 from culvert.bundle.manifest import MOST_BYTES, NAME, safe
 from culvert.bundle.seal import Packing
 from culvert.errors import NotPossible
-from culvert.files.folder import Folder, any_folder
+from culvert.files.folder import OpenFolder, any_folder
 from culvert.files.plain import open_plain
 
 MOST_FILES = 10_000
@@ -98,7 +98,7 @@ def unpack(path: Path, packing: Packing, expected: Mapping[str, str], target: Pa
             part.close()
 
 
-def _write(folder: Folder, name: str, content: IO[bytes], expected: str | None) -> None:
+def _write(folder: OpenFolder, name: str, content: IO[bytes], expected: str | None) -> None:
     first, _, rest = name.partition("/")
     if rest:
         with folder.below(first) as below:

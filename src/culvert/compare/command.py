@@ -11,7 +11,7 @@ from culvert.compare.document import document
 from culvert.compare.form import Form
 from culvert.compare.junit import junit
 from culvert.compare.markdown import markdown
-from culvert.compare.outcome import Outcome, compare
+from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.compare.terminal import render
 from culvert.console import PIPE_WIDTH, SafeConsole, out
@@ -74,7 +74,7 @@ def _metrics(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _give(outcome: Outcome, form: Form, file: Path | None) -> None:
+def _give(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
     if file is None:
         if form is Form.TEXT:
             out.print(render(outcome))
@@ -91,7 +91,7 @@ def _give(outcome: Outcome, form: Form, file: Path | None) -> None:
         ) from error
 
 
-def _text(outcome: Outcome, form: Form) -> str:
+def _text(outcome: CompareOutcome, form: Form) -> str:
     if form is Form.JSON:
         return json.dumps(document(outcome), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if form is Form.MARKDOWN:

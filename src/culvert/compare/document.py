@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
-from culvert.compare.outcome import Outcome
+from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Runs, Side
 
 
-def document(outcome: Outcome) -> dict[str, Any]:
+def document(outcome: CompareOutcome) -> dict[str, Any]:
     """All that was found, in the journal's units."""
     return {
         "a": _side(outcome.a[0]),
@@ -30,7 +30,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _sides(outcome: Outcome) -> tuple[tuple[str, Runs], ...]:
+def _sides(outcome: CompareOutcome) -> tuple[tuple[str, Runs], ...]:
     return (("a", outcome.a), ("b", outcome.b))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from culvert.analysis.compare.verdict import Change
-from culvert.compare.outcome import Outcome
-from culvert.compare.words import Line, lines, missing, summary
+from culvert.compare.outcome import CompareOutcome
+from culvert.compare.words import WordedLine, lines, missing, summary
 from culvert.console import printable
 
 
-def junit(outcome: Outcome) -> str:
+def junit(outcome: CompareOutcome) -> str:
     """One test a comparison: slower fails, what cannot be told or is missing is skipped."""
     suite = Element("testsuite", name=f"culvert compare {_text(outcome.name)}")
     told = lines(outcome)
@@ -39,7 +39,7 @@ def junit(outcome: Outcome) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def _sentence(line: Line) -> str:
+def _sentence(line: WordedLine) -> str:
     figures = f"{line.before}, then {line.after} ({line.change})" if line.change else line.before
     return f"{line.verdict}: {figures}{'; ' + line.note if line.note else ''}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from culvert.compare.outcome import Outcome
+from culvert.compare.outcome import CompareOutcome
 from culvert.compare.words import heading, lines, method, missing, summary
 from culvert.console import printable
 
@@ -13,7 +13,7 @@ _BREAKS = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note")
 
 
-def markdown(outcome: Outcome) -> str:
+def markdown(outcome: CompareOutcome) -> str:
     """A heading with the sum, the table, what is missing, the method."""
     parts = [f"### {_text(summary(outcome))}", ""]
     parts += [f"- **{name}**: {_text(told)}" for name, told in heading(outcome)]

@@ -29,7 +29,7 @@ NO_VERDICT = "speeds of the two sides do not compare"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CompareOutcome:
     """``found`` are sorted as they are shown. ``in_run``: both sides are VPNs of one run;
     ``paired``: its blocks pair their trials."""
 
@@ -73,7 +73,7 @@ def compare(
     alpha: float,
     only: str | None = None,
     metrics: Sequence[str] = (),
-) -> Outcome:
+) -> CompareOutcome:
     """Compare two sides. ``metrics``: names or patterns; none for those that matter most.
 
     Raises UsageError where there is nothing to compare.
@@ -107,7 +107,7 @@ def compare(
         found = [_without_verdict(one) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
     found.sort(key=lambda one: (one.control, rank[one.change]))
-    return Outcome(
+    return CompareOutcome(
         a,
         b,
         tolerance,

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.analysis.compare.verdict import Change
-from culvert.compare.outcome import Outcome
-from culvert.compare.words import Line, heading, lines, method, missing, summary
+from culvert.compare.outcome import CompareOutcome
+from culvert.compare.words import WordedLine, heading, lines, method, missing, summary
 
 STYLES = {
     Change.SLOWER: "bold red",
@@ -21,7 +21,7 @@ STYLES = {
 }
 
 
-def render(outcome: Outcome) -> RenderableType:
+def render(outcome: CompareOutcome) -> RenderableType:
     """Sides, warnings, a table, what is missing, and the sum."""
     parts: list[RenderableType] = [
         Text.assemble((f"{name}  ", "bold"), told) for name, told in heading(outcome)
@@ -34,7 +34,7 @@ def render(outcome: Outcome) -> RenderableType:
     return Group(*parts)
 
 
-def _table(told: list[Line]) -> Table:
+def _table(told: list[WordedLine]) -> Table:
     several = len({line.vpn for line in told}) > 1
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("verdict", no_wrap=True)

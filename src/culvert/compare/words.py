@@ -9,7 +9,7 @@ import polars as pl
 from culvert.analysis.column import ALPHA as COLUMN_ALPHA
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
-from culvert.compare.outcome import Outcome
+from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Side
 from culvert.report.labels import Labels, parsed
 from culvert.report.numbers import decimals_for, grouped, scale_for
@@ -30,7 +30,7 @@ _MOST_PERCENT = 99_900
 
 
 @dataclass(frozen=True)
-class Line:
+class WordedLine:
     """One comparison as text."""
 
     vpn: str
@@ -45,18 +45,18 @@ class Line:
     control: bool
 
 
-def lines(outcome: Outcome) -> list[Line]:
+def lines(outcome: CompareOutcome) -> list[WordedLine]:
     """Every comparison, in the order in which it is told."""
     labels = _labels(outcome)
     return [_line(one, labels) for one in outcome.found]
 
 
-def heading(outcome: Outcome) -> list[tuple[str, str]]:
+def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:
     """What A and B are."""
     return [("A", _side(outcome, 0)), ("B", _side(outcome, 1))]
 
 
-def summary(outcome: Outcome) -> str:
+def summary(outcome: CompareOutcome) -> str:
     """``1 slower, 3 same within 3 %, 2 cannot tell``."""
     share = _percent(outcome.tolerance)
     parts = []
@@ -67,7 +67,7 @@ def summary(outcome: Outcome) -> str:
     return ", ".join(parts) or "only the link without a VPN was compared"
 
 
-def method(outcome: Outcome) -> str:
+def method(outcome: CompareOutcome) -> str:
     """How it was decided, in a sentence."""
     alpha, share = _percent(outcome.alpha), _percent(outcome.tolerance)
     if outcome.in_run:
@@ -91,7 +91,7 @@ def method(outcome: Outcome) -> str:
     return told if outcome.in_run or outcome.several else f"{told} {_ONE_RUN_EACH}"
 
 
-def missing(outcome: Outcome) -> list[str]:
+def missing(outcome: CompareOutcome) -> list[str]:
     """Cells that one side lacks, those of several VPNs in one sentence."""
     labels = _labels(outcome)
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -112,12 +112,12 @@ def signed_percent(ratio: float, low: float, high: float) -> str:
     return f"{middle} % [{', '.join(ends)}]"
 
 
-def _labels(outcome: Outcome) -> Labels:
+def _labels(outcome: CompareOutcome) -> Labels:
     cells = ("condition", "measurement", "parameters")
     return Labels(pl.concat([side.rows.select(cells) for side in (*outcome.a, *outcome.b)]))
 
 
-def _side(outcome: Outcome, index: int) -> str:
+def _side(outcome: CompareOutcome, index: int) -> str:
     return "; ".join(_run(side) for side in (outcome.a, outcome.b)[index])
 
 
@@ -130,13 +130,13 @@ def _run(side: Side) -> str:
     return f"{side.name}, {side.run.started_at[:16].replace('T', ' ')} UTC{told}"
 
 
-def _line(one: Comparison, labels: Labels) -> Line:
+def _line(one: Comparison, labels: Labels) -> WordedLine:
     scale = scale_for(one.unit, [value for value in (one.median_a, one.median_b) if value])
     change = ""
     if one.ratio is not None and one.low is not None and one.high is not None:
         change = signed_percent(one.ratio, one.low, one.high)
     named = [f"{key}={value}" for key, value in parsed(one.labels).items()]
-    return Line(
+    return WordedLine(
         vpn=one.vpn,
         cell=labels.cell(one.condition, one.measurement, one.parameters),
         metric=" ".join([one.metric, *named]),

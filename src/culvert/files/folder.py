@@ -18,14 +18,14 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 COPY = "copy it to a directory of your own (cp -r), and work there"
 
 
-class Folder:
+class OpenFolder:
     """An open directory; a context manager that closes it. Made by ``run_folder``."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self.descriptor = descriptor
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> OpenFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,7 +74,7 @@ class Folder:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.descriptor)
 
-    def below(self, name: str) -> Folder:
+    def below(self, name: str) -> OpenFolder:
         """A directory in this one, made if it is missing. Raises UsageError for a link."""
         status = self.status(name)
         if status is None:
@@ -85,7 +85,7 @@ class Folder:
                 "remove it",
             )  # fmt: skip
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        found = Folder(self.path / name, os.open(name, flags, dir_fd=self.descriptor))
+        found = OpenFolder(self.path / name, os.open(name, flags, dir_fd=self.descriptor))
         if status is None:
             give_to_caller(found.descriptor)
         try:
@@ -124,7 +124,7 @@ class Folder:
             file.write(content)
 
 
-def run_folder(path: Path, *, make: bool = False) -> Folder:
+def run_folder(path: Path, *, make: bool = False) -> OpenFolder:
     """The directory of a run, to write into.
 
     Raises UsageError with the remedy for one that is not ours or that others can write to: what
@@ -139,17 +139,17 @@ def run_folder(path: Path, *, make: bool = False) -> Folder:
     return found
 
 
-def any_folder(path: Path, *, make: bool = False) -> Folder:
+def any_folder(path: Path, *, make: bool = False) -> OpenFolder:
     """A directory that the user named for a single file, whoever else may write there."""
     try:
-        return Folder(path, directory(path, make=make))
+        return OpenFolder(path, directory(path, make=make))
     except StrangersLinkError as error:
         raise UsageError(
             str(path), str(error.strerror), "give the path without the link"
         ) from error
 
 
-def _refuse_strangers(folder: Folder) -> None:
+def _refuse_strangers(folder: OpenFolder) -> None:
     status = os.fstat(folder.descriptor)
     if not trusted(status.st_uid):
         raise UsageError(

@@ -10,19 +10,19 @@ from contextlib import suppress
 from typing import NamedTuple
 
 
-class Owner(NamedTuple):
+class FileOwner(NamedTuple):
     """User and group ids."""
 
     uid: int
     gid: int
 
 
-def sudo_user() -> Owner | None:
+def sudo_user() -> FileOwner | None:
     """Who called sudo, as sudo itself reports it; None where nobody did."""
     uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
     if os.geteuid() != 0 or not (_is_id(uid) and _is_id(gid)):
         return None
-    return Owner(int(uid), int(gid))
+    return FileOwner(int(uid), int(gid))
 
 
 def trusted(uid: int) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.errors import JournalError
-from culvert.files.folder import Folder, run_folder
+from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.lock import JournalLock
 
 _LOG = ("-wal", "-shm")
@@ -23,7 +23,7 @@ _FORMER = "-journal"
 class Hold:
     """The directory and the lock of a writer; ``release`` gives both back."""
 
-    def __init__(self, folder: Folder, lock: JournalLock, name: str) -> None:
+    def __init__(self, folder: OpenFolder, lock: JournalLock, name: str) -> None:
         self.folder = folder
         self._lock = lock
         self._name = name

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from culvert.errors import JournalError
-from culvert.files.folder import Folder
+from culvert.files.folder import OpenFolder
 from culvert.files.trust import give_to_caller, trusted
 
 NAME = "journal.lock"
@@ -21,7 +21,7 @@ _LOCKS = Path("/proc/locks")
 class JournalLock:
     """Holds ``DIRECTORY/journal.lock``, with our process id in it for the message to others."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: OpenFolder) -> None:
         """Take the lock or raise JournalError that names the process that has it.
 
         Raises UsageError where a link or another special file has the lock's name.
@@ -51,7 +51,7 @@ class JournalLock:
             os.close(self._fd)
             self._fd = -1
 
-    def _taken(self, folder: Folder) -> bool:
+    def _taken(self, folder: OpenFolder) -> bool:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -64,7 +64,7 @@ class JournalLock:
             ) from error
         return True
 
-    def _taken_from_stranger(self, folder: Folder) -> bool:
+    def _taken_from_stranger(self, folder: OpenFolder) -> bool:
         """A lock file that others could once open, held by one of them, is replaced."""
         mine, named = os.fstat(self._fd), folder.status(NAME)
         if named is None or not os.path.samestat(mine, named) or not _held_by_stranger(mine):
@@ -76,7 +76,7 @@ class JournalLock:
         return self._taken(folder)
 
 
-def _opened(folder: Folder) -> int:
+def _opened(folder: OpenFolder) -> int:
     folder.refuse_links(NAME)
     path = folder.path / NAME
     try:

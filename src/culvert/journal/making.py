@@ -6,14 +6,14 @@ import os
 import sqlite3
 from collections.abc import Callable
 
-from culvert.files.folder import Folder
+from culvert.files.folder import OpenFolder
 from culvert.files.trust import give_to_caller
 from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
 Fill = Callable[[sqlite3.Connection], None]
 
 
-def make_file(folder: Folder, name: str, fill: Fill) -> None:
+def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
     """Write the tables and what ``fill`` inserts in one transaction, then give it its name."""
     new = f"{name}.new"
     folder.remove(new)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from culvert.errors import JournalError
-from culvert.files.folder import Folder, run_folder
+from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.checksum import Row, checksum
 from culvert.journal.codec import now_text
 from culvert.journal.hold import Hold
@@ -53,7 +53,7 @@ def repair(directory: Path) -> Repaired:
     return found
 
 
-def _repaired(path: Path, folder: Folder) -> Repaired:
+def _repaired(path: Path, folder: OpenFolder) -> Repaired:
     try:
         with Journal.open(path.parent) as journal:
             journal.check_series()
@@ -64,7 +64,7 @@ def _repaired(path: Path, folder: Folder) -> Repaired:
         return _saved(path, folder)
 
 
-def _saved(path: Path, folder: Folder) -> Repaired:
+def _saved(path: Path, folder: OpenFolder) -> Repaired:
     try:
         found = _read(path)
         if found.run is None:
@@ -94,7 +94,7 @@ def _read(path: Path) -> Salvage:
         return salvage(scratch / "copy.sqlite", scratch / "template.sqlite", path)
 
 
-def _aside(folder: Folder) -> Path:
+def _aside(folder: OpenFolder) -> Path:
     """Move the damaged file, and its log if there is one, to a name that is free."""
     number = 1
     while folder.status(aside := f"journal.damaged-{number}.sqlite") is not None:
@@ -106,7 +106,7 @@ def _aside(folder: Folder) -> Path:
     return folder.path / aside
 
 
-def _rename(folder: Folder, old: str, new: str) -> None:
+def _rename(folder: OpenFolder, old: str, new: str) -> None:
     os.rename(old, new, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
 
 

@@ -1,17 +1,17 @@
 """Plans: which cell is measured when, and when it is enough. Pure: no clock, no files."""
 
 from culvert.plan.cells import Cell
-from culvert.plan.plan import Estimate, Plan, Trial
+from culvert.plan.plan import Plan, TimeEstimate, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import Decision, StopReason, decide
 
 __all__ = [
     "Cell",
     "Decision",
-    "Estimate",
     "Plan",
     "Schedule",
     "StopReason",
+    "TimeEstimate",
     "Trial",
     "decide",
 ]

@@ -36,7 +36,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """How long a run takes: one block, at least, and at most. Seconds."""
 
     block_s: float
@@ -157,7 +157,9 @@ class Plan:
         """Blocks of the whole run at most, warm-up included; None where only the time ends it."""
         return None if self.max_blocks is None else self.max_blocks + self.warmup_blocks
 
-    def estimate(self, trial_s: Callable[[Cell], float], before: Collection[Cell] = ()) -> Estimate:
+    def estimate(
+        self, trial_s: Callable[[Cell], float], before: Collection[Cell] = ()
+    ) -> TimeEstimate:
         """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead.
 
         ``before`` are cells that each block measures beside its own.
@@ -169,7 +171,7 @@ class Plan:
         # Where no block has a cell, no number of blocks takes any time.
         max_s = min(most * block_s, budget_s) if block_s else 0.0
         min_s = (self.min_blocks + self.warmup_blocks) * block_s
-        return Estimate(block_s, min(min_s, max_s), max_s)
+        return TimeEstimate(block_s, min(min_s, max_s), max_s)
 
 
 def cells_of(study: Study) -> tuple[Cell, ...]:

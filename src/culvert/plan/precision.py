@@ -40,7 +40,7 @@ def looks_of(rule: bool, least: int, most: int | None) -> Looks:
     return Looks(first=first if most is None else min(first, most), last=most).reaching()
 
 
-class State(StrEnum):
+class PrecisionState(StrEnum):
     """What is known of a cell's figure."""
 
     PRECISE = "precise"
@@ -51,7 +51,7 @@ class State(StrEnum):
     @property
     def settled(self) -> bool:
         """Whether no repetition within the plan would change it."""
-        return self is not State.OPEN
+        return self is not PrecisionState.OPEN
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,21 @@ class Precision:
     """``half_width`` is relative to the median, and None where there is no interval yet; ``worth``
     is how many independent trials the ``n`` stand for; ``needed`` is how many in all it takes."""
 
-    state: State
+    state: PrecisionState
     n: int
     half_width: float | None = None
     worth: float = 0.0
     needed: int | None = None
 
     def __str__(self) -> str:
-        if self.state is State.DRIFTS:
+        if self.state is PrecisionState.DRIFTS:
             return f"drifts over its {self.n} trials: no number of repetitions makes it precise"
         if self.half_width is None:
             return f"has {self.n} trials that count, too few for an interval"
         text = f"is known to ±{self.half_width * 100:.2g} % after {self.n} trials"
         if self.worth < self.n:
             text += f" that are worth {self.worth:.0f} (they are correlated)"
-        if self.state is State.HOPELESS and self.needed is not None:
+        if self.state is PrecisionState.HOPELESS and self.needed is not None:
             text += f"; it would take about {self.needed}, more than the plan has"
         return text
 
@@ -97,18 +97,20 @@ def precision_of(
 def _judged(sample: Samples, width: float | None, asked: float, most: int | None) -> Precision:
     n = len(sample)
     if width is None:
-        return Precision(State.OPEN, n, worth=float(n))
+        return Precision(PrecisionState.OPEN, n, worth=float(n))
     worth = n / widening(sample) ** 2
     needed = max(n, math.ceil(n * (width / asked) ** 2))
     if _drifts(sample, asked):
-        return Precision(State.DRIFTS, n, width, worth)
+        return Precision(PrecisionState.DRIFTS, n, width, worth)
     if width <= asked:
-        return Precision(State.PRECISE, n, width, worth, n)
+        return Precision(PrecisionState.PRECISE, n, width, worth, n)
     # The width is itself uncertain: only what is beyond that doubt is given up.
     hopeless = (
         most is not None and n >= ENOUGH_TO_GIVE_UP and needed > most * (1 + 3 / math.sqrt(n))
     )
-    return Precision(State.HOPELESS if hopeless else State.OPEN, n, width, worth, needed)
+    return Precision(
+        PrecisionState.HOPELESS if hopeless else PrecisionState.OPEN, n, width, worth, needed
+    )
 
 
 def _drifts(sample: Samples, asked: float) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from culvert.plan.precision import MIN_BLOCKS, Precision, State, precision_of
+from culvert.plan.precision import MIN_BLOCKS, Precision, PrecisionState, precision_of
 from culvert.statistics.looks import ONCE, Looks
 from culvert.study.rule import StopRule
 
@@ -63,7 +63,9 @@ class Decision:
     @property
     def imprecise(self) -> dict[str, Precision]:
         """Cells that are not as well known as asked, whatever the reason."""
-        return {k: cell for k, cell in self.cells.items() if cell.state is not State.PRECISE}
+        return {
+            k: cell for k, cell in self.cells.items() if cell.state is not PrecisionState.PRECISE
+        }
 
 
 def decide(
@@ -103,6 +105,6 @@ def decide(
 def _reason(rule: StopRule, cells: Mapping[str, Precision], claims: OpenClaims) -> StopReason:
     if rule.claims and not claims:
         return StopReason.CLAIMS
-    if all(cell.state is State.PRECISE for cell in cells.values()):
+    if all(cell.state is PrecisionState.PRECISE for cell in cells.values()):
         return StopReason.PRECISE
     return StopReason.SETTLED

@@ -30,7 +30,7 @@ Panel = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """The numbers behind a figure. ``align`` has l or r for each column."""
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Figure:
     caption: str
     alt_text: str
     panels: tuple[Panel, ...]
-    table: Table
+    table: FigureTable
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _more(pair: Paired) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class FigureText:
     """A figure in words: the number with its unit, and the interval (empty where there is none)."""
 
     main: str
@@ -95,17 +95,17 @@ def kept_together(text: str) -> str:
     return _UNIT.sub("\u00a0", text)
 
 
-def share(ratio: float, low: float | None, high: float | None) -> Told:
+def share(ratio: float, low: float | None, high: float | None) -> FigureText:
     """``41 % [40, 43]``."""
-    return Told(PERCENT.text(ratio, low, high), PERCENT.ends(ratio, low, high))
+    return FigureText(PERCENT.text(ratio, low, high), PERCENT.ends(ratio, low, high))
 
 
-def times(ratio: float, low: float | None, high: float | None) -> Told:
+def times(ratio: float, low: float | None, high: float | None) -> FigureText:
     """Eight point one times, as ``8.1 [8.0, 8.6]`` with the sign of multiplication."""
-    return Told(f"{_PLAIN.number(ratio, low, high)}\u00d7", _PLAIN.ends(ratio, low, high))
+    return FigureText(f"{_PLAIN.number(ratio, low, high)}\u00d7", _PLAIN.ends(ratio, low, high))
 
 
-def difference(unit: str, effect: Estimate) -> Told:
+def difference(unit: str, effect: Estimate) -> FigureText:
     """``+75 µs [73, 78]``; where none is shown and the interval holds 0, so much and its ends.
 
     Such a difference is smaller than what the trials scatter by: its digits, and even its sign,
@@ -115,10 +115,10 @@ def difference(unit: str, effect: Estimate) -> Told:
     if shows_none(effect) and low is not None and high is not None and low <= 0 <= high:
         scale = scale_for(unit, [max(abs(low), abs(high))])
         ends = scale.ends(value, low, high)
-        return Told(NO_DIFFERENCE, f"{ends} {scale.name}")
+        return FigureText(NO_DIFFERENCE, f"{ends} {scale.name}")
     scale = scale_for(unit, [value])
     sign = "+" if value > 0 else ""
-    return Told(sign + scale.text(value, low, high), scale.ends(value, low, high))
+    return FigureText(sign + scale.text(value, low, high), scale.ends(value, low, high))
 
 
 def shows_none(effect: Estimate) -> bool:
@@ -126,12 +126,12 @@ def shows_none(effect: Estimate) -> bool:
     return effect.low is not None and not effect.distinguishable
 
 
-def marked(told: Told, effect: Estimate, none: float) -> Told:
+def marked(told: FigureText, effect: Estimate, none: float) -> FigureText:
     """An interval that excludes ``none`` does not decide where the column does not."""
     low, high = effect.low, effect.high
     if effect.distinguishable or low is None or high is None or low <= none <= high:
         return told
-    return Told(told.main, f"{told.interval} {UNDECIDED}")
+    return FigureText(told.main, f"{told.interval} {UNDECIDED}")
 
 
 def joined(parts: Sequence[str]) -> str:

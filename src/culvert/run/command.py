@@ -37,7 +37,7 @@ from culvert.run.line_here import line_here
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
 from culvert.run.shortfalls import Machine, shortfalls
-from culvert.run.tally import Problem, Tally
+from culvert.run.tally import Tally, TrialProblem
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.conditions.cpus import cores
@@ -255,7 +255,7 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
     out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 
 
-def _explain(problem: Problem, count: int, *, wordings: int) -> None:
+def _explain(problem: TrialProblem, count: int, *, wordings: int) -> None:
     """Why trials do not count, and what to do about it."""
     trials = "1 trial" if count == 1 else f"{count} trials"
     style = STYLES[problem.status]

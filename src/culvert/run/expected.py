@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from culvert.plan.cells import Cell
-from culvert.plan.plan import Estimate, Plan
+from culvert.plan.plan import Plan, TimeEstimate
 from culvert.run.trial_times import TrialTimes, learned
 from culvert.run.underlays import LinkOf, emulated, verification_of
 from culvert.study.catalogue import Catalogue
@@ -16,7 +16,7 @@ from culvert.study.study import Study
 
 def estimate_of(
     study: Study, plan: Plan, catalogue: Catalogue, times: TrialTimes | None = None
-) -> Estimate:
+) -> TimeEstimate:
     """Of the whole run, by ``times`` or what was learned here."""
     here = cores()
     links = verifications(plan, lambda condition: study.lab_spec(condition, here).link)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from culvert.plan.plan import Estimate, Plan
+from culvert.plan.plan import Plan, TimeEstimate
 from culvert.report.labels import everything
 from culvert.study.study import Study
 
@@ -29,7 +29,7 @@ def cells_table(study: Study, plan: Plan) -> Table:
     return table
 
 
-def plan_text(plan: Plan, estimate: Estimate) -> str:
+def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
     """How many cells, how often, until when, how long."""
     blocks = (
         str(plan.max_blocks)
@@ -60,7 +60,7 @@ def absent_text(study: Study, plan: Plan) -> list[str]:
     return [f"{count} unsupported: {reason}" for reason, count in counts.items()]
 
 
-def as_json(study: Study, plan: Plan, estimate: Estimate) -> dict[str, Any]:
+def as_json(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
     """The same for programs."""
     return {
         "study": study.name,

@@ -33,7 +33,7 @@ STYLES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgressStep:
     """A trial and where it stands in the run."""
 
     trial: Trial
@@ -48,20 +48,20 @@ class Step:
 class Progress(Protocol):
     """Told of each trial before and after."""
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         """A trial is about to start."""
 
-    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """A trial has ended; ``headline`` is its main figure."""
 
 
 class Silent:
     """Shows nothing (``--json``)."""
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         """Nothing."""
 
-    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """Nothing."""
 
 
@@ -72,10 +72,10 @@ class Lines:
         self._console = console
         self._labels = labels
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         """Nothing: the line comes when there is something to say."""
 
-    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """The trial, its status, and its main figure or the reason."""
         what = with_unit(headline.value, headline.unit) if headline else one_line(record.reason)
         counter = "-" if step.number is None else str(step.number)
@@ -113,7 +113,7 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         self._live.__exit__(None, None, None)
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         """Draw, then keep still until the trial has ended."""
         if step.number is None:
             return
@@ -138,7 +138,7 @@ class Screen:
             parts.append(self._last_problem)
         self._live.update(Group(*parts), refresh=True)
 
-    def end(self, step: Step, record: TrialRecord, headline: Metric | None) -> None:
+    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """Keep the figure for the next drawing."""
         self._counts[record.status] += 1
         if headline is not None:

@@ -28,7 +28,7 @@ from culvert.run.execution import Execution, LabFactory, TrialFinding
 from culvert.run.expected import expectation, verifications
 from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
-from culvert.run.progress import Progress, Step
+from culvert.run.progress import Progress, ProgressStep
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
 from culvert.run.trial_times import Stopwatch, learned
@@ -207,7 +207,7 @@ class Runner:
             remedy="remove the cause, then measure into another directory",
         )
 
-    def _step(self, trial: Trial, elapsed_s: float) -> Step:
+    def _step(self, trial: Trial, elapsed_s: float) -> ProgressStep:
         present = [cell.key for cell in self._plan.present]
         number = sum(self._tried[key] for key in present) + 1
         total = None
@@ -218,9 +218,11 @@ class Runner:
                 for key in present
             )
         left_s = self._remaining_s(total, number, elapsed_s)
-        return Step(trial, None if trial.cell in self._plan.absent else number, total, left_s)
+        return ProgressStep(
+            trial, None if trial.cell in self._plan.absent else number, total, left_s
+        )
 
-    def _note(self, step: Step, record: TrialRecord, tally: Tally) -> None:
+    def _note(self, step: ProgressStep, record: TrialRecord, tally: Tally) -> None:
         tally.add(record, lacking=step.number is None)
         if record.status is Status.UNSUPPORTED:
             self._unsupported.add(record.cell_key)

@@ -10,7 +10,7 @@ from culvert.journal.record import Status, TrialRecord
 
 
 @dataclass(frozen=True)
-class Problem:
+class TrialProblem:
     """Why trials of a VPN do not count, and what to do about it; ``cause`` is what they share.
 
     Problems are equal where all but the ``reason`` is: it is that of the first trial.
@@ -35,8 +35,8 @@ class Tally:
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
     lacking: int = 0
     """Of the unsupported, those that the study says are lacking (``[[lacking]]``)."""
-    problems: dict[Problem, int] = field(default_factory=dict)
-    reasons: dict[Problem, set[str]] = field(default_factory=dict)
+    problems: dict[TrialProblem, int] = field(default_factory=dict)
+    reasons: dict[TrialProblem, set[str]] = field(default_factory=dict)
     """The wordings of each."""
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
@@ -51,12 +51,12 @@ class Tally:
         self.measuring_s += record.measuring_s
         if record.status is not Status.OK:
             cause = cause_of(record.status, record.reason, record.evidence)
-            problem = Problem(record.vpn, record.status, record.reason, record.remedy, cause)
+            problem = TrialProblem(record.vpn, record.status, record.reason, record.remedy, cause)
             self.problems[problem] = self.problems.get(problem, 0) + 1
             self.reasons.setdefault(problem, set()).add(record.reason)
 
     @property
-    def worst_first(self) -> list[tuple[Problem, int]]:
+    def worst_first(self) -> list[tuple[TrialProblem, int]]:
         """Problems with their trials: what is not possible here after what went wrong."""
         return sorted(
             self.problems.items(),

@@ -29,7 +29,7 @@ _BOUNDS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Explanation:
     """A reason and a remedy; ``wanted`` is what the value must be, where that is the reason."""
 
     why: str
@@ -38,7 +38,7 @@ class Finding:
     shown: str = ""
 
 
-def merged(findings: Sequence[Finding]) -> tuple[str, str]:
+def merged(findings: Sequence[Explanation]) -> tuple[str, str]:
     """Reason and remedy of all alternatives that one value failed."""
     wanted = list(dict.fromkeys(finding.wanted for finding in findings if finding.wanted))
     if len(wanted) < 2:
@@ -52,22 +52,22 @@ def merged(findings: Sequence[Finding]) -> tuple[str, str]:
 
 def explain(
     kind: str, message: str, value: object, context: Mapping[str, Any], path: Sequence[str | int]
-) -> Finding:
+) -> Explanation:
     """One error of pydantic: its type, its message, the value and the context it gives."""
     if "why" in context:
-        return Finding(str(context["why"]), str(context["remedy"]))
+        return Explanation(str(context["why"]), str(context["remedy"]))
     if kind == "missing":
-        return Finding(f'"{path[-1]}" is missing', f"add it; {SEE}")
+        return Explanation(f'"{path[-1]}" is missing', f"add it; {SEE}")
     if kind in ("too_short", "string_too_short"):
-        return Finding("it is empty", f"add at least {context['min_length']}")
+        return Explanation("it is empty", f"add at least {context['min_length']}")
     if kind == "string_pattern_mismatch":
-        return Finding(
+        return Explanation(
             f"{shown(value)} does not look as it must", f"it must match {context['pattern']}"
         )
     wanted, remedy = _wanted(kind, value, context)
     if wanted:
-        return Finding(f"it must be {wanted}, not {shown(value)}", remedy, wanted, shown(value))
-    return Finding(message.removeprefix("Value error, "), SEE)
+        return Explanation(f"it must be {wanted}, not {shown(value)}", remedy, wanted, shown(value))
+    return Explanation(message.removeprefix("Value error, "), SEE)
 
 
 def _wanted(kind: str, value: object, context: Mapping[str, Any]) -> tuple[str, str]:

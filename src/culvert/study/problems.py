@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from culvert.errors import StudyError
-from culvert.study.explain import Finding, explain, merged
+from culvert.study.explain import Explanation, explain, merged
 from culvert.study.lines import Path, nearest_line
 
 MOST_LINES = 8
@@ -38,7 +38,7 @@ def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[P
 
     The alternatives of a union that failed on the same value become one problem.
     """
-    found: dict[Path, list[Finding]] = {}
+    found: dict[Path, list[Explanation]] = {}
     for detail in error.errors(include_url=False):
         context: Mapping[str, Any] = detail.get("ctx", {})
         loc = (*detail["loc"], *context.get("key", ()))

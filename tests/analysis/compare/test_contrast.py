@@ -10,7 +10,14 @@ from scipy import stats
 
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
 from culvert.analysis.compare.repetitions import MOST, more_repetitions
-from culvert.analysis.compare.verdict import NOTHING, TOO_FEW, Change, Evidence, Tolerance, judge
+from culvert.analysis.compare.verdict import (
+    NOTHING,
+    TOO_FEW,
+    AdjustedPValues,
+    Change,
+    Tolerance,
+    judge,
+)
 from culvert.analysis.declared import better_of, compared_metrics
 from culvert.metrics import EVERY_TRIAL, Better
 from culvert.study.catalogue import installed_measurements
@@ -90,7 +97,7 @@ def test_figures_that_never_scatter(b: float, direction: Better, change: Change)
     contrast = unpaired_contrast([math.log(1400.0)] * 5, [math.log(b)] * 5)
     assert contrast is not None
     tolerance = Tolerance.of_ratio(0.03)
-    told = judge(contrast, Evidence.alone(contrast, tolerance), tolerance, direction, 0.05)
+    told = judge(contrast, AdjustedPValues.alone(contrast, tolerance), tolerance, direction, 0.05)
     assert told.change is change
 
 
@@ -102,7 +109,7 @@ def test_what_holm_took_away_is_not_said() -> None:
         (0.01, 0.06, Change.DIFFERS),
         (0.06, 0.06, Change.UNCLEAR),
     ):
-        evidence = Evidence(differs, beyond, same=1.0)
+        evidence = AdjustedPValues(differs, beyond, same=1.0)
         told = judge(contrast, evidence, Tolerance.of_ratio(0.03), Better.MORE, 0.05)
         assert told.change is change
 

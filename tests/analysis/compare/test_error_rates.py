@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from culvert.analysis.compare.comparison import comparisons
 from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
 from culvert.analysis.compare.run_contrast import run_contrast
-from culvert.analysis.compare.verdict import Change, Evidence, Tolerance, judge
+from culvert.analysis.compare.verdict import AdjustedPValues, Change, Tolerance, judge
 from culvert.analysis.observations import observations
 from culvert.metrics import Better
 from culvert.statistics.looks import levels
@@ -35,7 +35,7 @@ def _changes(
         contrast = unpaired_contrast(before, after)
         assert contrast is not None
         ends = Tolerance.of_ratio(tolerance)
-        told = judge(contrast, Evidence.alone(contrast, ends), ends, Better.MORE, ALPHA)
+        told = judge(contrast, AdjustedPValues.alone(contrast, ends), ends, Better.MORE, ALPHA)
         found.append(told.change)
     return {change: found.count(change) / TIMES for change in Change}
 

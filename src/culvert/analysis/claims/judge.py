@@ -25,7 +25,7 @@ from culvert.statistics.holm import holm
 from culvert.statistics.looks import Looks
 from culvert.statistics.serial import FEWEST
 from culvert.study.claims.claim import ClaimTable
-from culvert.study.claims.test import BestOf, ClaimTest, Comparison, Quantity, Side, VpnSide
+from culvert.study.claims.test import BestOf, ClaimComparison, ClaimTest, Quantity, Side, VpnSide
 from culvert.study.study import Study
 
 ALPHA = 0.05
@@ -100,7 +100,7 @@ def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
             yield _part(comparison, left, right, test, cells, terms)
 
 
-def _across(comparison: Comparison, line: Line) -> str:
+def _across(comparison: ClaimComparison, line: Line) -> str:
     """Why both sides do not compare in this run; empty where they do."""
     sides = (comparison.left, comparison.right)
     constant = any(isinstance(side, Quantity) for side in sides)
@@ -108,7 +108,7 @@ def _across(comparison: Comparison, line: Line) -> str:
 
 
 def _contexts(
-    comparison: Comparison, cells: Cells, measurement: str
+    comparison: ClaimComparison, cells: Cells, measurement: str
 ) -> Iterator[tuple[Context, Context]]:
     sides = [_vpns(side) for side in (comparison.left, comparison.right)]
     if not sides[0] or not sides[1]:
@@ -131,7 +131,7 @@ def _vpns(side: Side) -> tuple[VpnSide, ...]:
 
 
 def _part(
-    comparison: Comparison,
+    comparison: ClaimComparison,
     left: Context,
     right: Context,
     test: ClaimTest,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from culvert.analysis.claims.cells import Series
-from culvert.analysis.claims.verdict import Effect
+from culvert.analysis.claims.verdict import ClaimEffect
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
 from culvert.analysis.compare.repetitions import more_repetitions
 from culvert.statistics.trend import mann_kendall
-from culvert.study.claims.test import Comparison, Relation
+from culvert.study.claims.test import ClaimComparison, Relation
 
 DRIFT = 0.01
 """A trend with a p-value of at most this is called a drift."""
@@ -79,7 +79,7 @@ class Sides:
             return paired_contrast(differences, cautious=self.cautious)
         return unpaired_contrast(right, left)
 
-    def effect(self, level: float = 0.95) -> Effect | None:
+    def effect(self, level: float = 0.95) -> ClaimEffect | None:
         """For people, with the interval of that level."""
         contrast = self.contrast()
         if contrast is None:
@@ -87,8 +87,8 @@ class Sides:
         low, high = contrast.interval(level)
         if self.logarithmic:
             value = ratio_of(contrast.estimate)
-            return Effect(value, ratio_of(low), ratio_of(high), ratio=True)
-        return Effect(contrast.estimate, low, high, ratio=False)
+            return ClaimEffect(value, ratio_of(low), ratio_of(high), ratio=True)
+        return ClaimEffect(contrast.estimate, low, high, ratio=False)
 
     def drifts(self) -> bool:
         """Whether what is compared has a trend, so that more trials change what is estimated."""
@@ -114,7 +114,7 @@ class Tested:
     more: int | None
 
 
-def tested(comparison: Comparison, sides: Sides, margin: float, alpha: float) -> Tested | None:
+def tested(comparison: ClaimComparison, sides: Sides, margin: float, alpha: float) -> Tested | None:
     """Test a comparison; None with too few values. ``margin``: of "no different from"."""
     match comparison.relation:
         case Relation.MORE | Relation.AT_LEAST:
@@ -127,7 +127,9 @@ def tested(comparison: Comparison, sides: Sides, margin: float, alpha: float) ->
             return _no_different(sides, margin, alpha)
 
 
-def _one_sided(comparison: Comparison, sides: Sides, sign: float, alpha: float) -> Tested | None:
+def _one_sided(
+    comparison: ClaimComparison, sides: Sides, sign: float, alpha: float
+) -> Tested | None:
     contrast = sides.contrast(comparison.factor)
     if contrast is None:
         return None

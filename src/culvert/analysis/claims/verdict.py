@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Effect:
+class ClaimEffect:
     """How the left side stands to the right one, with a 95 % interval.
 
     A ratio (left over right) where both are above zero, else a difference in the metric's unit.
@@ -40,7 +40,7 @@ class Part:
     text: str
     condition: str
     parameters: str
-    effect: Effect | None = None
+    effect: ClaimEffect | None = None
     p_supports: float | None = None
     p_contradicts: float | None = None
     n: int = 0

@@ -14,8 +14,8 @@ from culvert.analysis.compare.run_contrast import run_contrast
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW_RUNS,
+    AdjustedPValues,
     Change,
-    Evidence,
     Tolerance,
     judge,
 )
@@ -196,14 +196,14 @@ def _across_runs(
 
 
 def _all_judged(pairs: Sequence[_Pair], tolerance: float, alpha: float) -> list[Comparison]:
-    evidence: dict[Key, Evidence] = {}
+    evidence: dict[Key, AdjustedPValues] = {}
     for control in (False, True):
         family = [p for p in pairs if p.contrast is not None and p.control is control]
         evidence.update(_evidence(family, tolerance))
     return [_judged(pair, evidence.get(pair.key, NOTHING), tolerance, alpha) for pair in pairs]
 
 
-def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, Evidence]:
+def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, AdjustedPValues]:
     ends = [pair.tolerance(share) for pair in family]
     contrasts = [pair.contrast for pair in family if pair.contrast is not None]
     both = list(zip(contrasts, ends, strict=True))
@@ -219,7 +219,7 @@ def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, Evidence]:
     found = {}
     for pair, own, more, less in zip(family, differs, beyond, same, strict=True):
         decision = pair.decision
-        found[pair.key] = Evidence(
+        found[pair.key] = AdjustedPValues(
             differs=own if decision is None else decision.p_value,
             beyond=more,
             same=less,
@@ -230,7 +230,7 @@ def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, Evidence]:
     return found
 
 
-def _judged(pair: _Pair, evidence: Evidence, share: float, alpha: float) -> Comparison:
+def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) -> Comparison:
     vpn, condition, measurement, parameters, metric, labels, unit = pair.key
     contrast, decision = pair.contrast, pair.decision
     direction = better_of(metric, measurement)

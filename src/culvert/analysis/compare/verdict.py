@@ -65,7 +65,7 @@ BEYOND = "perhaps by less than the tolerance"
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AdjustedPValues:
     """Adjusted p values of one comparison: small where it differs at all, where it differs by more
     than the tolerance, and where it is the same within it. ``cost``: by how much adjusting
     multiplied them at most. ``possible``: whether any data of so many repetitions could show a
@@ -79,7 +79,7 @@ class Evidence:
     column: bool = False
 
     @classmethod
-    def alone(cls, contrast: Contrast, tolerance: Tolerance) -> Evidence:
+    def alone(cls, contrast: Contrast, tolerance: Tolerance) -> AdjustedPValues:
         """Of a comparison that is the only one."""
         low, high = tolerance.low, tolerance.high
         return cls(
@@ -87,13 +87,13 @@ class Evidence:
         )
 
 
-NOTHING = Evidence(1.0, 1.0, 1.0)
+NOTHING = AdjustedPValues(1.0, 1.0, 1.0)
 """Of what could not be tested."""
 
 
 def judge(
     contrast: Contrast | None,
-    evidence: Evidence,
+    evidence: AdjustedPValues,
     tolerance: Tolerance,
     direction: Better,
     alpha: float,

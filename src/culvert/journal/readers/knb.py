@@ -112,7 +112,7 @@ def condition(loss: str, delay: str) -> str:
     return "-".join(parts) or CLEAN
 
 
-Told = tuple[object, float | None]
+ReportedValue = tuple[object, float | None]
 """A value as the file has it, and the number that it is."""
 
 
@@ -123,8 +123,8 @@ def _run(
     name: str,
     path: str,
     protocol: str,
-    bandwidth: Told,
-    usage: Mapping[str, Told],
+    bandwidth: ReportedValue,
+    usage: Mapping[str, ReportedValue],
     condition: str = "",
     socket_buffer: str = "",
     started_at: datetime | None = None,
@@ -215,7 +215,7 @@ def _of_call(
             )
 
 
-def _usage(run: Mapping[str, Any]) -> Iterator[tuple[str, Told]]:
+def _usage(run: Mapping[str, Any]) -> Iterator[tuple[str, ReportedValue]]:
     for side in _NODES:
         node = _table(run, side)
         cpu = _table(node, "cpu").get("total")

@@ -8,7 +8,7 @@ import polars as pl
 from culvert.analysis.observations import CELL, contexts, pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
 from culvert.report.labels import order, slug
-from culvert.report.model import Data, Figure, Panel, Table
+from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 
 HEIGHT_PX = 300
@@ -40,7 +40,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
             ),
             alt_text=f"Scatter of CPU seconds per gigabyte against goodput: {'; '.join(told)}.",
             panels=tuple(panels),
-            table=Table(
+            table=FigureTable(
                 ("cell", "VPN", "goodput, median [95 %]", "CPU s/GB, median [95 %]", "trials"),
                 "llrrr",
                 tuple(rows),

@@ -31,7 +31,7 @@ Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Columns for the figure's table: their names, and the values of each VPN."""
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
     )
 
 
-def cpu_columns(data: Data, cell: Cell) -> Columns:
+def cpu_columns(data: Data, cell: Cell) -> TableColumns:
     """Median of the total with its interval, and the means of the parts."""
     totals = cell(data.summary, TOTAL)
     rows = {}
@@ -94,7 +94,7 @@ def cpu_columns(data: Data, cell: Cell) -> Columns:
         )
         means = (_PERCENT.number(parts[name]) if name in parts else "\u2013" for name in PARTS)
         rows[vpn] = (told, *means)
-    return Columns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
+    return TableColumns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
 
 
 def _parts(data: Data, cell: Cell, vpn: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.charts.cpu_modes import cpu_columns, cpu_panel
 from culvert.report.labels import everything, order, parsed, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 
@@ -65,7 +65,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
                 str(told["n"][0]) if len(told) else "0",
             )
         )
-    table = Table(
+    table = FigureTable(
         (
             "VPN",
             f"goodput, median [95 %], {scale.name}",

@@ -17,7 +17,7 @@ from culvert.report.charts.common import (
     vpn_colour,
 )
 from culvert.report.labels import everything, order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 KINDS = {"total_ms": "until the first packet is answered", "handshake_ms": "handshake alone"}
@@ -137,7 +137,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
     )
 
 
-def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> Table:
+def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> FigureTable:
     scale = Scale(1.0, "ms")
     packets = pick(data.summary, "handshake_packets", measurement="initiation").filter(
         pl.col("condition") == condition, pl.col("parameters") == parameters
@@ -166,4 +166,4 @@ def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> 
                 )
             )
     columns = ("mean, ms", "50 %, ms", "99 %, ms", "least, ms", "greatest, ms", "packets", "starts")
-    return Table(("VPN", "time", *columns), "ll" + "r" * len(columns), tuple(rows))
+    return FigureTable(("VPN", "time", *columns), "ll" + "r" * len(columns), tuple(rows))

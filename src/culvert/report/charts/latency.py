@@ -8,11 +8,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from culvert.analysis.latency import EMPTY, PERCENTILES, Distribution, pool
+from culvert.analysis.latency import EMPTY, PERCENTILES, LatencyDistribution, pool
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
 from culvert.report.labels import everything, order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 HISTOGRAM = "rtt_ns"
@@ -49,8 +49,8 @@ def _figure(
     data: Data,
     condition: str,
     parameters: str,
-    pooled: dict[str, Distribution],
-    floor: Distribution,
+    pooled: dict[str, LatencyDistribution],
+    floor: LatencyDistribution,
 ) -> Figure:
     """``floor`` is the instrument's own noise in the same trials, of all VPNs; it may be empty."""
     middles = [found.percentile(50) for found in pooled.values()]
@@ -126,7 +126,7 @@ def _floor_layer(own: Records, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     return [line.encode(x=x, y=y)]
 
 
-def _floor_sentence(floor: Distribution, scale: Scale) -> str:
+def _floor_sentence(floor: LatencyDistribution, scale: Scale) -> str:
     """What no path can be told to be faster than; empty where it was not measured."""
     if not floor.total:
         return ""
@@ -166,7 +166,7 @@ def _unit_text(scale: Scale) -> str:
     return text
 
 
-def _curve(vpn: str, found: Distribution, scale: Scale) -> Records:
+def _curve(vpn: str, found: LatencyDistribution, scale: Scale) -> Records:
     last = min(1e4, found.total / 10)
     if last < 2:
         return []
@@ -180,7 +180,7 @@ def _curve(vpn: str, found: Distribution, scale: Scale) -> Records:
     ]
 
 
-def _named(vpn: str, found: Distribution, scale: Scale) -> Records:
+def _named(vpn: str, found: LatencyDistribution, scale: Scale) -> Records:
     return [
         {
             "vpn": vpn,
@@ -199,10 +199,10 @@ def _table(
     data: Data,
     condition: str,
     parameters: str,
-    pooled: dict[str, Distribution],
-    floor: Distribution,
+    pooled: dict[str, LatencyDistribution],
+    floor: LatencyDistribution,
     scale: Scale,
-) -> Table:
+) -> FigureTable:
     medians = pick(data.summary, "rtt_p50_us", measurement="rtt").filter(
         pl.col("condition") == condition, pl.col("parameters") == parameters
     )
@@ -222,7 +222,7 @@ def _table(
         )
     if floor.total:
         rows.append((FLOOR_NAME, "\u2013", *_percentiles(floor, scale)))
-    return Table(
+    return FigureTable(
         (
             "VPN",
             f"median of trials [95 %], {scale.name}",
@@ -234,7 +234,7 @@ def _table(
     )
 
 
-def _percentiles(found: Distribution | None, scale: Scale) -> list[str]:
+def _percentiles(found: LatencyDistribution | None, scale: Scale) -> list[str]:
     """One cell a percentile, and the number of probes."""
     if found is None:
         return ["\u2013"] * len(PERCENTILES) + ["0"]

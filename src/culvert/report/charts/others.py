@@ -9,7 +9,7 @@ from culvert.analysis.observations import contexts
 from culvert.metrics import EVERY_TRIAL
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.labels import everything, order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 
 DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
@@ -74,7 +74,7 @@ def _figure(
         ),
         alt_text=f"Bar chart of {drawn} for each VPN.",
         panels=tuple(panels),
-        table=Table(("median [95 %]", *data.vpns), "l" + "r" * len(data.vpns), rows),
+        table=FigureTable(("median [95 %]", *data.vpns), "l" + "r" * len(data.vpns), rows),
     )
 
 

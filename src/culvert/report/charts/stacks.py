@@ -12,7 +12,7 @@ from culvert.analysis.observations import CELL, contexts
 from culvert.report.charts.common import Records
 from culvert.report.charts.stack import stack
 from culvert.report.labels import order, slug
-from culvert.report.model import Data, Figure, Table
+from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
 
@@ -67,7 +67,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
             ),
             alt_text="Stacked bars of packets received and lost, by place; figures in the table.",
             panels=tuple(panels),
-            table=Table(("cell", "VPN", *names), "ll" + "r" * len(names), tuple(rows)),
+            table=FigureTable(("cell", "VPN", *names), "ll" + "r" * len(names), tuple(rows)),
         )
     ]
 
@@ -108,7 +108,7 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
             ),
             alt_text="Stacked bars of CPU seconds per gigabyte by part; figures in the table.",
             panels=tuple(panels),
-            table=Table(
+            table=FigureTable(
                 ("cell", "VPN", *PARTS, "all, s/GB", "busiest threads, CPU s per trial"),
                 "ll" + "r" * (len(PARTS) + 1) + "l",
                 tuple(_with_threads(data, condition, rows)),

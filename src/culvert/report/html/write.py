@@ -12,7 +12,7 @@ import polars as pl
 from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
-from culvert.files.folder import Folder, run_folder
+from culvert.files.folder import OpenFolder, run_folder
 from culvert.report.charts import sections
 from culvert.report.charts.common import LIGHT
 from culvert.report.html.drawing import draw_all
@@ -56,7 +56,7 @@ def write_data(data: Data, out_dir: Path) -> Path:
     return out_dir / PAGE
 
 
-def _write_all(data: Data, folder: Folder) -> None:
+def _write_all(data: Data, folder: OpenFolder) -> None:
     found = sections(data)
     figures = [figure for section in found for figure in section.figures]
     specs = [_printed(figure) for figure in figures]

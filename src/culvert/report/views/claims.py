@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from culvert.analysis.claims.published import Beside
-from culvert.analysis.claims.verdict import Effect, Judged, Part, Verdict
+from culvert.analysis.claims.verdict import ClaimEffect, Judged, Part, Verdict
 from culvert.report.claims import Claims
 from culvert.report.labels import Labels
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
 from culvert.report.sentences import times
 
@@ -28,7 +28,7 @@ class ClaimView:
     evidence: str
     published: str
     test: str
-    parts: Table | None
+    parts: FigureTable | None
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ClaimsView:
 
     counts: str
     claims: tuple[ClaimView, ...]
-    published: Table | None
+    published: FigureTable | None
     trouble: str
 
 
@@ -112,7 +112,7 @@ def _which(one: Judged, told: Part, labels: Labels) -> str:
     return f"{word} of {len(one.parts)}: {told.text} ({cell}): "
 
 
-def _effect(effect: Effect, unit: str) -> str:
+def _effect(effect: ClaimEffect, unit: str) -> str:
     if effect.ratio and effect.high > _MOST:
         low, value = (_PLAIN.number(end) for end in (effect.low, min(effect.value, _MOST)))
         return f"{value}\u00d7 [{low}, over {_PLAIN.number(_MOST)}]"
@@ -129,7 +129,7 @@ def _p(p_value: float | None) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}".rstrip("0").rstrip(".")
 
 
-def _parts(one: Judged, labels: Labels) -> Table:
+def _parts(one: Judged, labels: Labels) -> FigureTable:
     measurement = one.metric.partition(".")[0]
     rows = []
     for part in one.parts:
@@ -137,10 +137,10 @@ def _parts(one: Judged, labels: Labels) -> Table:
         effect = _effect(part.effect, one.unit) if part.effect else part.why
         rows.append((part.text, cell, effect, _p(part.p_supports), _p(part.p_contradicts)))
     ends = ("p for, adjusted for looks", "p against, adjusted for looks")
-    return Table(("comparison", "cell", "left / right", *ends), "llrrr", tuple(rows))
+    return FigureTable(("comparison", "cell", "left / right", *ends), "llrrr", tuple(rows))
 
 
-def _published(found: tuple[Beside, ...], labels: Labels) -> Table:
+def _published(found: tuple[Beside, ...], labels: Labels) -> FigureTable:
     rows = []
     for one in found:
         value = one.published
@@ -161,4 +161,4 @@ def _published(found: tuple[Beside, ...], labels: Labels) -> Table:
             )
         )
     columns = ("VPN", "cell", "metric", "published", "measured here", "ratio", "place")
-    return Table(columns, "lllrrrl", tuple(rows))
+    return FigureTable(columns, "lllrrrl", tuple(rows))

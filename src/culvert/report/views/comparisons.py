@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from culvert.analysis.declared import figures
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
 from culvert.report.sentences import times
 
@@ -17,7 +17,7 @@ MOST = 200
 """Rows of a table in the page; all are in tables/."""
 
 
-def comparison_table(data: Data) -> Table:
+def comparison_table(data: Data) -> FigureTable:
     """Every pair of VPNs in the headline's figures."""
     found = data.comparisons.filter(pl.col("metric").is_in(sorted(figures())))
     columns = (
@@ -25,7 +25,7 @@ def comparison_table(data: Data) -> Table:
         *("A less B", "95 %", "Cliff's delta", "p, Mann-Whitney, unpaired, Holm"),
     )
     rows = tuple(_comparison(data, row) for row in found.head(MOST).iter_rows(named=True))
-    return Table(columns, "llllrrlrrrr", rows)
+    return FigureTable(columns, "llllrrlrrrr", rows)
 
 
 def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -65,14 +65,14 @@ def _trials(row: Mapping[str, Any]) -> str:
     return f"{row['n_a']} and {row['n_b']} trials"
 
 
-def pooling_table(data: Data) -> Table:
+def pooling_table(data: Data) -> FigureTable:
     """Cells whose trials repeat something, by trials and pooled."""
     columns = (
         *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
         *("values pooled", "95 % if pooled", "p if pooled", "design effect", "worth"),
     )
     rows = tuple(_pooled(data, row) for row in data.pooled.head(MOST).iter_rows(named=True))
-    return Table(columns, "lllrrrrrrrrr", rows)
+    return FigureTable(columns, "lllrrrrrrrrr", rows)
 
 
 def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:

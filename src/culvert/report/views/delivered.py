@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.stats import binomtest
 
-from culvert.analysis.latency import EMPTY, Distribution, decode
-from culvert.report.model import Data, Table
+from culvert.analysis.latency import EMPTY, LatencyDistribution, decode
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped, scale_for
 
 KIND = "underlay"
@@ -38,7 +38,7 @@ class DeliveredView:
     verdict: str
     agrees: bool
     per_super_packet: bool
-    table: Table
+    table: FigureTable
     delays: tuple[tuple[str, tuple[DelayBar, ...]], ...]
     """By direction, from the shortest to the longest."""
 
@@ -77,7 +77,7 @@ def _view(data: Data, condition: str, trials: pl.DataFrame) -> DeliveredView:
         verdict,
         good == trials.height,
         condition in decided_per_super_packet(data),
-        Table(("direction", "figure", "asked", "delivered"), "llrr", tuple(lines)),
+        FigureTable(("direction", "figure", "asked", "delivered"), "llrr", tuple(lines)),
         tuple((way, bars) for way in DIRECTIONS if (bars := _bars(data, trials, way))),
     )
 
@@ -165,7 +165,7 @@ def _bars(data: Data, trials: pl.DataFrame, way: str) -> tuple[DelayBar, ...]:
     chosen = data.histograms.filter(
         pl.col("name") == HISTOGRAM, pl.col("trial").is_in(trials["trial"].implode())
     )
-    pooled: Distribution = EMPTY
+    pooled: LatencyDistribution = EMPTY
     for labels, hdr_v2 in chosen.select("labels", "hdr_v2").iter_rows():
         if json.loads(labels or "{}").get("direction") == way:
             pooled = pooled + decode(hdr_v2)

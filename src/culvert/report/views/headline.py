@@ -13,7 +13,7 @@ from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
     NO_DIFFERENCE,
-    Told,
+    FigureText,
     difference,
     joined,
     kept_together,
@@ -166,7 +166,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     if answer is None:
         return None
     absolute, relative = answer.absolute, answer.relative
-    told = Told(
+    told = FigureText(
         scale.text(absolute.value, absolute.low, absolute.high),
         scale.ends(absolute.value, absolute.low, absolute.high),
     )
@@ -179,7 +179,9 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         below = told.main
         told = _against_baseline(question, relative)
     if not told.interval and absolute.low is None:
-        told = Told(told.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}")
+        told = FigureText(
+            told.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}"
+        )
     winner = headline.winners.get(question.key)
     return HeadlineCell(
         main=told.main,
@@ -193,7 +195,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     )
 
 
-def _against_baseline(question: Question, relative: Estimate) -> Told:
+def _against_baseline(question: Question, relative: Estimate) -> FigureText:
     if question.effect is Effect.DIFFERENCE:
         return marked(difference(question.unit, relative), relative, 0)
     words = share if question.more_is_better else times

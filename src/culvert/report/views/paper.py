@@ -11,7 +11,7 @@ import polars as pl
 from culvert.analysis.observations import BASELINE, bare
 from culvert.journal.papers.kjorveziroski2024.runs import BASE_1230, PAPER_CONDITIONS, paper_name
 from culvert.journal.readers.tables import PAPER, PROTOCOLS
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.views.comparisons import p_text
 
 API = "k8s_api"
@@ -28,7 +28,7 @@ class PaperTable:
     """One table of the paper, with the last three columns ours."""
 
     title: str
-    table: Table
+    table: FigureTable
 
 
 def paper_tables(data: Data) -> tuple[PaperTable, ...]:
@@ -39,7 +39,7 @@ def paper_tables(data: Data) -> tuple[PaperTable, ...]:
         honest = data.foreign.get(f"{PAPER}-{name}-honest")
         if printed is not None and honest is not None:
             rows = tuple(_rows(printed, honest))
-            found.append(PaperTable(_TITLES[protocol], Table(_COLUMNS, "llrrrrrrrrrl", rows)))
+            found.append(PaperTable(_TITLES[protocol], FigureTable(_COLUMNS, "llrrrrrrrrrl", rows)))
     return tuple(found)
 
 

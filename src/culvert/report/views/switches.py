@@ -6,16 +6,16 @@ import polars as pl
 
 from culvert.analysis.cpu import most_switches
 from culvert.analysis.observations import CELL, pick
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
 
 
-def switches_table(data: Data) -> Table:
+def switches_table(data: Data) -> FigureTable:
     """A row for each cell; medians over its trials."""
     told = most_switches(data.rows)
     columns = ("VPN", "Cell", "switches in all", "who switched most")
     if told.is_empty():
-        return Table(columns, "llrl", ())
+        return FigureTable(columns, "llrl", ())
     totals = pick(data.summary, "context_switches_total")
     rows = []
     for row in totals.sort(CELL).iter_rows(named=True):
@@ -31,4 +31,4 @@ def switches_table(data: Data) -> Table:
                 ),
             )
         )
-    return Table(columns, "llrl", tuple(rows))
+    return FigureTable(columns, "llrl", tuple(rows))

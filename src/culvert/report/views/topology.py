@@ -11,7 +11,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from culvert.report.leaves import evidence
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
 from culvert.topology.drawing import Chain, chains
 
@@ -47,7 +47,7 @@ def topology_views(data: Data) -> list[TopologyView]:
     return views
 
 
-def third_nodes_table(data: Data) -> Table:
+def third_nodes_table(data: Data) -> FigureTable:
     """Servers, relays, routers and other members: medians over trials, by role."""
     columns = ("VPN", "Cell", "node", "role", "CPU, s", "peak memory, MB", "packets received")
     found = data.summary.filter(pl.col("metric").is_in(_THIRD))
@@ -66,7 +66,7 @@ def third_nodes_table(data: Data) -> Table:
         )
         for key, figures in sorted(cells.items())
     )
-    return Table(columns, "llllrrr", rows)
+    return FigureTable(columns, "llllrrr", rows)
 
 
 def _number(value: float | None, unit: float, decimals: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from culvert.analysis.observations import BASELINE
 from culvert.report.leaves import evidence, find, leaf
-from culvert.report.model import Data, Table
+from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
 
 _DEVICE = {
@@ -26,7 +26,7 @@ class UnderlayView:
     """Nodes' ends of the underlay in one condition; ``steady`` is False if trials differ."""
 
     title: str
-    table: Table
+    table: FigureTable
     trials: int
     steady: bool
 
@@ -148,7 +148,7 @@ def _view(title: str, seen: _Seen, trials: int) -> UnderlayView:
     nodes = sorted({node for _, node in seen})
     facts = list(dict.fromkeys(fact for fact, _ in seen))
     rows = tuple((fact, *(_cell(seen.get((fact, node))) for node in nodes)) for fact in facts)
-    table = Table(
+    table = FigureTable(
         ("as the kernel told it", *(f"node {node}" for node in nodes)),
         "l" * (1 + len(nodes)),
         rows,

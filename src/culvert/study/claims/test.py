@@ -103,7 +103,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClaimComparison:
     """``factor`` multiplies the right side of AT_LEAST and AT_MOST; ``by`` is the least difference
     of MORE and LESS; ``share`` is how far WITHIN allows, relative to the right side."""
 
@@ -132,7 +132,7 @@ class ClaimTest:
     measurement: str
     metric: str
     unit: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ClaimComparison, ...]
 
     def moved(self, move: Callable[[Where], Where]) -> ClaimTest:
         """The same test with every side looking elsewhere."""
@@ -227,7 +227,7 @@ class _Parser:
             self.fail(f'"{self.text[self.at :]}" is too much', 'join comparisons with "and"')
         return ClaimTest(self.measurement, metric, self.unit, tuple(comparisons))
 
-    def comparison(self) -> list[Comparison]:
+    def comparison(self) -> list[ClaimComparison]:
         self.skip()
         start = self.at
         left = self.side()
@@ -241,15 +241,15 @@ class _Parser:
                 self.fail("both sides are the same", "compare with something else", start)
         return found
 
-    def right_of(self, left: Side, relation: Relation, at: int) -> list[Comparison]:
+    def right_of(self, left: Side, relation: Relation, at: int) -> list[ClaimComparison]:
         if relation in (Relation.MORE, Relation.LESS):
             if self.keyword("all"):
-                return [Comparison(left, relation, one) for one in self.rivals_of(left, at)]
+                return [ClaimComparison(left, relation, one) for one in self.rivals_of(left, at)]
             if self.keyword("each", "of"):
-                return [Comparison(left, relation, one) for one in self.vpns()]
+                return [ClaimComparison(left, relation, one) for one in self.vpns()]
             right = self.side()
             by = self.quantity() if self.keyword("by") else None
-            return [Comparison(left, relation, right, by=by)]
+            return [ClaimComparison(left, relation, right, by=by)]
         if relation is Relation.WITHIN:
             share_at, text = self.take(_SHARE, "a share", '"within 5% of"')
             try:
@@ -257,14 +257,14 @@ class _Parser:
             except QuantityError as error:
                 self.fail(error.why, error.remedy, share_at)
             self.words("of", example="A within 5% of B")
-            return [Comparison(left, relation, self.side(), share=share)]
+            return [ClaimComparison(left, relation, self.side(), share=share)]
         if relation is Relation.SAME:
-            return [Comparison(left, relation, self.side())]
+            return [ClaimComparison(left, relation, self.side())]
         factor_at, number = self.take(_NUMBER, "a factor", f"A {relation} 1.5 x B")
         if float(number) <= 0:
             self.fail("a factor must be more than 0", f"A {relation} 1.5 x B", factor_at)
         self.words("x", example=f"A {relation} 1.5 x B")
-        return [Comparison(left, relation, self.side(), factor=float(number))]
+        return [ClaimComparison(left, relation, self.side(), factor=float(number))]
 
     def rivals_of(self, left: Side, at: int) -> list[VpnSide]:
         if not isinstance(left, VpnSide):
