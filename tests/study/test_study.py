@@ -29,7 +29,7 @@ def test_the_least_study_has_defaults() -> None:
     assert study.title == study.name == "s"
     assert parameters(study) == [("udp", {"packet_size": "max", "duration": "10s", "rate": None})]
     assert study.lab_spec("clean", [(0,), (1,)]) == LabSpec()
-    assert study.file.plan.blocks == 5
+    assert study.file.plan.blocks == 7
     assert study.notes == ()
 
 

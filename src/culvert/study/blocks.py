@@ -72,6 +72,6 @@ class PlanTable(Table):
 
     order: Literal["random", "listed"] = "random"
     seed: int = Field(1, ge=0, lt=2**63)
-    blocks: Blocks = 5
+    blocks: Blocks = 7
     pause_s: DurationS = Field(0.0, alias="pause")
     warmup: int = Field(0, ge=0, le=MOST_BLOCKS)
