@@ -179,7 +179,7 @@ class Outside:
             return next(other for other in self._probes if other != name), "out"
         return name, "in"
 
-    def _looks_for(self) -> dict[str, object]:
+    def _request(self) -> dict[str, object]:
         # A wire's recording has no decrypted packets.
         return {**capture_parameters(self._flow, self._canary), "decrypted_inward": False}
 
