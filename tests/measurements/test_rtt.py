@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from culvert.journal.record import Status
 from culvert.measurements.rtt.rtt import PERCENTILES, Rtt, RttParameters
+from culvert.measurements.rtt.schedule import Sampling
 from culvert.proof.limits import GENERATOR
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, fake, session
@@ -108,7 +109,7 @@ def test_the_instruments_own_noise_stands_beside_it_for_half_a_second() -> None:
     assert given["payload_size"] == 56
     told = values(outcome)
     assert (told["noise_floor_p50_us"], told["noise_floor_max_us"]) == (3, 6)
-    assert set(told) <= set(Rtt.metrics)
+    assert set(told) <= {spec.name for spec in Rtt.metrics}
 
 
 def test_over_tcp_the_kernel_says_what_went_through_the_tunnel() -> None:
@@ -135,3 +136,17 @@ def test_every_probe_is_answered_on_a_bare_link(protocol: str) -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "probes_lost") == 0
     assert 0 < value(finding, "noise_floor_p50_us") <= value(finding, "noise_floor_max_us")
+
+
+@pytest.mark.parametrize("sampling", Sampling)
+def test_probes_and_noise_floor_are_spread_alike(sampling: Sampling) -> None:
+    made = session({"rtt": found(10, 10)})
+    Rtt().run(made, RttParameters.model_validate({"sampling": sampling}))
+    assert asked(made.a, "rtt")["sampling"] == sampling
+    assert asked(made.a, "noise_floor")["sampling"] == sampling
+
+
+def test_ping_keeps_even_gaps_and_no_others() -> None:
+    assert RttParameters.model_validate({"instrument": "ping"}).sampling is Sampling.PERIODIC
+    with pytest.raises(ValidationError, match="poisson"):
+        RttParameters.model_validate({"instrument": "ping", "sampling": "poisson"})

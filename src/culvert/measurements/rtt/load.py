@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.stream import SLACK_S, UdpRun, UdpStream, UdpTrial
 from culvert.probe.client import Task
@@ -24,7 +25,15 @@ class Echo:
         self._task = session.b.begin("echo", bind=address, token=session.token, idle_s=idle_s)
         self._port = self._task.port()
 
-    def begin_rtt(self, *, size: int, rate_pps: float, count: int, spin_us: int = 0) -> Task:
+    def begin_rtt(
+        self,
+        *,
+        size: int,
+        rate_pps: float,
+        count: int,
+        sampling: Sampling = Sampling.SCATTERED,
+        spin_us: int = 0,
+    ) -> Task:
         """Start ``count`` echo requests of ``size`` bytes each from node a."""
         return self._session.a.begin(
             "rtt",
@@ -32,6 +41,7 @@ class Echo:
             to=self._address,
             port=self._port,
             rate_pps=rate_pps,
+            sampling=sampling,
             count=count,
             payload_size=size - UDP_HEADERS,
             timeout_ms=self._session.patience_ms(TIMEOUT_MS),

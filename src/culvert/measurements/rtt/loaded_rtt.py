@@ -20,6 +20,7 @@ from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.tcp.load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST
@@ -50,6 +51,8 @@ class LoadedRttParameters(BaseParameters):
     """Time of echo requests under load."""
     rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
     """Echo requests per second."""
+    sampling: Sampling = Sampling.SCATTERED
+    """Spread of the echo requests over time, as for `rtt`."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
     """Bytes of the inner IP packet of an echo request."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
@@ -104,6 +107,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             size=parameters.packet_size,
             rate_pps=parameters.rate_pps,
             count=_count(parameters, parameters.idle_s),
+            sampling=parameters.sampling,
             spin_us=parameters.spin_ns // 1000,
         )
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
@@ -145,6 +149,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             size=parameters.packet_size,
             rate_pps=parameters.rate_pps,
             count=_count(parameters, seconds),
+            sampling=parameters.sampling,
             spin_us=parameters.spin_ns // 1000,
         )
         return rtt_result(task, seconds)

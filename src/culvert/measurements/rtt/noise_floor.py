@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from culvert.journal.record import Histogram, Metric
+from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse
@@ -46,7 +47,13 @@ class NoiseFloor:
 
 
 def noise_floor(
-    session: Session, *, size: int, rate_pps: float, count: int, spin_us: int = 0
+    session: Session,
+    *,
+    size: int,
+    rate_pps: float,
+    count: int,
+    sampling: Sampling = Sampling.SCATTERED,
+    spin_us: int = 0,
 ) -> NoiseFloor:
     """Measure it for half a second, but not with more than ``count`` probes.
 
@@ -57,6 +64,7 @@ def noise_floor(
         "noise_floor",
         probes / rate_pps + SLACK_S,
         rate_pps=rate_pps,
+        sampling=sampling,
         count=probes,
         payload_size=size - UDP_HEADERS,
         spin_us=spin_us,

@@ -18,6 +18,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
 from culvert.measurements.instruments.run import measure_ping
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
@@ -62,6 +63,9 @@ class RttParameters(BaseParameters):
     """Echo requests per second."""
     probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
     """Echo requests."""
+    sampling: Sampling = Sampling.SCATTERED
+    """Spread of the echo requests over time, each from a random phase: one at a moving place in
+    each period, even gaps, or exponential gaps."""
     packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
     """Bytes of the inner IP packet: 84 as ping sends by default. Over TCP each request is a segment
     of its own, and the minimum is larger."""
@@ -76,7 +80,7 @@ class RttParameters(BaseParameters):
         if isinstance(given, dict) and given.get("protocol") == Protocol.TCP:
             return {"packet_size": SMALLEST_TCP, **given}
         if isinstance(given, dict) and given.get("instrument") == Instrument.PING:
-            return {"protocol": Protocol.ICMP, **given}
+            return {"protocol": Protocol.ICMP, "sampling": Sampling.PERIODIC, **given}
         return given
 
     @model_validator(mode="after")
@@ -88,7 +92,10 @@ class RttParameters(BaseParameters):
         refuse(
             self.instrument,
             (Instrument.PROBE, Instrument.PING),
-            {f"echo over {self.protocol}": self.protocol is not Protocol.ICMP},
+            {
+                f"echo over {self.protocol}": self.protocol is not Protocol.ICMP,
+                f"{self.sampling} schedule": self.sampling is not Sampling.PERIODIC,
+            },
         )
         return self
 
@@ -159,6 +166,7 @@ class Rtt(Measurement[RttParameters]):
             size=parameters.packet_size,
             rate_pps=parameters.rate_pps,
             count=parameters.probes,
+            sampling=parameters.sampling,
             spin_us=parameters.spin_ns // 1000,
         )
         with session.watch(sample_one_in=1) as watched:
@@ -212,6 +220,7 @@ def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerT
         seconds + session.patience_ms(TIMEOUT_MS) / 1000 + 10,
         protocol=parameters.protocol,
         rate_pps=parameters.rate_pps,
+        sampling=parameters.sampling,
         count=parameters.probes,
         payload_size=parameters.packet_size - HEADERS[parameters.protocol],
         timeout_ms=session.patience_ms(TIMEOUT_MS),
