@@ -1,4 +1,4 @@
-"""The command line: one thin function per command, in a file for each group of commands.
+"""The command line: one thin function per command, each in a file of its own.
 
 They import what they need when they are called: --help stays quick.
 """

@@ -8,7 +8,26 @@ import typer
 from typer.core import TyperGroup
 
 from culvert import __version__
-from culvert.commands import journals, machine, native, results, runs, study, vm, vpns
+from culvert.commands import (
+    bundle,
+    clean,
+    compare,
+    doctor,
+    export,
+    import_,
+    install,
+    probe,
+    repair,
+    report,
+    run,
+    shell,
+    study,
+    up,
+    verify,
+    vm,
+    vpns,
+    wire,
+)
 from culvert.console import out
 
 
@@ -40,8 +59,25 @@ app = typer.Typer(
     add_completion=False,
     help="Culvert, a VPN performance laboratory: real VPNs, measured with proof.",
 )
-for _group in (machine, native, runs, results, journals):
-    app.add_typer(_group.app)
+_COMMANDS = (
+    doctor,
+    install,
+    up,
+    clean,
+    shell,
+    wire,
+    probe,
+    run,
+    report,
+    compare,
+    export,
+    import_,
+    bundle,
+    verify,
+    repair,
+)
+for _command in _COMMANDS:
+    app.add_typer(_command.app)
 app.add_typer(study.app, name="study")
 app.add_typer(vm.app, name="vm")
 app.add_typer(vpns.app, name="vpns")

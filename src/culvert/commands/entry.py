@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command; errors are told in a few lines."""
+    """Run the command; errors are reported in a few lines."""
     _open_standard_streams()
     accept_any_text()
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    """Run the command that was asked for; its exit code."""
+    """Run the requested command; its exit code."""
     try:
         try:
             app()

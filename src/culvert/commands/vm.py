@@ -29,11 +29,11 @@ def vm_build(
     """Build or fetch the guest kernel; once is enough."""
     from culvert.labs.vm.command import build_kernel
 
-    told = build_kernel(vehicle)
+    built = build_kernel(vehicle)
     if as_json:
-        print_json(told)
+        print_json(built)
     else:
-        out.print("\n".join(f"{name}: {value}" for name, value in told.items()), markup=False)
+        out.print("\n".join(f"{name}: {value}" for name, value in built.items()), markup=False)
 
 
 @app.command("run", epilog="Example: culvert vm run -- culvert doctor")

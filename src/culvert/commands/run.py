@@ -1,4 +1,4 @@
-"""Running a study."""
+"""``culvert run``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
         Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run in DIR.")
+        bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
     lab: Annotated[
         str, typer.Option(help="Where nodes come from: netns, or vm (a guest kernel).")

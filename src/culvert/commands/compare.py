@@ -1,4 +1,4 @@
-"""What a run says: its report, and how it compares with another."""
+"""``culvert compare``."""
 
 from __future__ import annotations
 
@@ -8,36 +8,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from culvert.commands.words import Directory, Json, Only
+from culvert.commands.words import Json, Only
 from culvert.compare.form import Form
-from culvert.console import out, print_json
 
 app = typer.Typer()
 
 
-@app.command(epilog="Example: culvert report results/quick")
-def report(
-    directory: Directory,
-    target: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Instead of the run's directory."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Write report.html, tables and figures into the run's directory."""
-    from culvert.report import claims
-    from culvert.report.command import report_on
-
-    written, data = report_on(directory, out, target=target, show=not as_json)
-    if as_json:
-        print_json({"report": str(written), **claims.as_json(data.claims)})
-
-
 class TwoSides(TyperCommand):
-    """Keeps the ``--`` that stands between the runs of both sides, which click would drop."""
+    """Keeps the ``--`` that stands between the runs of both sides, which click drops."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What follows it are arguments and options as before it."""
+        """The words after it are arguments and options, as those before it."""
         return super().parse_args(ctx, [_BETWEEN if one == "--" else one for one in args])
 
 

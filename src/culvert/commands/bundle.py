@@ -1,0 +1,34 @@
+"""``culvert bundle``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Directory, Json
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert bundle results/quick --out quick.tar.gz")
+def bundle(
+    directory: Directory,
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Ends in .tar.gz or .tar.zst."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Pack a run with all its evidence into one file; any change to it is detected."""
+    from culvert.bundle.command import bundle as pack
+
+    done = pack(directory, file)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        out.print(f"{done.path}: {done.files} files, {done.size_bytes} bytes", markup=False)
+        out.print(f"SHA-256 {done.sha256}", markup=False)

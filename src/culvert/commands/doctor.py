@@ -1,0 +1,28 @@
+"""``culvert doctor``."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from culvert.commands.words import Json
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert doctor")
+def doctor(as_json: Json = False) -> None:
+    """Report what this machine can do, what it cannot, and the remedy for each."""
+    from culvert.doctor import examine, ready, show
+    from culvert.machine import rootless
+
+    rootless.enter_where_possible()
+    checks = examine()
+    if as_json:
+        print_json(json.loads(show.to_json(checks)))
+    else:
+        out.print(show.render(checks))
+    if not ready(checks):
+        raise typer.Exit(3)

@@ -1,0 +1,56 @@
+"""``culvert import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json
+from culvert.journal.readers.formats import ForeignFormat
+
+app = typer.Typer()
+
+
+@app.command("import", epilog="Example: culvert import knb all-merged.csv --out results/knb")
+def import_(
+    form: Annotated[
+        ForeignFormat, typer.Argument(metavar="FORMAT", help="Whose results they are.")
+    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or directories.")],
+    directory: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+    ] = None,
+    vpn: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="The VPN of all runs, or NAME=ID for a name of the data."),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the runs without a VPN.")
+    ] = "",
+    condition: Annotated[
+        str, typer.Option(metavar="NAME", help="The condition, where the data does not say.")
+    ] = "",
+    study: Annotated[
+        str,
+        typer.Option(metavar="STUDY", help="Judge its claims: a TOML file or a shipped study."),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Read results of other tools into a journal: knb, iperf3, hey, ping, flent."""
+    from culvert.journal.readers.naming import Naming
+    from culvert.run import importing as command
+
+    request = command.ImportRequest(
+        form,
+        files,
+        directory,
+        Naming.parse(vpn or [], baseline),
+        command.checked_condition(condition) if condition else "",
+        study,
+    )
+    done = command.import_files(request)
+    command.show(done, as_json=as_json)
+    if done.exit_code:
+        raise typer.Exit(done.exit_code)

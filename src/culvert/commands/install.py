@@ -1,0 +1,34 @@
+"""``culvert install``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert install wireguard/go")
+def install(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[VPN]...")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every VPN that can be installed.")] = False,
+    study: Annotated[
+        str | None, typer.Option("--study", help="The VPNs of this study.", metavar="STUDY")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Install VPNs with their Ansible roles, and report how long it took."""
+    from culvert.install import command as install_command
+
+    results = install_command.install_named(names or [], every=every, study=study)
+    if as_json:
+        print_json([asdict(result) for result in results])
+    else:
+        out.print(install_command.table(results))
+    if not all(result.ok for result in results):
+        raise typer.Exit(1)

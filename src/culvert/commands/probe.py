@@ -1,0 +1,18 @@
+"""``culvert probe``."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer()
+
+
+ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("probe", context_settings=ALL_ARGUMENTS, add_help_option=False)
+def probe(ctx: typer.Context) -> None:
+    """Measure by hand: packets, streams, round trips; see docs/probe-protocol.md."""
+    from culvert.become import become
+
+    become("culvert-probe", ctx.args)

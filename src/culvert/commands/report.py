@@ -1,0 +1,31 @@
+"""``culvert report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Directory, Json
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert report results/quick")
+def report(
+    directory: Directory,
+    target: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Instead of the run's directory."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write report.html, tables and figures into the run's directory."""
+    from culvert.report import claims
+    from culvert.report.command import report_on
+
+    written, data = report_on(directory, out, target=target, show=not as_json)
+    if as_json:
+        print_json({"report": str(written), **claims.as_json(data.claims)})

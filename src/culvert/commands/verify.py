@@ -1,0 +1,38 @@
+"""``culvert verify``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json
+from culvert.console import out, print_json
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: culvert verify quick.tar.gz")
+def verify(
+    what: Annotated[Path, typer.Argument(metavar="BUNDLE|DIR")],
+    extract: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Unpack it there if it is as it was.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a bundle (packed or unpacked) or a journal is unchanged."""
+    from culvert.bundle.command import verify as check
+
+    found = check(what, extract)
+    if as_json:
+        print_json({**asdict(found), "ok": not found.problems})
+    else:
+        for problem in found.problems:
+            out.print(f"changed: {problem}", markup=False, style="bold red")
+        if not found.problems:
+            shown = found.note or f"{found.files} files as they were"
+            out.print(f"{found.what}: {shown}", markup=False)
+    if found.problems:
+        raise typer.Exit(1)
