@@ -14,9 +14,10 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.probe.client import Probe
+from culvert.proof.alive import survivors
 from culvert.proof.judge import judge_outcome
 from culvert.proof.limits import GENERATOR, RECEIVER
-from culvert.run.execution import before, survivors
+from culvert.run.execution import before
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

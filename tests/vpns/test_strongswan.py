@@ -204,7 +204,7 @@ class TestEspInTheKernel:
         def lacks(word: str) -> list[str]:
             return [lack.what for lack in driver(f"strongswan/{word}").missing(HERE)]
 
-        assert "AH inside of UDP, which does not exist" in lacks("ah-sha256+kernel+encap")
+        assert "AH in UDP, which does not exist" in lacks("ah-sha256+kernel+encap")
         together = lacks("esp-aes256gcm+kernel+route+transport")
         assert "an xfrm interface in transport mode" in together
         assert "+transport in user space" in lacks("esp-aes256gcm+transport")

@@ -214,7 +214,7 @@ def test_a_port_in_use_is_a_clear_error(vpn: WireGuard, pair: Lab) -> None:
     vpn.prepare(pair)
     with pytest.raises(VpnError, match="UDP port 51820: refused: Address already in use") as caught:
         vpn.join(pair.b)
-    assert "end the program that uses the UDP port" in caught.value.remedy
+    assert "stop the program that uses the UDP port" in caught.value.remedy
     vpn.stop(pair)
 
 

@@ -1,4 +1,4 @@
-"""A control group of a node's own, which gives its programs a share of the processors.
+"""A control group for each node, which limits its programs to a share of the processors.
 
 ::
 
@@ -7,8 +7,8 @@
 
 and without root below the nearest group above this process that is delegated to the user.
 
-The kernel lets the group run for the quota in each period, then stops it until the next. What the
-kernel does itself (softirq, kernel threads) is in no group of ours and goes on at full speed.
+The kernel lets the group run for the quota in each period, then stops it until the next. The
+kernel's own work (softirq, kernel threads) is not in the group and is not limited.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from culvert.waiting import wait_until
 
 PERIOD_US = 10_000
 LONG_PERIOD_US = 100_000
-"""The kernel's default, where the quota of the short period would be under its least."""
+"""The kernel's default period, for quotas below the minimum of the short period."""
 LEAST_QUOTA_US = 1000
 GONE_DEADLINE_S = 5.0
 _NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
@@ -50,11 +50,11 @@ class ControlGroup:
 
     @property
     def members(self) -> Path:
-        """The file that takes a process in."""
+        """The file to which a process is added."""
         return self.path / "cgroup.procs"
 
     def limit(self, cpus: float) -> None:
-        """Let the group use so many processors at a time; raises LabError."""
+        """Limit the group to this number of processors at a time; raises LabError."""
         period_us = PERIOD_US if cpus * PERIOD_US >= LEAST_QUOTA_US else LONG_PERIOD_US
         quota_us = round(cpus * period_us)
         try:
@@ -69,7 +69,7 @@ class ControlGroup:
             raise LabError(str(self.path), f"its limit is {self.read()}", "see `culvert doctor`")
 
     def read(self) -> tuple[int, int]:
-        """Quota and period in microseconds, as the kernel has them; raises LabError."""
+        """Quota and period in microseconds, as the kernel reports them; raises LabError."""
         names = ("cpu.max",) if self.version == 2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         try:
             words = " ".join((self.path / name).read_text() for name in names).split()
@@ -79,7 +79,7 @@ class ControlGroup:
 
 
 def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | None:
-    """Version 1's where the controller is there, else version 2's; None if neither has it."""
+    """Version 1's if it has the controller, else version 2's; None if neither has it."""
     second = None
     for line in mountinfo.read_text().splitlines():
         before, _, after = line.partition(" - ")
@@ -93,8 +93,9 @@ def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | Non
 
 
 def place(cgroups: Path = Path("/proc/self/cgroup")) -> Hierarchy | None:
-    """Where this process may make groups: anywhere as root, else where the user may write and, in
-    version 2, the controller is handed out. The hierarchy itself where there is no such group."""
+    """The group below which this process may create groups: any group as root, otherwise one that
+    the user may write to and that, in version 2, delegates the controller. Without one, the
+    hierarchy."""
     where = hierarchy()
     if where is None or is_root():
         return where
@@ -106,7 +107,7 @@ def place(cgroups: Path = Path("/proc/self/cgroup")) -> Hierarchy | None:
 
 
 def _groups_above(where: Hierarchy, cgroups: str) -> Iterator[Path]:
-    """The group of this process and those that it is in, by the lines of /proc/PID/cgroup."""
+    """The group of this process and its parents, from the lines of /proc/PID/cgroup."""
     for line in cgroups.splitlines():
         _, controllers, path = line.split(":", 2)
         if (controllers == "") if where.version == 2 else ("cpu" in controllers.split(",")):
@@ -116,7 +117,7 @@ def _groups_above(where: Hierarchy, cgroups: str) -> Iterator[Path]:
 
 
 def make(name: str) -> ControlGroup:
-    """Make the group ``culvert-RUN-NODE``. Raises NotPossible where there are no quotas."""
+    """Create the group ``culvert-RUN-NODE``. Raises NotPossible without quotas."""
     where = place()
     if where is None:
         raise NotPossible(
@@ -139,7 +140,8 @@ def make(name: str) -> ControlGroup:
 
 @contextmanager
 def trial(name: str) -> Iterator[ControlGroup]:
-    """A group that leaves nothing behind: its parent hands out the controller as before, too."""
+    """A group that leaves nothing behind: its parent's delegated controllers are restored as
+    well."""
     where = place()
     control = where.path / "cgroup.subtree_control" if where and where.version == 2 else None
     handed_out = control is None or "cpu" in _words(control)
@@ -153,7 +155,7 @@ def trial(name: str) -> Iterator[ControlGroup]:
 
 
 def runs() -> dict[Path, str]:
-    """The run of each group that a lab has made."""
+    """The run of each group that a lab has created."""
     where = place()
     if where is None:
         return {}
@@ -162,7 +164,7 @@ def runs() -> dict[Path, str]:
 
 
 def remove(path: Path) -> None:
-    """Remove the group, once the last of its processes is gone. No error if there is none."""
+    """Remove the group after its last process has ended. No error if there is no group."""
 
     def removed() -> bool:
         try:
@@ -177,7 +179,7 @@ def remove(path: Path) -> None:
         removed,
         what=f"the end of the last process in {path}",
         deadline_s=GONE_DEADLINE_S,
-        remedy="see its file cgroup.procs, end them, then run `culvert clean`",
+        remedy="stop the processes in its file cgroup.procs, then run `culvert clean`",
     )
 
 
@@ -192,6 +194,6 @@ def _refused(path: Path, error: OSError) -> NotPossible:
     return NotPossible(
         "a CPU quota",
         f"{error.filename or path}: {error.strerror or error}",
-        "let Culvert make control groups: run it as root on the host, or delegate one to the user "
+        "let Culvert create control groups: run as root on the host, or delegate one to the user "
         "(systemd-run --user --scope --property=Delegate=cpu culvert ...)",
     )

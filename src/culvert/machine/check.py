@@ -1,4 +1,4 @@
-"""What a check says, and what a feature is."""
+"""A feature of the machine, and the finding of its check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class FeatureStatus(StrEnum):
-    """``degraded``: it works, with less than it should give. ``unknown``: could not be tried."""
+    """``degraded``: it works with a limitation. ``unknown``: it could not be tried."""
 
     PRESENT = "present"
     DEGRADED = "degraded"
@@ -17,7 +17,7 @@ class FeatureStatus(StrEnum):
 
 
 class FeatureGroup(StrEnum):
-    """What a feature is for, in the order in which it is shown."""
+    """The use of a feature, in the order of display."""
 
     PRIVILEGES = "privileges"
     LAB = "lab"
@@ -31,7 +31,7 @@ class FeatureGroup(StrEnum):
 
 @dataclass(frozen=True)
 class FeatureFinding:
-    """What a trial came to; ``remedy`` replaces the feature's own where it knows better."""
+    """The result of a trial; ``remedy`` replaces the feature's own if it is more specific."""
 
     status: FeatureStatus
     detail: str
@@ -40,10 +40,10 @@ class FeatureFinding:
 
 @dataclass(frozen=True)
 class Feature:
-    """Something a machine has or lacks, and how to find out.
+    """Something that a machine may have, and the trial that finds out.
 
-    ``needed_by`` names VPNs, links, impairments or measurements. ``trial`` decides by doing;
-    if it must be done in a namespace of its own, ``scratch`` is True.
+    ``needed_by`` names VPNs, links, impairments or measurements. ``trial`` decides by trying it;
+    ``scratch``: in a namespace of its own.
     """
 
     name: str
@@ -56,9 +56,9 @@ class Feature:
 
 @dataclass(frozen=True)
 class FeatureCheck:
-    """A feature's finding on this machine, for people and programs to read.
+    """A feature's finding on this machine, for people and programs.
 
-    ``remedy`` is None where nothing is to be done.
+    ``remedy`` is None if nothing needs to be done.
     """
 
     name: str
@@ -70,17 +70,17 @@ class FeatureCheck:
 
 
 def present(detail: str) -> FeatureFinding:
-    """It is there and was seen to work."""
+    """It exists and works."""
     return FeatureFinding(FeatureStatus.PRESENT, detail)
 
 
 def degraded(detail: str, remedy: str | None = None) -> FeatureFinding:
-    """It works, but a measurement suffers."""
+    """It works, but it limits measurements."""
     return FeatureFinding(FeatureStatus.DEGRADED, detail, remedy)
 
 
 def missing(detail: str, remedy: str | None = None) -> FeatureFinding:
-    """It was tried and is not there."""
+    """It was tried and is missing."""
     return FeatureFinding(FeatureStatus.MISSING, detail, remedy)
 
 

@@ -1,4 +1,4 @@
-"""What a user can type to get what is missing."""
+"""Commands with which a user gets what is missing."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ def _distribution() -> str:
 
 
 def install(package: str) -> str:
-    """How to install a package of this distribution; names it where we don't know how."""
+    """The command that installs a package of this distribution; only its name if the command is
+    unknown."""
     installer = INSTALLERS.get(_distribution())
     return f"{installer} {package}" if installer else f"install the package {package}"
 
 
 def kernel(module: str, option: str, instead: str | None = None) -> str:
-    """How to get a kernel feature, and what does without it."""
+    """How to get a kernel feature, and the alternatives without it."""
     ways: list[str] = []
     tree = Tree()
     # without modules for the running kernel, modprobe can only fail

@@ -1,9 +1,9 @@
-"""Without root: a command starts itself again in namespaces of its own, as their root.
+"""Without root: a command restarts itself in its own namespaces, as their root.
 
-``culvert-probe rootless`` makes the namespaces and stays in front: signals, the terminal, the
-standard streams and the exit code pass through it, and all inside ends with it. The network
-namespace stays the machine's, for the record of the machine; a lab makes one for each node. Files
-outside /run are the same, and what is written is the user's own.
+``culvert-probe rootless`` creates the namespaces and remains the parent: signals, the terminal, the
+standard streams and the exit code pass through it, and all processes inside end with it. The
+network namespace remains the machine's, for the record of the machine; a lab creates one for each
+node. Files outside /run are the same, and new files belong to the user.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from culvert.privilege import Privilege, is_root, privilege
 
 TRIAL_DEADLINE_S = 10.0
 NOBODY = 65534
-"""Stands for an ordinary user where root asks what one could do."""
+"""The user id with which root tries what an ordinary user may do."""
 APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"
 LIMIT = "/proc/sys/user/max_user_namespaces"
@@ -36,7 +36,7 @@ WANTED_BUFFER_BYTES = 16 << 20
 
 
 class Step(StrEnum):
-    """Of ``culvert-probe rootless``, in the order in which they are done."""
+    """Steps of ``culvert-probe rootless``, in order."""
 
     USER_NAMESPACE = "user-namespace"
     MAPPING = "mapping"
@@ -48,7 +48,7 @@ class Step(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why an ordinary user gets no namespaces."""
+    """The reason why an ordinary user gets no namespaces."""
 
     APPARMOR = "AppArmor"
     SWITCHED_OFF = "switched off"
@@ -60,7 +60,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """The step that the kernel refused, with the errno, and what is behind it."""
+    """The step that the kernel refused, with the errno and the reason."""
 
     step: Step
     errno: int
@@ -69,7 +69,7 @@ class Refusal:
 
     @property
     def why(self) -> str:
-        """In words."""
+        """The reason in words."""
         answer = f"{os.strerror(self.errno)}, at the step {self.step}"
         match self.obstacle:
             case Obstacle.APPARMOR:
@@ -81,13 +81,13 @@ class Refusal:
             case Obstacle.KERNEL:
                 return f"this kernel has no user namespaces: {answer}"
             case Obstacle.CONTAINER:
-                return f"the container does not allow namespaces of one's own: {answer}"
+                return f"the container does not allow new namespaces: {answer}"
             case Obstacle.OTHER:
                 return f"the kernel refused: {answer}"
 
     @property
     def remedy(self) -> str:
-        """What gives an ordinary user namespaces."""
+        """The command that allows namespaces to an ordinary user."""
         match self.obstacle:
             case Obstacle.APPARMOR:
                 return (
@@ -107,14 +107,14 @@ class Refusal:
                     "/dev/net/tun, or --privileged"
                 )
             case Obstacle.OTHER:
-                return "see what forbids `unshare --user --map-root-user --mount --pid --fork`"
+                return "find what prevents `unshare --user --map-root-user --mount --pid --fork`"
 
 
 def enter(*, own_network: bool = False) -> None:
-    """Start this command again as root of namespaces of its own, in our place; with
-    ``own_network`` in an empty network namespace, from which `ip netns` can come back.
+    """Replace this process by the same command as root of its own namespaces; with ``own_network``
+    in an empty network namespace, from which `ip netns` can return.
 
-    Returns only where nothing is to be done: as root, or inside. Raises NotPossible where the
+    Returns only if nothing needs to be done: as root, or inside. Raises NotPossible if the
     machine allows neither.
     """
     if privilege() is not Privilege.NONE:
@@ -130,19 +130,19 @@ def enter(*, own_network: bool = False) -> None:
 
 
 def enter_where_possible() -> None:
-    """The same; where the machine does not allow it the command goes on as it is."""
+    """The same; if the machine does not allow it, the command continues unchanged."""
     if privilege() is Privilege.NONE and tools.find("culvert-probe") and refusal() is None:
         _become(_probe())
 
 
 def refusal() -> Refusal | None:
-    """What an ordinary user is refused here, found by trying; None if nothing.
+    """The refusal that an ordinary user gets here, found by trying; None if there is none.
 
     Root tries as another user. Raises NotPossible without the probe.
     """
     probe = _probe()
     reader, writer = os.pipe2(os.O_CLOEXEC)
-    # By descriptor: whom we try it as may not be allowed to search the path.
+    # By descriptor: the other user may have no access to the path.
     program = os.open(probe, os.O_RDONLY | os.O_CLOEXEC)
     try:
         argv = [f"/proc/self/fd/{program}", "rootless", f"--report={writer}", "--", "/bin/true"]
@@ -171,7 +171,7 @@ def refusal() -> Refusal | None:
 
 
 def described() -> dict[str, Any]:
-    """What the journal's environment says of a run without root; nothing for root's."""
+    """The journal's environment of a run without root; empty for root's."""
     if privilege() is not Privilege.OWN_NAMESPACES:
         return {}
     return {
@@ -183,7 +183,7 @@ def described() -> dict[str, Any]:
 
 
 def notes() -> list[str]:
-    """What a run without root has less of here, in words with the remedy; none for root's."""
+    """The limitations of a run without root here, in words with the remedy; none for root's."""
     if privilege() is not Privilege.OWN_NAMESPACES:
         return []
     found = []
@@ -208,24 +208,24 @@ BUFFERS = f"sudo sysctl -w net.core.rmem_max={WANTED_BUFFER_BYTES}"
 
 
 def may_have_real_time() -> bool:
-    """Whether a thread of ours may take the lowest real-time priority (sched(7))."""
+    """Whether our threads may have the lowest real-time priority (sched(7))."""
     return is_root() or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
 
 
 def largest_receive_buffer(wanted_bytes: int) -> int:
-    """What a socket gets that asks for ``wanted_bytes``, at most that (socket(7), SO_RCVBUF)."""
+    """Receive buffer that a socket gets if it requests ``wanted_bytes`` (socket(7), SO_RCVBUF)."""
     so_rcvbufforce = 33
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
         try:
             tried.setsockopt(socket.SOL_SOCKET, so_rcvbufforce, wanted_bytes)
         except OSError:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, wanted_bytes)
-        # The kernel counts twice what was requested, for its own bookkeeping.
+        # The kernel reports twice the requested size, because of its own bookkeeping.
         return min(wanted_bytes, tried.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2)
 
 
 def obstacle(step: Step, code: int, tree: Tree) -> Obstacle:
-    """What is behind a refusal, by the step, the errno and the machine's settings."""
+    """The reason of a refusal, from the step, the errno and the machine's settings."""
     if tree.number(LIMIT) == 0 or code in (errno.ENOSPC, errno.EUSERS):
         return Obstacle.LIMIT
     if tree.number(DEBIAN) == 0:
@@ -253,8 +253,8 @@ def apparmor_profile(probe: Path) -> str:
 
 
 def _understood(report: bytes, probe: Path) -> Refusal:
-    told = json.loads(report)
-    step, code = Step(told["step"]), int(told["errno"])
+    reported = json.loads(report)
+    step, code = Step(reported["step"]), int(reported["errno"])
     return Refusal(step, code, obstacle(step, code, Tree()), probe)
 
 

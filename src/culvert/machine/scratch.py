@@ -1,7 +1,7 @@
 """A network namespace of one thread, for trying things.
 
-It has no name and nothing holds it but the thread, so the kernel removes it with everything in
-it when the thread ends, however it ends; there is nothing to clean up after ``kill -9`` either.
+It has no name and only the thread holds it, so the kernel removes it with everything in it when
+the thread ends; there is nothing to clean up after ``kill -9`` either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class UnshareRefusedError(OSError):
-    """The kernel did not give us a namespace of our own."""
+    """The kernel refused a new namespace."""
 
 
 def in_scratch(trial: Callable[[], T], flags: int = CLONE_NEWNET) -> T:

@@ -1,4 +1,4 @@
-"""Reading /proc and /sys, where anything may be absent."""
+"""Reading /proc and /sys, where any file may be absent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Tree:
     root: Path = Path("/")
 
     def path(self, path: str) -> Path:
-        """Where an absolute path is in this tree."""
+        """An absolute path inside this tree."""
         return self.root / path.lstrip("/")
 
     def text(self, path: str) -> str | None:
@@ -35,7 +35,7 @@ class Tree:
             return []
 
     def exists(self, path: str) -> bool:
-        """Whether the path is there."""
+        """Whether the path exists."""
         try:
             return self.path(path).exists()
         except OSError:
@@ -43,7 +43,7 @@ class Tree:
 
 
 def integer(text: str | None) -> int | None:
-    """The decimal integer in ``text``, or None where it is something else."""
+    """The decimal integer in ``text``, or None if it is not one."""
     if text is None:
         return None
     try:
@@ -53,7 +53,7 @@ def integer(text: str | None) -> int | None:
 
 
 def integers(text: str | None) -> tuple[int, ...] | None:
-    """Integers separated by white space (as in tcp_rmem), or None where one is not."""
+    """Integers separated by white space (as in tcp_rmem), or None if one is not an integer."""
     if text is None:
         return None
     values = [integer(word) for word in text.split()]
@@ -62,7 +62,7 @@ def integers(text: str | None) -> tuple[int, ...] | None:
 
 
 def chosen(text: str | None) -> str | None:
-    """The marked one of ``always [madvise] never``; a lone word is itself the choice."""
+    """The marked word of ``always [madvise] never``; a single word is the choice itself."""
     if text is None:
         return None
     words = text.split()

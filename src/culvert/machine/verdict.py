@@ -26,21 +26,21 @@ ABSENT = frozenset(
         errno.ESOCKTNOSUPPORT,
     }
 )
-"""What kernels answer when they lack a kind of link, qdisc, family, protocol or option."""
+"""Errno values of kernels without a kind of link, qdisc, family, protocol or option."""
 
 AS_ROOT = "sudo culvert doctor"
 
 
 def find(trial: Callable[[], FeatureFinding], *, scratch: bool) -> FeatureFinding:
-    """Run a trial; a refusal by the kernel becomes a finding, anything else is a bug of ours."""
+    """Run a trial; a refusal by the kernel becomes a finding, any other exception is a defect."""
     try:
         return in_scratch(trial) if scratch else trial()
     except UnshareRefusedError as error:
-        return unknown(f"cannot be tried: no namespace of our own ({error.strerror})", AS_ROOT)
+        return unknown(f"cannot be tried: no new namespace ({error.strerror})", AS_ROOT)
     except NetlinkError as error:
         return refused(error.code, str(error.args[1]) if len(error.args) > 1 else None)
     except TimeoutError:
-        return unknown("was tried, and nothing came back within its deadline")
+        return unknown("was tried, but there was no answer within the deadline")
     except OSError as error:
         return refused(error.errno or 0, error.strerror)
 
@@ -50,7 +50,7 @@ def refused(code: int, text: str | None = None) -> FeatureFinding:
     name = errno.errorcode.get(code, str(code))
     reason = f"{text or os.strerror(code)} ({name})"
     if code in ABSENT:
-        return missing(f"this kernel answered: {reason}")
+        return missing(f"this kernel returned: {reason}")
     if code in {errno.EPERM, errno.EACCES}:
         return unknown(f"cannot be tried: {reason}", AS_ROOT)
-    return unknown(f"tried without a clear answer: {reason}")
+    return unknown(f"was tried, but the answer is unclear: {reason}")

@@ -1,6 +1,6 @@
-"""Every feature that labs, VPNs and measurements ask for, each with its trial.
+"""Every feature that labs, VPNs and measurements need, each with its trial.
 
-Drivers and labs ask ``features.has("esp")``; a trial is made once a process.
+Drivers and labs call ``features.has("esp")``; a trial runs once per process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BY_NAME = {feature.name: feature for feature in FEATURES}
 
 
 def has(name: str) -> bool:
-    """Whether the feature is there (it may be degraded); False if it could not be tried.
+    """Whether the feature exists (it may be degraded); False if it could not be tried.
 
     Raises UsageError for a name that is not in FEATURES.
     """
@@ -47,7 +47,7 @@ def has(name: str) -> bool:
 
 
 def check(name: str) -> FeatureCheck:
-    """The feature's finding with what needs it and what to do about it."""
+    """The feature's finding, with the parts that need it and the remedy."""
     feature = _feature(name)
     found = finding(name)
     return FeatureCheck(
@@ -62,7 +62,7 @@ def check(name: str) -> FeatureCheck:
 
 @cache
 def finding(name: str) -> FeatureFinding:
-    """What the feature's trial came to; made at the first call of a process."""
+    """The result of the feature's trial, which runs at the first call in a process."""
     feature = _feature(name)
     return find(feature.trial, scratch=feature.scratch)
 
@@ -77,7 +77,7 @@ def _feature(name: str) -> Feature:
         return _BY_NAME[name]
     except KeyError:
         raise UsageError(
-            f"feature {name!r}", "is not one that doctor knows", f"use one of {', '.join(_BY_NAME)}"
+            f"feature {name!r}", "is unknown to doctor", f"use one of {', '.join(_BY_NAME)}"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What the kernel's own impairments take."""
+"""Features that the kernel's own impairments need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What making nodes and links takes."""
+"""Features that nodes and links need."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ LAB: tuple[Feature, ...] = (
         "kvm",
         FeatureGroup.LAB,
         ("lab vm",),
-        "sudo modprobe kvm_intel || sudo modprobe kvm_amd; in a guest, nested virtualisation "
-        "must be on",
+        "sudo modprobe kvm_intel || sudo modprobe kvm_amd; in a guest, enable nested "
+        "virtualisation",
         accounting.kvm,
     ),
 )

@@ -1,4 +1,4 @@
-"""What measuring takes."""
+"""Features that measurements need."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MEASUREMENT: tuple[Feature, ...] = (
         FeatureGroup.MEASUREMENT,
         ("softirq in cpu",),
         "boot a kernel with CONFIG_IRQ_TIME_ACCOUNTING=y (distributions' kernels have it); until "
-        "then read CPU per process rather than softirq",
+        "then use CPU per process instead of softirq",
         accounting.irq_time,
     ),
     Feature(
@@ -72,7 +72,7 @@ MEASUREMENT: tuple[Feature, ...] = (
         "cpu-quota",
         FeatureGroup.MEASUREMENT,
         ("router = { quota = ... }",),
-        "boot a kernel with CONFIG_CFS_BANDWIDTH, and let Culvert make control groups: in a "
+        "boot a kernel with CONFIG_CFS_BANDWIDTH, and let Culvert create control groups: in a "
         "container, docker run --privileged --cgroupns=host",
         quotas.cpu_quota,
     ),

@@ -1,4 +1,4 @@
-"""What steady figures take."""
+"""Features that steady figures need."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STEADINESS: tuple[Feature, ...] = (
         "hypervisor",
         FeatureGroup.STEADINESS,
         _EVERY,
-        "compare only what was measured in the same run; for absolute figures use bare metal",
+        "compare only figures of the same run; for absolute figures use bare metal",
         steadiness.hypervisor,
     ),
     Feature(
@@ -69,7 +69,7 @@ STEADINESS: tuple[Feature, ...] = (
         "load",
         FeatureGroup.STEADINESS,
         _EVERY,
-        "end what else is running (see top)",
+        "stop other programs (see top)",
         steadiness.load,
     ),
 )

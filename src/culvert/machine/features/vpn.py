@@ -1,4 +1,4 @@
-"""What VPNs take of the kernel and the processor."""
+"""Features of the kernel and the processor that VPNs need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processor: what it is, what it can do, and what makes its speed vary."""
+"""The processor: its model, its instructions, and the settings that vary its speed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CRYPTO_FLAGS = (
     "aes", "avx", "avx2", "avx512f", "avx512ifma", "pclmulqdq", "pmull", "sha_ni", "sha1",
     "sha2", "sha512", "sha3", "ssse3", "vaes", "vpclmulqdq", "asimd", "neon", "sve", "sve2",
 )  # fmt: skip
-"""Instructions that ciphers use, as x86 and Arm name them in /proc/cpuinfo."""
+"""Instructions that ciphers use, by the names of x86 and Arm in /proc/cpuinfo."""
 
 
 @dataclass(frozen=True)
 class Frequency:
-    """How the clock is governed. ``governors`` are those in use on any core, in kHz the limits.
+    """Settings of the clock. ``governors`` are those in use on any core; limits are in kHz.
 
-    ``boost`` is None where the machine does not tell (a guest seldom does).
+    ``boost`` is None if the machine does not report it (a guest seldom does).
     """
 
     driver: str | None
@@ -54,7 +54,7 @@ class Cpu:
 
 @dataclass(frozen=True)
 class CpuRecord:
-    """What /proc/cpuinfo says, over all processors."""
+    """Values of /proc/cpuinfo, over all processors."""
 
     model: str | None
     microcode: str | None
@@ -155,7 +155,7 @@ def parse_cpuinfo(text: str) -> CpuRecord:
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...] | None:
-    """CPU numbers of a list such as ``0-2,5``; None where it is not one."""
+    """CPU numbers of a list such as ``0-2,5``; None if it is not a list."""
     cpus: set[int] = set()
     for part in text.strip().split(","):
         first, dash, last = part.partition("-")

@@ -49,8 +49,8 @@ MODULES = (
 @dataclass(frozen=True)
 class Kernel:
     """``version`` is the build's (#1 SMP ...), without who built it. ``modules`` maps the name of
-    a module that is there to its version, None where it states none; built-in code that has
-    no parameters does not show up, so absence proves nothing."""
+    a loaded module to its version, None if it has none. Built-in code without parameters does not
+    appear, so absence proves nothing."""
 
     release: str | None
     version: str | None
@@ -87,7 +87,7 @@ def read_kernel(tree: Tree) -> Kernel:
         tainted=tree.number("/proc/sys/kernel/tainted"),
         clocksource=tree.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         clocksources=tuple((available or "").split()),
-        # debugfs knows better, where it is mounted and readable
+        # debugfs is more exact, if it is mounted and readable
         preemption=chosen(_marked(tree.text("/sys/kernel/debug/sched/preempt")))
         or parse_preemption(version or ""),
         cgroup=parse_cgroup(tree.text("/proc/self/mounts") or ""),
@@ -101,12 +101,12 @@ def read_kernel(tree: Tree) -> Kernel:
 
 
 def _marked(text: str | None) -> str | None:
-    """debugfs marks with parentheses: ``none (voluntary) full``."""
+    """The model that debugfs marks with parentheses: ``none (voluntary) full``."""
     return text.replace("(", "[").replace(")", "]") if text else None
 
 
 def parse_preemption(version: str) -> str | None:
-    """The preemption model as the kernel's build string has it."""
+    """The preemption model from the kernel's build string."""
     for word, model in (
         ("PREEMPT_RT", "rt"),
         ("PREEMPT_DYNAMIC", "dynamic"),

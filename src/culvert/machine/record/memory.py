@@ -1,4 +1,4 @@
-"""Memory, virtualisation, and what else ran when the record was made."""
+"""Memory, virtualisation, and the load when the record was made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HYPERVISORS = {
 
 @dataclass(frozen=True)
 class Virtualisation:
-    """``guest`` None: the machine does not tell. ``steal_ticks``: since boot, in USER_HZ."""
+    """``guest`` None: unknown. ``steal_ticks``: since boot, in USER_HZ."""
 
     guest: bool | None
     hypervisor: str | None
@@ -56,7 +56,7 @@ class LoadAverage:
 
 
 def read_virtualisation(tree: Tree) -> Virtualisation:
-    """Read what tells a guest from a machine."""
+    """Read the files that distinguish a guest from a physical machine."""
     cpuinfo = tree.text("/proc/cpuinfo") or ""
     flagged = any(
         line.startswith("flags") and " hypervisor" in line for line in cpuinfo.splitlines()
@@ -154,5 +154,5 @@ def _runs(tree: Tree, program: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    # 64 bits hold 19 digits; what is longer is not a figure of the kernel's
+    # 64 bits hold 19 digits; a longer number is not from the kernel
     return text.isascii() and text.isdecimal() and len(text) <= 19

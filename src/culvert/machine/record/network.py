@@ -1,4 +1,4 @@
-"""The network settings that change what a VPN can carry."""
+"""The network settings that affect a VPN's throughput."""
 
 from __future__ import annotations
 

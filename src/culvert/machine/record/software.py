@@ -1,4 +1,4 @@
-"""Versions of Culvert and of what it and the VPNs lean on."""
+"""Versions of Culvert, and of the libraries that it and the VPNs use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from culvert import __version__
 @dataclass(frozen=True)
 class Software:
     """``libcrypto`` is the library that the system's VPNs load; Python may carry another one,
-    ``python_openssl``. The version of each VPN is a result of its own and stands in the trials."""
+    ``python_openssl``. The version of each VPN is a separate result, recorded in the trials."""
 
     culvert: str
     python: str

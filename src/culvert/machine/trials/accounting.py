@@ -22,7 +22,8 @@ BUSY_S = 0.002
 
 
 def irq_time() -> FeatureFinding:
-    """Whether interrupt time is measured or sampled at each tick; only the configuration tells."""
+    """Whether interrupt time is measured or sampled by the tick, from the kernel's
+    configuration."""
     options = kernel_configuration()
     if options is None:
         return unknown(
@@ -39,7 +40,7 @@ def irq_time() -> FeatureFinding:
 
 
 def scheduler_statistics() -> FeatureFinding:
-    """CPU time per thread in nanoseconds, and how long it waited for a CPU."""
+    """CPU time per thread in nanoseconds, and its time of waiting for a CPU."""
 
     def run_ns() -> int | None:
         fields = (Tree().text("/proc/thread-self/schedstat") or "").split()
@@ -49,32 +50,33 @@ def scheduler_statistics() -> FeatureFinding:
     end = time.thread_time() + BUSY_S
     while time.thread_time() < end:
         pass
-    os.sched_yield()  # the figure is brought up to date when the scheduler looks
+    os.sched_yield()  # the scheduler updates the figure when it runs
     after = run_ns()
     if before is None or after is None:
         return missing("no /proc/PID/schedstat: CPU time per thread comes in ticks of 10 ms")
     if after <= before:
-        return missing("/proc/PID/schedstat stands still")
+        return missing("/proc/PID/schedstat does not change")
     return present("CPU time and waiting time per thread in nanoseconds")
 
 
 def kvm() -> FeatureFinding:
-    """A guest, made and dropped."""
+    """An empty guest is created and dropped."""
     if not KVM.exists():
         return missing(f"{KVM} does not exist")
     descriptor = os.open(KVM, os.O_RDWR | os.O_CLOEXEC)
     try:
         version = fcntl.ioctl(descriptor, KVM_GET_API_VERSION)
         if version != KVM_API_VERSION:
-            return missing(f"{KVM} speaks version {version}, not {KVM_API_VERSION}")
+            return missing(f"{KVM} has API version {version}, not {KVM_API_VERSION}")
         os.close(fcntl.ioctl(descriptor, KVM_CREATE_VM, 0))
     finally:
         os.close(descriptor)
-    return present("an empty guest was made")
+    return present("an empty guest was created")
 
 
 def kernel_configuration(tree: Tree | None = None) -> frozenset[str] | None:
-    """Names of the options that are y or m in the running kernel; None if it does not tell."""
+    """Names of the options that are y or m in the running kernel; None if its configuration is
+    unknown."""
     tree = tree or Tree()
     try:
         text: str | None = gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode()

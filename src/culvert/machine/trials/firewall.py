@@ -11,15 +11,15 @@ ACCEPT = 1
 
 
 def filtering() -> FeatureFinding:
-    """A table and a filtering chain."""
+    """A table and a filter chain can be created."""
     _make_chain("forward", "filter")
-    return present("a table and a chain on the forward hook were made")
+    return present("a table and a chain on the forward hook were created")
 
 
 def translating() -> FeatureFinding:
-    """A chain that translates addresses."""
+    """A chain of type nat can be created."""
     _make_chain("postrouting", "nat")
-    return present("a chain of type nat was made")
+    return present("a chain of type nat was created")
 
 
 def _make_chain(hook: str, kind: str) -> None:

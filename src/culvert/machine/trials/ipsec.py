@@ -41,7 +41,7 @@ def xfrm() -> FeatureFinding:
 
 
 def esp() -> FeatureFinding:
-    """ESP with each cipher; degraded where it lacks some, missing where it has none."""
+    """ESP with each cipher; degraded if some are missing, missing if all are."""
     refusals: dict[str, OSError] = {}
     for suite, algorithms in ESP_SUITES.items():
         try:
@@ -56,7 +56,7 @@ def esp() -> FeatureFinding:
 
 
 def suite(name: str) -> Callable[[], FeatureFinding]:
-    """The trial whether the kernel's ESP takes one of the ESP_SUITES."""
+    """The trial whether the kernel's ESP supports one of the ESP_SUITES."""
 
     def trial() -> FeatureFinding:
         add(socket.IPPROTO_ESP, ESP_SUITES[name])

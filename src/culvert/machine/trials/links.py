@@ -1,4 +1,4 @@
-"""Kinds of network interface, tried by making one."""
+"""Kinds of network interface, tried by creating one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ DEVICE = "cvscratch0"
 
 
 def link(kind: str, **attributes: Any) -> Callable[[], FeatureFinding]:
-    """A trial that makes an interface of ``kind`` (IFLA_INFO_KIND) and sees it there."""
+    """A trial that creates an interface of ``kind`` (IFLA_INFO_KIND) and checks that it exists."""
 
     def trial() -> FeatureFinding:
         with IPRoute() as ip:
             _add(ip, kind, attributes)
-        return present("an interface was made")
+        return present("an interface was created")
 
     return trial
 
 
 def first_of(*kinds: str) -> Callable[[], FeatureFinding]:
-    """A trial of kinds that do the same (as in-tree ovpn and the older ovpn-dco-v2)."""
+    """A trial of equivalent kinds (such as in-tree ovpn and the older ovpn-dco-v2)."""
 
     def trial() -> FeatureFinding:
         with IPRoute() as ip:
@@ -38,9 +38,9 @@ def first_of(*kinds: str) -> Callable[[], FeatureFinding]:
                     if error.code not in ABSENT:
                         raise
                 else:
-                    return present(f"an interface of kind {kind} was made")
+                    return present(f"an interface of kind {kind} was created")
             _add(ip, kinds[-1], {})
-        return present(f"an interface of kind {kinds[-1]} was made")
+        return present(f"an interface of kind {kinds[-1]} was created")
 
     return trial
 
@@ -48,4 +48,4 @@ def first_of(*kinds: str) -> Callable[[], FeatureFinding]:
 def _add(ip: IPRoute, kind: str, attributes: dict[str, Any]) -> None:
     ip.link("add", ifname=DEVICE, kind=kind, **attributes)
     if not ip.link_lookup(ifname=DEVICE):
-        raise NetlinkError(errno.EOPNOTSUPP, f"no interface of kind {kind} came of it")
+        raise NetlinkError(errno.EOPNOTSUPP, f"no interface of kind {kind} was created")

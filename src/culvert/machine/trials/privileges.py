@@ -1,4 +1,4 @@
-"""What this process may do, and the namespaces it can make."""
+"""The privileges of this process, and the namespaces that it can create."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ NEEDED: Mapping[str, int] = {
     "CAP_SYS_PTRACE": 19,
     "CAP_SYS_ADMIN": 21,
 }
-"""Capabilities (linux/capability.h) to make namespaces and interfaces, capture, and look at and
-end processes in them."""
+"""Capabilities (linux/capability.h) to create namespaces and interfaces, to capture, and to inspect
+and end processes in them."""
 
 
 def root() -> FeatureFinding:
-    """Most of what follows needs root, the machine's or that of a user namespace."""
+    """Most features need root: the machine's, or that of a user namespace."""
     match privilege():
         case Privilege.ROOT:
             return present("running as root")
         case Privilege.OWN_NAMESPACES:
             return present(
-                "not needed: an ordinary user, root of namespaces of their own; packages, kernel "
-                "modules and interrupts are the machine's root's"
+                "not needed: an ordinary user, as root of their own namespaces; packages, kernel "
+                "modules and interrupts need the machine's root"
             )
         case Privilege.NONE:
-            return missing(f"running as user id {os.geteuid()}: labs cannot be made")
+            return missing(f"running as user id {os.geteuid()}: labs cannot be created")
 
 
 def user_namespaces() -> FeatureFinding:
-    """The other way: an ordinary user runs labs in namespaces of their own."""
+    """The alternative: an ordinary user runs labs in their own namespaces."""
     if privilege() is Privilege.OWN_NAMESPACES:
-        return present("labs are made in one, and this was tried in one")
+        return present("labs run in a user namespace, and so does this process")
     try:
         refusal = rootless.refusal()
     except NotPossible as error:
         return unknown(f"cannot be tried: {error}", error.remedy)
     if refusal is not None:
         return missing(f"labs need root here: {refusal.why}", refusal.remedy)
-    return present("an ordinary user can make labs, without root")
+    return present("an ordinary user can create labs without root")
 
 
 def real_time() -> FeatureFinding:
-    """The wire's threads go before others at their moments."""
+    """The wire's threads preempt others when a packet is due."""
     if rootless.may_have_real_time():
         return present("threads may have real-time priority")
     return degraded("no real-time priority: delays are less exact on a busy machine")
@@ -71,10 +71,10 @@ def receive_buffers() -> FeatureFinding:
 
 
 def capabilities() -> FeatureFinding:
-    """A container may give root without what root can do."""
+    """In a container root may have fewer capabilities."""
     mask = parse_effective(Tree().text("/proc/self/status") or "")
     if mask is None:
-        return unknown("/proc/self/status does not tell")
+        return unknown("/proc/self/status has no capabilities")
     lacking = [name for name, bit in NEEDED.items() if not mask >> bit & 1]
     if lacking:
         remedy = None if os.geteuid() == 0 else GIVE_ROOT
@@ -95,12 +95,12 @@ def parse_effective(status: str) -> int | None:
 
 
 def network_namespaces() -> FeatureFinding:
-    """A network namespace of our own, seen to be another one."""
+    """A new network namespace, which is checked to be another one."""
     return _own_namespace(CLONE_NEWNET, "net")
 
 
 def mount_namespaces() -> FeatureFinding:
-    """A mount namespace of our own: VPNs that insist on the same /run paths need it."""
+    """A new mount namespace: VPNs with fixed paths in /run need it."""
     return _own_namespace(CLONE_NEWNS, "mnt")
 
 
@@ -115,6 +115,6 @@ def _own_namespace(flags: int, kind: str) -> FeatureFinding:
     except UnshareRefusedError as error:
         if error.errno == errno.EPERM:
             raise
-        # here the refusal is the finding: most kernels without the feature say EINVAL
+        # here the refusal is the finding: most kernels without the feature return EINVAL
         raise OSError(error.errno, error.strerror) from error
-    return present("one was made and left") if there != here else missing("none was made")
+    return present("one was created") if there != here else missing("none was created")

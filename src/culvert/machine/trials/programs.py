@@ -10,7 +10,7 @@ from culvert.tools import find
 
 
 def program(name: str) -> Callable[[], FeatureFinding]:
-    """A trial that looks for a program where Culvert will look for it."""
+    """A trial that searches a program in the same directories as Culvert."""
 
     def trial() -> FeatureFinding:
         path = find(name)

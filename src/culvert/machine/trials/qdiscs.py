@@ -21,6 +21,6 @@ def qdisc(kind: str, **parameters: Any) -> Callable[[], FeatureFinding]:
             ip.link("add", ifname=DEVICE, kind="veth", peer="cvscratch1")
             (index,) = ip.link_lookup(ifname=DEVICE)
             ip.tc("add", kind, index, ROOT_HANDLE, **parameters)
-        return present("was put on an interface")
+        return present("was set on an interface")
 
     return trial

@@ -1,4 +1,4 @@
-"""Whether a node's programs can be held back, as a condition asks that makes one a slow router."""
+"""Whether a node's programs can be limited, for conditions with a slow router."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ CPUS = 0.5
 
 
 def cpu_quota() -> FeatureFinding:
-    """A control group is made, given a quota and removed."""
+    """A control group is created, given a quota and removed."""
     try:
         with cgroup.trial(f"culvert-{new_run_id()}-doctor") as group:
             group.limit(CPUS)
     except CulvertError as error:
         if isinstance(error.__cause__, PermissionError):
-            raise error.__cause__ from error  # nobody has tried: it is not known
+            raise error.__cause__ from error  # not tried, so unknown
         return missing(error.why)
-    return present(
-        f"control groups {group.version} hold programs back, and not what the kernel does itself"
-    )
+    return present(f"control groups {group.version} limit programs, but not the kernel's own work")

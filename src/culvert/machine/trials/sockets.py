@@ -1,4 +1,4 @@
-"""What the probe asks of sockets, tried on the loopback of the scratch namespace."""
+"""Socket options that the probe needs, tried on the loopback of the scratch namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from culvert.machine.check import FeatureFinding, missing, present
 
 DEADLINE_S = 1.0
 
-# Python's socket module knows these by no name (asm-generic/socket.h, linux/udp.h, if_packet.h)
+# Python's socket module has no names for these (asm-generic/socket.h, linux/udp.h, if_packet.h)
 SO_TIMESTAMPNS = 35
 SO_BUSY_POLL = 46
 SOL_UDP = 17
@@ -25,7 +25,7 @@ ETH_P_ALL = 0x0003
 
 
 def congestion_control(name: str) -> Callable[[], FeatureFinding]:
-    """A trial that sets the algorithm on a TCP socket, which loads its module where need be."""
+    """A trial that sets the algorithm on a TCP socket, which loads its module if needed."""
 
     def trial() -> FeatureFinding:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
@@ -33,8 +33,8 @@ def congestion_control(name: str) -> Callable[[], FeatureFinding]:
             taken = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
         taken = taken.split(b"\0")[0]
         if taken != name.encode():
-            return missing(f"asked for it, the kernel took {taken.decode(errors='replace')}")
-        return present("a socket took it")
+            return missing(f"the kernel set {taken.decode(errors='replace')} instead")
+        return present("a socket accepted it")
 
     return trial
 
@@ -56,7 +56,7 @@ def capture() -> FeatureFinding:
         if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS) and len(data) == 16:
             seconds, nanoseconds = struct.unpack("=qq", data)
             if seconds > 0 and 0 <= nanoseconds < 1_000_000_000:
-                return present("a packet was captured, stamped by the kernel in nanoseconds")
+                return present("a packet was captured, with the kernel's timestamp in nanoseconds")
     return missing("a packet was captured, but without a kernel timestamp")
 
 
@@ -81,7 +81,7 @@ def coalescing() -> FeatureFinding:
     """Receiving several datagrams in one read (UDP GRO, since Linux 5.0)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.setsockopt(SOL_UDP, UDP_GRO, 1)
-    return present("a socket took the option")
+    return present("a socket accepted the option")
 
 
 def _raise_loopback() -> None:

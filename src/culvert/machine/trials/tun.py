@@ -1,4 +1,4 @@
-"""/dev/net/tun, tried by making interfaces in the scratch namespace."""
+"""/dev/net/tun, tried by creating interfaces in the scratch namespace."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _make(flags: int, what: str) -> FeatureFinding:
         _set_interface(descriptor, flags)
     finally:
         os.close(descriptor)
-    return present(f"an interface was made: {what}")
+    return present(f"an interface was created: {what}")
 
 
 def _absent() -> FeatureFinding | None:
     if not DEVICE.exists():
         return missing(f"{DEVICE} does not exist")
     if not os.access(DEVICE, os.R_OK | os.W_OK):
-        return missing(f"{DEVICE} may not be opened by this user", f"sudo chmod 666 {DEVICE}")
+        return missing(f"this user may not open {DEVICE}", f"sudo chmod 666 {DEVICE}")
     return None
 
 

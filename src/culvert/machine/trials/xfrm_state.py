@@ -1,6 +1,6 @@
-"""A security association, asked of the kernel through NETLINK_XFRM (linux/xfrm.h).
+"""A security association, requested from the kernel through NETLINK_XFRM (linux/xfrm.h).
 
-pyroute2 speaks no XFRM, and one message is all that is needed here.
+pyroute2 does not support XFRM, and one message is enough here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ DEADLINE_S = 2.0
 
 @dataclass(frozen=True)
 class XfrmAlgorithm:
-    """``kind`` is the attribute (XFRMA_ALG_...); ``bits`` that the kind wants behind the key's
-    length: that of the ICV, or None for a plain cipher."""
+    """``kind`` is the attribute (XFRMA_ALG_...); ``bits`` is the length of the ICV, which follows
+    the key's length in the attribute, or None for a plain cipher."""
 
     kind: int
     name: str
@@ -46,14 +46,14 @@ class XfrmAlgorithm:
 
 
 def ask_whether_there() -> None:
-    """Ask for the number of associations; raises OSError if the kernel has no XFRM."""
+    """Request the number of associations; raises OSError if the kernel has no XFRM."""
     _talk(XFRM_MSG_GETSADINFO, 0, struct.pack("=I", 0), replies=True)
 
 
 def add(protocol: int, algorithms: tuple[XfrmAlgorithm, ...]) -> None:
     """Add a tunnel-mode association with a random SPI and random keys to this namespace.
 
-    Raises OSError with the kernel's errno and, where it gives one, its own reason.
+    Raises OSError with the kernel's errno and, if there is one, its reason.
     """
     _talk(
         XFRM_MSG_NEWSA,
@@ -91,7 +91,7 @@ def _talk(message: int, flags: int, payload: bytes, *, replies: bool) -> None:
     if kind != NLMSG_ERROR:
         if replies:
             return
-        raise OSError(errno.EPROTO, "the kernel's answer is no acknowledgement")
+        raise OSError(errno.EPROTO, "the kernel's answer is not an acknowledgement")
     (code,) = struct.unpack_from("=i", answer, 16)
     if code != 0:
         reason = _reason(answer[36:]) if answer_flags & NLM_F_ACK_TLVS else None
@@ -99,7 +99,7 @@ def _talk(message: int, flags: int, payload: bytes, *, replies: bool) -> None:
 
 
 def _reason(attributes: bytes) -> str | None:
-    """The kernel's own words (NLMSGERR_ATTR_MSG), if there are any."""
+    """The kernel's reason (NLMSGERR_ATTR_MSG), if there is one."""
     while len(attributes) >= 4:
         length, kind = struct.unpack_from("=HH", attributes)
         if length < 4:
