@@ -7,6 +7,8 @@ import signal
 import threading
 from contextlib import suppress
 from ipaddress import IPv4Network
+from pathlib import Path as Files
+from typing import cast
 
 import pytest
 
@@ -14,16 +16,20 @@ from culvert.errors import LabError, VpnError
 from culvert.journal.record import Status
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.measurements.base import BaseParameters
+from culvert.run.execution import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
 from culvert.vpns.none import NoVpn
 from culvert.vpns.variant import Missing
 from culvert.vpns.vxlan import Vxlan
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.here import HERE
-from tests.run.cells import SHORT, execute, value, vpn
+from tests.run.cells import SHORT, execute, measure, value, vpn
 
 pytestmark = pytest.mark.lab
 REAL = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")
@@ -169,6 +175,59 @@ def test_a_vpn_that_dies_in_the_middle_gives_no_number(kind: str) -> None:
     skip_if_missing("wireguard/go")
     finding = execute(DiesInTheMiddle(WireGuard.variants[0]), kind)
     assert finding.status in (Status.FAILED, Status.INVALID)
+    assert finding.reason
+    assert finding.remedy
+
+
+def freezing(kind: str, word: str, number: int) -> tuple[TrialFinding, list[int]]:
+    """A trial in whose middle a VPN's process gets that signal; the finding and the process id."""
+    contestant, (measurement, chosen) = vpn(word), SHORT[kind]
+    signalled = []
+
+    class Freezing(measurement):  # type: ignore[misc,valid-type]
+        def run(self, session: Session, parameters: BaseParameters) -> Outcome:
+            process = contestant.processes["b"][0]
+
+            def freeze() -> None:
+                os.kill(process.pid, number)
+                signalled.append(process.pid)
+
+            timer = threading.Timer(0.25, freeze)
+            timer.start()
+            try:
+                return cast(Outcome, super().run(session, parameters))
+            finally:
+                timer.cancel()
+
+    return measure(contestant, Freezing(), chosen), signalled
+
+
+@pytest.mark.vpn
+@pytest.mark.parametrize("kind", ["tcp", "udp", "rtt"])
+@pytest.mark.parametrize("word", REAL)
+def test_a_vpn_that_is_stopped_in_the_middle_has_failed(word: str, kind: str) -> None:
+    skip_if_missing(word)
+    finding, (pid,) = freezing(kind, word, signal.SIGSTOP)
+    assert finding.status is Status.FAILED
+    assert f"is stopped (process {pid}: SIGSTOP" in finding.reason
+    assert "stops processes" in finding.remedy
+    assert not Files(f"/proc/{pid}").exists()
+
+
+@pytest.mark.vpn
+def test_a_tunnel_that_is_cut_at_the_end_is_invalid() -> None:
+    """All its processes run, and the figures are sound; but it carries nothing any more."""
+    skip_if_missing("wireguard/go")
+    measurement, chosen = SHORT["rtt"]
+
+    class Cutting(measurement):  # type: ignore[misc,valid-type]
+        def run(self, session: Session, parameters: BaseParameters) -> Outcome:
+            outcome = cast(Outcome, super().run(session, parameters))
+            session.target.set_link(session.vpn.interface(session.target), up=False)
+            return outcome
+
+    finding = measure(vpn("wireguard/go"), Cutting(), chosen)
+    assert finding.status is not Status.OK
     assert finding.reason
     assert finding.remedy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -57,6 +58,11 @@ class Process(ABC):
     def usage(self) -> Usage | None:
         """What it has used until now; None where the lab cannot tell, or it has ended."""
         return None
+
+    def stopped(self) -> Sequence[int]:
+        """Process ids of it and its children that are stopped (SIGSTOP, a tracer) now; empty where
+        the lab cannot determine it."""
+        return ()
 
     def log_text(self) -> str:
         """What it has written to its log so far."""

@@ -41,36 +41,13 @@ def send_canary(session: Session) -> list[Check]:
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
-    echo = session.b.begin(
-        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
-    )
-    port = echo.port()
     sightings = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
     relays = session.look_at_relays()
     for sighting in (*sightings.values(), *relays.values()):
         sighting.ready()
-    rate_pps = _pace(session.link)
-    count = max(min(CANARY_PACKETS, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
-    to: dict[str, object] = {"protocol": "udp", "port": port}
-    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
-        to = {"protocol": "icmp"}
-    answered = parse(
-        RttResult,
-        session.a.call(
-            "rtt",
-            15 + count / rate_pps,
-            to=session.inner(session.target),
-            **to,
-            rate_pps=rate_pps,
-            count=count,
-            payload_size=CANARY_PAYLOAD_BYTES,
-            timeout_ms=session.patience_ms(TIMEOUT_MS if session.link.impairment else PATIENCE_MS),
-            **session.marks,
-        ),
-    )
+    answered = echo_marked(session)
     captured = {where: sighting.end() for where, sighting in sightings.items()}
     at_relays = {name: sighting.end() for name, sighting in relays.items()}
-    echo.stop()
     crossed = Check(
         "the tunnel carries packets",
         answered.received > 0,
@@ -88,6 +65,37 @@ def send_canary(session: Session) -> list[Check]:
     if session.vpn.variant.integrity_only:
         checks.append(readable_inside(captured["canary"]))
     return checks
+
+
+def echo_marked(
+    session: Session, *, at_most: int = CANARY_PACKETS, patient: bool = False
+) -> RttResult:
+    """Send marked packets through the tunnel from a to b, which reflects them.
+
+    ``patient`` waits for late answers even where the link is requested to lose packets.
+    """
+    echo = session.b.begin(
+        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
+    )
+    rate_pps = _pace(session.link)
+    count = max(min(at_most, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
+    to: dict[str, object] = {"protocol": "udp", "port": echo.port()}
+    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
+        to = {"protocol": "icmp"}
+    hurried = bool(session.link.impairment) and not patient
+    answer = session.a.call(
+        "rtt",
+        15 + count / rate_pps,
+        to=session.inner(session.target),
+        **to,
+        rate_pps=rate_pps,
+        count=count,
+        payload_size=CANARY_PAYLOAD_BYTES,
+        timeout_ms=session.patience_ms(TIMEOUT_MS if hurried else PATIENCE_MS),
+        **session.marks,
+    )
+    echo.stop()
+    return parse(RttResult, answer)
 
 
 def _pace(link: LinkSpec) -> float:

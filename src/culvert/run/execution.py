@@ -19,6 +19,13 @@ from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
 from culvert.measurements.base import Measurement
+from culvert.proof.alive import (
+    PROCESSES_LIVED,
+    PROCESSES_RUN,
+    ends_in_silence,
+    still_carries,
+    survivors,
+)
 from culvert.proof.canary import send_canary
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
@@ -29,13 +36,12 @@ from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
+from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check, Evidence
-from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.third_nodes import third_node_metrics
 from culvert.vpns.base import Vpn
-from culvert.vpns.facts import log_tail
 from culvert.vpns.variant import Missing
 
 MOST_DESCRIBED = 3
@@ -137,6 +143,7 @@ class Execution:
                 outcomes.append((path, outcome))
         finding.outcome = together(outcomes)
         finding.evidence.withheld = finding.outcome.withheld
+        finding.evidence.marks = finding.outcome.marks
         finding.status = Status.OK
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
@@ -150,15 +157,23 @@ class Execution:
         measuring = time.monotonic()
         outcome = self._measurement.run(session, self._parameters)
         finding.measuring_s += time.monotonic() - measuring
-        after = [*survivors(vpn), *judge_outcome(session, outcome)]
+        after = [
+            *survivors(vpn),
+            *judge_outcome(session, outcome),
+            *ends_in_silence(session, outcome),
+        ]
         if not self._proved(finding, session.path, after):
             return None
         if drives:
             finding.evidence.vpn |= traps(vpn, session.lab)
-        last = before(session) if drives else [judge_route(session, "at the end")]
-        if not self._proved(finding, session.path, last):
+        last = (
+            before(session)
+            if drives
+            else [still_carries(session), judge_route(session, "at the end")]
+        )
+        if not self._proved(finding, session.path, [*last, *survivors(vpn)]):
             return None
-        outcome.metrics += self._common_metrics(session, outcome)
+        self._add_common_metrics(session, outcome)
         return outcome
 
     def _cause(self, error: CulvertError) -> CulvertError:
@@ -169,11 +184,15 @@ class Execution:
         return VpnError(self._vpn.id, f"{dead.detail}; noticed as: {error}", dead.remedy)
 
     def _blame_the_dead(self, finding: TrialFinding) -> None:
-        """A proof that failed because the VPN had died is a failure of the VPN."""
+        """A proof that failed because the VPN had died, or was stopped, is a failure of the VPN."""
         dead = next((check for check in survivors(self._vpn) if not check.passed), None)
         if dead is not None:
+            first = finding.evidence.first_failure
+            noticed = first is not None and not first.name.startswith(
+                (PROCESSES_LIVED, PROCESSES_RUN)
+            )
             finding.status = Status.FAILED
-            finding.reason = f"{dead.detail}; noticed as: {finding.reason}"
+            finding.reason = dead.detail + (f"; noticed as: {finding.reason}" if noticed else "")
             finding.remedy = dead.remedy
 
     def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
@@ -188,20 +207,16 @@ class Execution:
         finding.remedy = failure.remedy
         return False
 
-    def _common_metrics(self, session: Session, outcome: Outcome) -> list[Metric]:
-        metrics = []
+    def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
         roles = {name: node.role for name, node in session.lab.nodes.items()}
         for watched in outcome.watched:
-            used = cpu_figures(
+            add_accounts(
+                outcome,
                 watched.accounted,
-                goodput_bytes=outcome.goodput_bytes,
                 shared_kernel=session.lab.shared_kernel,
                 attributable=self._vpn.cpu_attributable,
             )
-            metrics += used.metrics
-            outcome.withheld += used.withheld
-            metrics += third_node_metrics(watched.others, roles)
-        return metrics
+            outcome.metrics += third_node_metrics(watched.others, roles)
 
 
 def _unsupported(missing: list[Missing]) -> TrialFinding:
@@ -227,20 +242,4 @@ def before(session: Session) -> list[Check]:
         judge_data_path(session.vpn, ends),
         judge_route(session, "at the start"),
         *send_canary(session),
-    ]
-
-
-def survivors(vpn: Vpn) -> list[Check]:
-    """A process that has died by the end makes the whole trial doubtful."""
-    return [
-        Check(
-            "the VPN's processes lived",
-            passed=False,
-            detail=f"{process.name} on node {name} ended (exit code {process.returncode()})"
-            + log_tail(process),
-            remedy="see what its log complains about; try it by hand with 'culvert up'",
-        )
-        for name, processes in vpn.processes.items()
-        for process in processes
-        if not process.alive()
     ]

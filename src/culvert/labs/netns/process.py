@@ -8,13 +8,14 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.netns.launch import Started
-from culvert.labs.netns.usage import usage_of
+from culvert.labs.netns.usage import stopped, usage_of
 from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 
@@ -55,6 +56,10 @@ class LocalProcess(Process):
     def usage(self) -> Usage | None:
         """From /proc, while it runs."""
         return usage_of(self.pid) if self.alive() else None
+
+    def stopped(self) -> Sequence[int]:
+        """From /proc, while it runs."""
+        return stopped(self.pid) if self.alive() else ()
 
     def returncode(self) -> int | None:
         """Exit code, negative for a signal, None while it runs."""

@@ -1,4 +1,5 @@
-"""What a process of this machine has used, from /proc (proc_pid_status(5), sched-stats)."""
+"""What a process of this machine has used, and whether it is stopped, from /proc
+(proc_pid_status(5), sched-stats)."""
 
 from __future__ import annotations
 
@@ -22,6 +23,25 @@ def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:
     except (OSError, IndexError, ValueError):
         return None  # it ended while it was looked at
     return Usage(cpu_ns, voluntary, involuntary, peak_kb * 1024)
+
+
+def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
+    """Of the process and all its descendants those that are stopped or traced."""
+    found = []
+    try:
+        state = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+        children = [
+            int(child)
+            for thread in (proc / str(pid) / "task").iterdir()
+            for child in (thread / "children").read_text().split()
+        ]
+    except (OSError, IndexError, ValueError):
+        return []  # it ended while it was looked at
+    if state in "Tt":
+        found.append(pid)
+    for child in children:
+        found += stopped(child, proc)
+    return found
 
 
 def _figure(status: str, name: str) -> int:
