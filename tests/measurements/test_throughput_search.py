@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from culvert.errors import ProbeError
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
+from culvert.measurements.udp.throughput import ThroughputParameters
 from culvert.proof.limits import Ceiling
 
 WIDTH = 0.02
@@ -141,3 +142,11 @@ def test_the_majority_of_time_decides() -> None:
 )
 def test_a_ratio_is_a_ratio(scheduled: int, offered: int, received: int) -> None:
     assert 0 <= SearchTrial(1, 1, scheduled, offered, received).bad_ratio <= 1
+
+
+def test_the_profile_of_rfc_2544_is_one_trial_of_a_minute_without_loss() -> None:
+    strict = ThroughputParameters.model_validate({"profile": "rfc2544"})
+    assert (strict.trial_s, strict.duration_sum_s, strict.exceed_ratio) == (60, 60, 0)
+    shorter = ThroughputParameters.model_validate({"profile": "rfc2544", "trial": "10s"})
+    assert (shorter.trial_s, shorter.duration_sum_s) == (10, 60)
+    assert ThroughputParameters.model_validate({}).exceed_ratio == 0.5

@@ -18,8 +18,6 @@ from culvert.proof.limits import Ceiling
 if TYPE_CHECKING:
     from MLRsearch import MeasurementResult
 
-EXCEED_RATIO = 0.5
-"""Share of the trials' time that may be bad at a rate that still counts as good."""
 PRECEDING_TARGETS = 2
 """Number of coarser searches with shorter trials that come first."""
 SHORTEST_TRIAL_S = 0.1
@@ -62,7 +60,8 @@ Measure = Callable[[float, float], SearchTrial]
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What to search for. ``relative_width`` is that of the final interval."""
+    """What to search for. ``relative_width`` is that of the final interval; ``exceed_ratio`` the
+    share of the trials' time that may be bad at a rate that still counts as good."""
 
     loss_ratios: tuple[float, ...]
     max_pps: float
@@ -70,6 +69,7 @@ class SearchPlan:
     duration_sum_s: float
     relative_width: float
     search_max_s: float
+    exceed_ratio: float = 0.5
 
     @property
     def min_pps(self) -> float:
@@ -139,7 +139,7 @@ def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[Searc
     goals = [
         SearchGoal(
             loss_ratio=ratio,
-            exceed_ratio=EXCEED_RATIO,
+            exceed_ratio=plan.exceed_ratio,
             relative_width=plan.relative_width,
             initial_trial_duration=min(SHORTEST_TRIAL_S, plan.trial_s),
             final_trial_duration=plan.trial_s,

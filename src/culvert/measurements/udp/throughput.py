@@ -7,16 +7,18 @@
     tunnel, paced at 10, 50, 90 % of the PDR, beside echo requests: latency
     bare link: the generator's ceiling
 
-Throughput in the sense of RFC 2544, 26.1, and RFC 9004, with MLRsearch as the search.
+The search is MLRsearch; its goal (duration sum, width, exceed ratio) is among the metrics. Only
+the profile ``rfc2544`` (trials of 60 s, none of which may lose a packet) decides about a rate as
+RFC 2544, section 26.1, does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
@@ -42,8 +44,17 @@ UNPACED_S = 0.3
 EXPECTED_DECISIONS = 8
 """Approximate number of rates that the search decides."""
 LOADS = (10, 50, 90)
-"""Percentages of the PDR at which latency is measured (RFC 9004: at the throughput itself)."""
+"""Percentages of the PDR at which latency is measured."""
 MOST = 1e7
+
+
+RFC2544: Mapping[str, object] = {
+    "trial": "60s",
+    "duration_sum": "60s",
+    "exceed_ratio": 0,
+    "search_max": "3600s",
+}
+"""The keys of the profile of that name: RFC 2544, sections 24 and 26.1."""
 
 
 class ThroughputParameters(BaseParameters):
@@ -59,6 +70,10 @@ class ThroughputParameters(BaseParameters):
     """Duration of all trials that decide about a rate."""
     width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
     """Width of the final interval, relative to its upper end."""
+    exceed_ratio: Annotated[Fraction, Field(ge=0, lt=1)] = 0.5
+    """Share of the trials' time that may be bad at a rate that still counts as good."""
+    profile: Literal["quick", "rfc2544"] = "quick"
+    """``rfc2544``: trials of 60 s, one per rate, exceed ratio 0, unless stated otherwise."""
     search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
     """Longest duration of the search."""
     latency_s: DurationS = Field(1.0, alias="latency")
@@ -67,6 +82,14 @@ class ThroughputParameters(BaseParameters):
         500, alias="latency_rate"
     )
     """Echo requests per second."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_profile(cls, value: Any) -> Any:
+        """What the profile states and the study does not."""
+        if isinstance(value, dict) and value.get("profile") == "rfc2544":
+            return {**RFC2544, **value}
+        return value
 
 
 _PDR = HeadlineColumn(
@@ -123,6 +146,9 @@ class Throughput(Measurement[ThroughputParameters]):
         *CEILING_METRICS,
         MetricSpec("search_trials", "trials", "Trials of the search"),
         MetricSpec("search_s", "s", "Duration of the search"),
+        MetricSpec("goal_duration_sum_s", "s", "Goal of the search: duration sum"),
+        MetricSpec("goal_width_ratio", "1", "Goal of the search: relative width"),
+        MetricSpec("goal_exceed_ratio", "1", "Goal of the search: exceed ratio"),
         MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
         *FLOOR_METRICS,
     )
@@ -146,6 +172,7 @@ class Throughput(Measurement[ThroughputParameters]):
                 duration_sum_s=parameters.duration_sum_s,
                 relative_width=parameters.width,
                 search_max_s=parameters.search_max_s,
+                exceed_ratio=parameters.exceed_ratio,
             )
             (ndr, pdr), trials = search(streams.measure, plan)
             latencies = streams.latencies(pdr, parameters)
@@ -158,6 +185,9 @@ class Throughput(Measurement[ThroughputParameters]):
                 *_rates("pdr", pdr, size),
                 Metric("search_trials", "trials", len(trials)),
                 Metric("search_s", "s", sum(trial.duration_s for trial in trials)),
+                Metric("goal_duration_sum_s", "s", parameters.duration_sum_s),
+                Metric("goal_width_ratio", "1", parameters.width),
+                Metric("goal_exceed_ratio", "1", parameters.exceed_ratio),
                 *ceiling_metrics(ceiling),
                 *[metric for latency in latencies for metric in _latency(latency)],
                 *(floor.metrics() if floor else []),
