@@ -69,6 +69,7 @@ def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
             whole.metrics.append(replace(metric, labels={**metric.labels, **label}))
         whole.watched += outcome.watched
         whole.doubts += outcome.doubts
+        whole.marks += outcome.marks
         whole.withheld += [
             replace(each, reason=f"{path}: {each.reason}") for each in outcome.withheld
         ]

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from culvert.trial.surroundings import Mark
+
+MARKS = "marks"
+"""The key of the marks in a trial's evidence."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -39,6 +44,8 @@ class Evidence:
     topology: dict[str, Any] = field(default_factory=dict)
     """The nodes, networks and paths that were measured."""
     withheld: list[Withheld] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    """Bounds of the surroundings that were exceeded: the trial counts, and is marked."""
 
     @property
     def proved(self) -> bool:
@@ -59,4 +66,5 @@ class Evidence:
             "vpn": self.vpn,
             **({"topology": self.topology} if self.topology else {}),
             **({"withheld": [asdict(each) for each in self.withheld]} if self.withheld else {}),
+            **({MARKS: [asdict(each) for each in self.marks]} if self.marks else {}),
         }

@@ -17,7 +17,7 @@ from culvert.probe.results import Accounted, CpuTimes
 from culvert.probe.results.accounting import ProcessUse
 from culvert.trial.busy import Busy, busy_of, core_busy_s
 from culvert.trial.check import Withheld
-from culvert.trial.everybody import OTHERS
+from culvert.trial.everybody import EVERYBODY
 
 GIGABYTE = 1e9
 MOST_SWITCHES = 5
@@ -125,7 +125,7 @@ def _processes_s(accounted: Accounted) -> float:
 
 
 def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
-    return [process for process in accounted.processes if process.label != OTHERS]
+    return [process for process in accounted.processes if process.label not in EVERYBODY]
 
 
 def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
@@ -135,7 +135,7 @@ def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
     """
     counts: Counter[str] = Counter()
     for user in accounted.processes:
-        if user.label != OTHERS:  # the VPN's are among the others too
+        if user.label not in EVERYBODY:  # the VPN's are among the others too
             continue
         name = _WORKER.sub(r"\1", user.comm)
         counts[name] += (user.voluntary or 0) + (user.involuntary or 0)

@@ -1,7 +1,7 @@
-"""All processes and kernel threads of a machine, to find those with most context switches.
+"""All processes and kernel threads of a machine: who switched contexts, and what others used.
 
-Reading all of them takes tens of milliseconds of CPU time. It begins before the accounting of the
-VPN and ends after it, so that its own CPU time is not in the figures.
+Reading all of them takes tens of milliseconds of CPU time. It begins before the accounting of
+the VPN and ends after it, so that none of this is in the VPN's figures.
 """
 
 from __future__ import annotations
@@ -12,25 +12,36 @@ from culvert.probe.client import Probe
 from culvert.probe.results import Accounted, parse
 
 OTHERS = "other"
-"""The label of processes that are not the VPN's."""
+"""The label of processes that are neither Culvert's nor the kernel's."""
+OWN = "culvert"
+"""The label of this process and of all that it started."""
+KERNEL = "kernel"
+"""The label of kernel threads."""
+EVERYBODY = frozenset({OTHERS, OWN, KERNEL})
+"""Labels of the accounting of all, which the VPN's processes are in once more."""
 _INIT = 1
 _KTHREADD = 2
 
 
 class Everybody:
-    """Accounts for all processes from construction on, by their ancestors: the first process, the
-    parent of the kernel's threads, and our own process, which in a container may have other
-    ancestors."""
+    """The accounting of all, from its creation on. ``local``: the node runs under this process's
+    kernel, so that this process's id means something there."""
 
-    def __init__(self, probe: Probe) -> None:
-        ancestors = dict.fromkeys((_INIT, _KTHREADD, os.getpid()))
+    def __init__(self, probe: Probe, *, local: bool) -> None:
+        roots = {_INIT: OTHERS, _KTHREADD: KERNEL}
+        if local:
+            roots[os.getpid()] = OWN
         self._task = probe.begin(
-            "accounting", pids=[{"pid": pid, "label": OTHERS} for pid in ancestors]
+            "accounting", pids=[{"pid": pid, "label": label} for pid, label in roots.items()]
         )
         self._task.ready()
 
-    def beside(self, accounted: Accounted) -> Accounted:
-        """End it; returns a node's accounting with all these in addition to the VPN's processes."""
-        everybody = parse(Accounted, self._task.stop())
-        processes = [*accounted.processes, *everybody.processes]
-        return accounted.model_copy(update={"processes": processes})
+    def end(self) -> Accounted:
+        """All of them."""
+        return parse(Accounted, self._task.stop())
+
+
+def sees_the_machine(everybody: Accounted) -> bool:
+    """Whether it had a view of all processes: not so in a PID namespace, which has no kernel
+    threads."""
+    return any(process.label == KERNEL for process in everybody.processes)

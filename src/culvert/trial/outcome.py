@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from culvert.journal.record import Histogram, Metric, Series
 from culvert.trial.check import Check, Withheld
+from culvert.trial.surroundings import Mark
 from culvert.trial.traffic import InnerTraffic
 from culvert.trial.watch import Watched
 
@@ -27,3 +28,4 @@ class Outcome:
     histograms: list[Histogram] = field(default_factory=list)
     doubts: list[Check] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)

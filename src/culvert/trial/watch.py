@@ -22,8 +22,9 @@ from culvert.labs.link.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
 from culvert.topology.graph import Role
-from culvert.trial.everybody import Everybody
+from culvert.trial.everybody import Everybody, sees_the_machine
 from culvert.trial.outside import SNAPLEN, Outside
+from culvert.trial.surroundings import foreign_s
 from culvert.vpns.base import Vpn
 
 CANARY_BYTES = 32
@@ -92,14 +93,13 @@ class Watcher:
         for sighting in sightings.values():
             sighting.ready()
         handed = {name: self._handed(name) for name in self._ends}
-        first = next(iter(self._ends))
-        everybody = Everybody(self._ends[first])  # on one node only: nodes may share a kernel
+        everybody = self._everybody()
         accounts = self._begin_accounting()
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
         accounted = _end(accounts)
-        accounted[first] = everybody.beside(accounted[first])
+        self._beside(accounted, everybody.end())
         for name, before in handed.items():
             now = self._handed(name)
             passed = now.since(before) if now is not None and before is not None else None
@@ -110,9 +110,30 @@ class Watcher:
     def account(self) -> Iterator[dict[str, Accounted]]:
         """Only account for both ends; the result is filled by node when the body has ended."""
         found: dict[str, Accounted] = {}
+        everybody = self._everybody()
         accounts = self._begin_accounting()
         yield found
-        found |= {name: used for name, used in _end(accounts).items() if name in self._ends}
+        accounted = _end(accounts)
+        self._beside(accounted, everybody.end())
+        found |= {name: accounted[name] for name in self._ends}
+
+    def _everybody(self) -> Everybody:
+        """On one node only: nodes may share a kernel."""
+        return Everybody(next(iter(self._ends.values())), local=self._lab.shared_kernel)
+
+    def _beside(self, accounted: dict[str, Accounted], everybody: Accounted) -> None:
+        """All processes beside the source's own, and what others used."""
+        first = next(iter(self._ends))
+        used = None
+        if sees_the_machine(everybody):
+            vpn = frozenset(one.pid for node in accounted.values() for one in node.processes)
+            used = foreign_s(everybody, vpn)
+            probe = accounted[first].probe
+            if probe is not None and not self._lab.shared_kernel:
+                used = max(used - probe.run_ns / 1e9, 0.0)  # it has no known ancestor there
+        processes = [*accounted[first].processes, *everybody.processes]
+        changes = {"processes": processes, "foreign_s": used}
+        accounted[first] = accounted[first].model_copy(update=changes)
 
     def _handed(self, name: str) -> Handed | None:
         witness = self._outside.witness(name)

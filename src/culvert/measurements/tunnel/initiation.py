@@ -32,8 +32,9 @@ from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
+from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
-from culvert.trial.cpu import cpu_figures
+from culvert.trial.everybody import EVERYBODY
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
@@ -112,20 +113,21 @@ class Initiation(Measurement[InitiationParameters]):
         if restarted is not None:
             processes = _together([use for cycle in cycles for use in cycle.processes])
             node = accounted[restarted.name]
-            accounted[restarted.name] = node.model_copy(update={"processes": processes})
-        used = cpu_figures(
-            accounted,
-            goodput_bytes=None,
-            shared_kernel=session.lab.shared_kernel,
-            attributable=session.vpn.cpu_attributable,
-        )
-        return Outcome(
-            metrics=[*_metrics(cycles), *used.metrics],
-            withheld=used.withheld,
+            others = [process for process in node.processes if process.label in EVERYBODY]
+            accounted[restarted.name] = node.model_copy(update={"processes": [*processes, *others]})
+        outcome = Outcome(
+            metrics=_metrics(cycles),
             watched=[],
             series=_series(cycles),
             doubts=_of_all([check for cycle in cycles for check in cycle.checks], len(cycles)),
         )
+        add_accounts(
+            outcome,
+            accounted,
+            shared_kernel=session.lab.shared_kernel,
+            attributable=session.vpn.cpu_attributable,
+        )
+        return outcome
 
 
 class _Cycle:

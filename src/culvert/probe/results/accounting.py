@@ -152,6 +152,9 @@ class Accounted(Result):
     udp: UdpUse = UdpUse()
     context_switches_total: int = 0
     disturbance: Disturbance = Disturbance()
+    foreign_s: float | None = None
+    """CPU time of others' processes; None where they cannot be seen. Not from the probe: computed
+    from the accounting of all."""
 
     def device(self, name: str) -> DeviceUse | None:
         """The device of that name, if it was watched."""

@@ -15,7 +15,8 @@ pub struct ProcessTime {
     pub run_ns: Option<u64>,
     /// Of children that ended in between and were waited for: all that they ever used.
     pub children_s: Option<f64>,
-    /// What a process that has died had used at the start.
+    /// What a process that has died had used at the start, with its children that had ended: its
+    /// parent's `children_s` has that in it.
     pub used_before_ns: Option<u64>,
     pub voluntary: Option<u64>,
     pub involuntary: Option<u64>,
@@ -45,7 +46,7 @@ pub fn process_times(before: &Processes, after: &Processes, ticks: Ticks) -> Vec
     let dead = before
         .iter()
         .filter(|(identity, _)| !after.contains_key(identity))
-        .map(|(identity, process)| dead_process(identity.pid, process));
+        .map(|(identity, process)| dead_process(identity.pid, process, ticks));
     alive.chain(dead).collect()
 }
 
@@ -84,7 +85,8 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
     }
 }
 
-fn dead_process(pid: i32, before: &Process) -> ProcessTime {
+fn dead_process(pid: i32, before: &Process, ticks: Ticks) -> ProcessTime {
+    let children_ns = (ticks.seconds(before.children, 0) * 1e9) as u64;
     ProcessTime {
         label: before.label.clone(),
         pid,
@@ -93,7 +95,7 @@ fn dead_process(pid: i32, before: &Process) -> ProcessTime {
         system_s: None,
         run_ns: None,
         children_s: None,
-        used_before_ns: Some(before.run_ns),
+        used_before_ns: Some(before.run_ns + children_ns),
         voluntary: None,
         involuntary: None,
         vm_hwm_bytes: before.vm_hwm_bytes,
@@ -127,6 +129,13 @@ mod tests {
         }
     }
 
+    fn with_children(process: Process, children: u64) -> Process {
+        Process {
+            children,
+            ..process
+        }
+    }
+
     fn of(processes: &[(i32, u64, Process)]) -> Processes {
         let identified = processes.iter().map(|(pid, start_ticks, process)| {
             let identity = Identity {
@@ -142,7 +151,7 @@ mod tests {
     fn alive_new_dead_and_reused() {
         let before = of(&[
             (1, 0, process(1_000_000_000, &[(1, 5)])),
-            (2, 0, process(7, &[])),
+            (2, 0, with_children(process(7, &[]), 3)),
             (3, 0, process(9_000_000_000, &[])),
         ]);
         let after = of(&[
@@ -159,7 +168,7 @@ mod tests {
         assert_eq!(alive.user_s, Some(0.5));
         assert_eq!(alive.voluntary, Some(5));
         assert!(find(2, true).unwrap().run_ns.is_none());
-        assert_eq!(find(2, true).unwrap().used_before_ns, Some(7));
+        assert_eq!(find(2, true).unwrap().used_before_ns, Some(30_000_007));
         // Another process with the id of one that is gone.
         assert!(find(3, true).is_some());
         assert_eq!(find(3, false).unwrap().run_ns, Some(20_000_000));

@@ -1,0 +1,104 @@
+"""What disturbed a trial from outside: other programs, a hypervisor, heat, a clock that was set.
+
+Nothing of it makes a trial invalid: it is recorded, and beyond a bound the trial is marked. The
+report shows figures with and without marked trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from culvert.journal.record import Metric
+from culvert.probe.results import Accounted
+from culvert.trial.everybody import OTHERS
+
+MOST_FOREIGN = 0.05
+"""Share of the machine's CPU time that other programs may use."""
+MOST_STOLEN = 0.02
+"""Share of the machine's CPU time that a hypervisor may take."""
+LONGEST_STEP_NS = 1_000_000
+"""A step of CLOCK_REALTIME by more than this."""
+
+
+class Disturber(StrEnum):
+    """What a trial is marked for."""
+
+    FOREIGN = "foreign CPU time"
+    STEAL = "stolen CPU time"
+    CLOCK = "clock step"
+    HEAT = "CPU throttled"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, or times."""
+
+    by: Disturber
+    value: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Metrics of the surroundings, and the marks that follow from them."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+
+def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> Surroundings:
+    """Of both ends of a path, the source first; of one of them where both have one kernel."""
+    first, *_ = accounted
+    nodes = [accounted[first]] if shared_kernel else list(accounted.values())
+    room_s = sum(node.seconds * len(node.cpus) for node in nodes)
+    stolen_s = sum(cpu.steal_s for node in nodes for cpu in node.cpus)
+    foreign_s = accounted[first].foreign_s  # looked at on one node
+    step_ns = max((node.disturbance.clock_step_ns for node in nodes), key=abs)
+    counted = [node.disturbance.throttled for node in nodes]
+    throttled = [count for count in counted if count is not None]
+    metrics = [
+        Metric("clock_step_us", "us", step_ns / 1e3),
+        *([Metric("cpu_throttled", "times", sum(throttled))] if throttled else []),
+        *_frequencies({"machine": nodes[0]} if shared_kernel else accounted),
+    ]
+    marks = []
+    if foreign_s is not None:
+        metrics.append(Metric("cpu_foreign_s", "s", foreign_s))
+        own_room_s = accounted[first].seconds * len(accounted[first].cpus)
+        marks += _beyond(Disturber.FOREIGN, _share(foreign_s, own_room_s), MOST_FOREIGN)
+    marks += _beyond(Disturber.STEAL, _share(stolen_s, room_s), MOST_STOLEN)
+    marks += _beyond(Disturber.CLOCK, abs(step_ns), LONGEST_STEP_NS)
+    marks += _beyond(Disturber.HEAT, sum(throttled), 0)
+    return Surroundings(metrics, marks)
+
+
+def foreign_s(everybody: Accounted, own_pids: frozenset[int]) -> float:
+    """CPU seconds of processes that are neither Culvert's nor the kernel's, and of their children
+    that ended meanwhile. ``own_pids`` are the VPN's, wherever they were started from."""
+    others = [
+        process
+        for process in everybody.processes
+        if process.label == OTHERS and process.pid not in own_pids
+    ]
+    living_s = sum((one.run_ns or 0) / 1e9 + (one.children_s or 0.0) for one in others)
+    # What ended counts with its parent, with all that it had used before.
+    ended_s = sum((one.used_before_ns or 0) / 1e9 for one in others)
+    return max(living_s - ended_s, 0.0)
+
+
+def _share(seconds: float, room_s: float) -> float:
+    return seconds / room_s if room_s > 0 else 0.0
+
+
+def _beyond(by: Disturber, value: float, bound: float) -> list[Mark]:
+    return [Mark(by, value, bound)] if value > bound else []
+
+
+def _frequencies(nodes: Mapping[str, Accounted]) -> Sequence[Metric]:
+    return [
+        Metric("core_frequency_hz", "Hz", hertz, {"node": name, "cpu": str(cpu)})
+        for name, node in nodes.items()
+        for cpu, hertz in node.disturbance.frequency_hz.items()
+    ]
