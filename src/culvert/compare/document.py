@@ -46,9 +46,9 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _comparison(one: Comparison) -> dict[str, Any]:
-    told = asdict(one)
-    told["parameters"] = json.loads(one.parameters)
-    told["labels"] = json.loads(one.labels)
-    told["direction"] = str(one.direction)
-    told["change"] = str(one.change)
-    return told
+    entry = asdict(one)
+    entry["parameters"] = json.loads(one.parameters)
+    entry["labels"] = json.loads(one.labels)
+    entry["direction"] = str(one.direction)
+    entry["change"] = str(one.change)
+    return entry

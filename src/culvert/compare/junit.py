@@ -13,8 +13,8 @@ from culvert.console import printable
 def junit(outcome: CompareOutcome) -> str:
     """One test a comparison: slower fails, what cannot be told or is missing is skipped."""
     suite = Element("testsuite", name=f"culvert compare {_text(outcome.name)}")
-    told = lines(outcome)
-    for line in told:
+    shown = lines(outcome)
+    for line in shown:
         case = SubElement(
             suite, "testcase", classname=_text(line.vpn), name=_text(f"{line.cell}: {line.metric}")
         )
@@ -24,8 +24,8 @@ def junit(outcome: CompareOutcome) -> str:
         elif line.verdict is Change.UNCLEAR:
             SubElement(case, "skipped", message=_text(f"cannot tell: {line.note}"))
         SubElement(case, "system-out").text = _text(_sentence(line))
-    lacking = missing(outcome)
-    for one in lacking:
+    absent = missing(outcome)
+    for one in absent:
         case = SubElement(suite, "testcase", classname="not compared", name=_text(one))
         SubElement(case, "skipped", message="one side lacks it")
     failures = suite.findall("testcase/failure")

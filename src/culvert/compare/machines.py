@@ -74,7 +74,7 @@ def _fact(side: Side, path: tuple[str, ...]) -> str:
 def _control(found: Sequence[Comparison]) -> Iterator[str]:
     moved = [one for one in found if one.control and one.change in (Change.SLOWER, Change.FASTER)]
     if moved:
-        told = ", ".join(f"{one.measurement} {one.metric} {one.change}" for one in moved[:3]) + (
-            f" and {len(moved) - 3} more" if len(moved) > 3 else ""
-        )
-        yield f"the link without a VPN changed ({told}): the machine is not what it was"
+        examples = ", ".join(
+            f"{one.measurement} {one.metric} {one.change}" for one in moved[:3]
+        ) + (f" and {len(moved) - 3} more" if len(moved) > 3 else "")
+        yield f"the link without a VPN changed ({examples}): the machine is not what it was"

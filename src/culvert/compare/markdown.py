@@ -16,7 +16,7 @@ _COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note
 def markdown(outcome: CompareOutcome) -> str:
     """A heading with the sum, the table, what is missing, the method."""
     parts = [f"### {_text(summary(outcome))}", ""]
-    parts += [f"- **{name}**: {_text(told)}" for name, told in heading(outcome)]
+    parts += [f"- **{name}**: {_text(entry)}" for name, entry in heading(outcome)]
     parts += [f"- **Careful**: {_text(warning)}" for warning in outcome.warnings]
     parts += ["", _row(_COLUMNS), _row(("---",) * 4 + ("---:",) * 3 + ("---",))]
     for line in lines(outcome):
@@ -26,10 +26,10 @@ def markdown(outcome: CompareOutcome) -> str:
         note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
         cells += [_text(line.after), _text(line.change), _text(note)]
         parts.append(_row(cells))
-    lacking = missing(outcome)
-    if lacking:
+    not_compared = missing(outcome)
+    if not_compared:
         parts += ["", "Not compared:", ""]
-        parts += [f"- {_text(told)}" for told in lacking]
+        parts += [f"- {_text(entry)}" for entry in not_compared]
     return "\n".join([*parts, "", _text(method(outcome)), ""])
 
 

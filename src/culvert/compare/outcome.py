@@ -56,8 +56,8 @@ class CompareOutcome:
     @property
     def counts(self) -> dict[Change, int]:
         """How many of each, those of the baseline left out."""
-        told = [one.change for one in self.found if not one.control]
-        return {change: told.count(change) for change in ORDER}
+        changes = [one.change for one in self.found if not one.control]
+        return {change: changes.count(change) for change in ORDER}
 
     @property
     def regressed(self) -> bool:
@@ -99,10 +99,10 @@ def compare(
     else:
         found = comparisons_of_runs(*seen, tolerance=tolerance, alpha=alpha)
     every = [pl.concat(side) for side in rows]
-    lacking = absent(every[0], every[1])
+    missing = absent(every[0], every[1])
     if not found:
         who = f"{' '.join(one.name for one in a)} and {' '.join(one.name for one in b)}"
-        raise UsageError(who, *_nothing(every, only, metrics, bool(lacking)))
+        raise UsageError(who, *_nothing(every, only, metrics, bool(missing)))
     if across(a, b):
         found = [_without_verdict(one) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
@@ -115,7 +115,7 @@ def compare(
         in_run,
         paired,
         tuple(found),
-        tuple(lacking),
+        tuple(missing),
         tuple(warnings(a, b, found, in_run=in_run)),
     )
 
@@ -149,13 +149,13 @@ def _metrics(observed: pl.DataFrame, wanted: Sequence[str]) -> pl.DataFrame:
 
 
 def _nothing(
-    rows: Sequence[pl.DataFrame], only: str | None, metrics: Sequence[str], lacking: bool
+    rows: Sequence[pl.DataFrame], only: str | None, metrics: Sequence[str], missing: bool
 ) -> tuple[str, str]:
     if only is not None and any(frame.is_empty() for frame in rows):
         return f"--only '{only}' matches no VPN, condition or measurement", "see culvert report"
     known = sorted({name for frame in rows for name in frame["metric"].drop_nulls().to_list()})
     if metrics and not any(fnmatchcase(name, one) for name in known for one in metrics):
         return f"no metric is named {', '.join(metrics)}", near(metrics[0], known)
-    if lacking:
+    if missing:
         return "they have no cell in common", "compare runs of one study with the same parameters"
     return "no trial of theirs counts", "see culvert report for the reasons"

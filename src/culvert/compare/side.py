@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from culvert.analysis.observations import BASELINE
+from culvert.compare.parameters import with_defaults
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
@@ -34,8 +35,8 @@ class Side:
     def versions(self) -> dict[str, str]:
         """The version of each VPN that ran; several are joined."""
         found: dict[str, list[str]] = {}
-        told = self.rows.filter(pl.col("version") != "").select("vpn", "version").unique()
-        for vpn, version in told.sort("vpn", "version").iter_rows():
+        reported = self.rows.filter(pl.col("version") != "").select("vpn", "version").unique()
+        for vpn, version in reported.sort("vpn", "version").iter_rows():
             found.setdefault(vpn, []).append(version)
         return {vpn: " and ".join(versions) for vpn, versions in found.items()}
 
@@ -58,28 +59,28 @@ def sides(words: list[str], vpns: list[str]) -> tuple[Runs, Runs]:
         given = (words[:at], words[at + 1 :])
     else:
         given = (words[:1], words[1:])
-    asked = [[_split(word) for word in side] for side in given]
+    requested = [[_split(word) for word in side] for side in given]
     if vpns:
-        if BETWEEN in words or len(words) != 1 or len(vpns) != 2 or asked[0][0][1]:
+        if BETWEEN in words or len(words) != 1 or len(vpns) != 2 or requested[0][0][1]:
             raise UsageError(
                 "--vpn",
                 "it compares two VPNs of one run",
                 "write 'culvert compare DIR --vpn A --vpn B'",
             )
-        asked = [[(asked[0][0][0], vpn)] for vpn in vpns]
-    _refuse(words, asked, vpns)
+        requested = [[(requested[0][0][0], vpn)] for vpn in vpns]
+    _refuse(words, requested, vpns)
     read: dict[Path, tuple[RunInfo, pl.DataFrame]] = {}
-    before, after = (tuple(_side(*one, read) for one in side) for side in asked)
+    before, after = (tuple(_side(*one, read) for one in side) for side in requested)
     return before, after
 
 
-Asked = list[list[tuple[Path, str | None]]]
+Requested = list[list[tuple[Path, str | None]]]
 
 
-def _refuse(words: list[str], asked: Asked, vpns: list[str]) -> None:
+def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
     """Raises UsageError for what is no comparison."""
     several = BETWEEN in words or vpns
-    if not all(asked) or (not several and len(words) != 2) or words.count(BETWEEN) > 1:
+    if not all(requested) or (not several and len(words) != 2) or words.count(BETWEEN) > 1:
         raise UsageError(
             "what to compare",
             "there is one run and nothing to compare it with"
@@ -88,14 +89,14 @@ def _refuse(words: list[str], asked: Asked, vpns: list[str]) -> None:
             "is not clear",
             "write 'culvert compare A B', 'culvert compare A1 A2 -- B1 B2', or add --vpn A --vpn B",
         )
-    every = [one for side in asked for one in side]
+    every = [one for side in requested for one in side]
     if len({bool(vpn) for _, vpn in every}) > 1:
         raise UsageError(
             " ".join(words),
             "one side is a VPN, the other a whole run",
             "name a VPN on both sides, as DIR:VPN",
         )
-    for side in asked:
+    for side in requested:
         if len({vpn for _, vpn in side}) > 1:
             raise UsageError(
                 " ".join(words),
@@ -133,7 +134,7 @@ def _split(word: str) -> tuple[Path, str | None]:
 
 def _read(directory: Path) -> tuple[RunInfo, pl.DataFrame]:
     with Journal.open(directory) as journal:
-        return RunInfo.from_journal(journal.run()), journal.rows()
+        return RunInfo.from_journal(journal.run()), with_defaults(journal.rows())
 
 
 def _of(rows: pl.DataFrame, vpn: str | None, directory: Path) -> pl.DataFrame:

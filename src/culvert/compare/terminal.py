@@ -24,18 +24,18 @@ STYLES = {
 def render(outcome: CompareOutcome) -> RenderableType:
     """Sides, warnings, a table, what is missing, and the sum."""
     parts: list[RenderableType] = [
-        Text.assemble((f"{name}  ", "bold"), told) for name, told in heading(outcome)
+        Text.assemble((f"{name}  ", "bold"), shown) for name, shown in heading(outcome)
     ]
     parts += [Text(f"!  {warning}", style="yellow") for warning in outcome.warnings]
     parts.append(_table(lines(outcome)))
-    parts += [Text(f"-  {told}", style="dim") for told in missing(outcome)]
+    parts += [Text(f"-  {shown}", style="dim") for shown in missing(outcome)]
     style = "bold red" if outcome.regressed else "bold"
     parts += [Text(summary(outcome), style=style), Text(method(outcome), style="dim")]
     return Group(*parts)
 
 
-def _table(told: list[WordedLine]) -> Table:
-    several = len({line.vpn for line in told}) > 1
+def _table(shown: list[WordedLine]) -> Table:
+    several = len({line.vpn for line in shown}) > 1
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("verdict", no_wrap=True)
     for name in (["VPN"] if several else []) + ["cell", "metric"]:
@@ -43,7 +43,7 @@ def _table(told: list[WordedLine]) -> Table:
     for name in ("A", "B", "change [95 %]"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("note", overflow="fold")
-    for line in told:
+    for line in shown:
         verdict = Text(str(line.verdict), style="dim" if line.control else STYLES[line.verdict])
         note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
         texts = [line.vpn] if several else []

@@ -83,12 +83,12 @@ def method(outcome: CompareOutcome) -> str:
     else:
         unit = "run by run" if outcome.several else "trial by trial, allowing for correlated trials"
         differs = f"Differs: at most {alpha} false alarms in all ({unit}, Holm)"
-    told = (
+    sentence = (
         f"B against A, 95 % intervals. {differs}. Faster, slower: significantly by more than "
         f"{share}, same: significantly by less (two one-sided tests), each at most {alpha} false "
         "in all comparisons (Holm)."
     )
-    return told if outcome.in_run or outcome.several else f"{told} {_ONE_RUN_EACH}"
+    return sentence if outcome.in_run or outcome.several else f"{sentence} {_ONE_RUN_EACH}"
 
 
 def missing(outcome: CompareOutcome) -> list[str]:
@@ -126,8 +126,8 @@ def _run(side: Side) -> str:
         f"{vpn} {short_version(version)}" if short_version(version) != vpn else vpn
         for vpn, version in side.versions.items()
     ]
-    told = f" ({', '.join(versions)})" if versions else ""
-    return f"{side.name}, {side.run.started_at[:16].replace('T', ' ')} UTC{told}"
+    sentence = f" ({', '.join(versions)})" if versions else ""
+    return f"{side.name}, {side.run.started_at[:16].replace('T', ' ')} UTC{sentence}"
 
 
 def _line(one: Comparison, labels: Labels) -> WordedLine:

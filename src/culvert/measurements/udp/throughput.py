@@ -51,7 +51,7 @@ MOST = 1e7
 RFC2544: Mapping[str, object] = {
     "trial": "60s",
     "duration_sum": "60s",
-    "exceed_ratio": 0,
+    "exceed_ratio": "0%",
     "search_max": "3600s",
 }
 """The keys of the profile of that name: RFC 2544, sections 24 and 26.1."""
