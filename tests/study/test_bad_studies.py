@@ -89,11 +89,11 @@ def refused(text: str) -> StudyError:
         ),
         (ONE_VPN + UDP + "rate = nan\n", "line 5", "not a finite number", ""),
         (ONE_VPN + UDP + "rate = 2026-01-01\n", "line 5", "not a number, text", ""),
-        (ONE_VPN + UDP + UDP, "line 5, measurement[1]", "asked for twice", "remove one"),
+        (ONE_VPN + UDP + UDP, "line 5, measurement[1]", "requested twice", "remove one"),
         (
             ONE_VPN + UDP + "packet_size = [64, 64]\n",
             "line 3, measurement[0]",
-            "asked for twice",
+            "requested twice",
             "remove one",
         ),
         (ONE_VPN + "measurement = [3]\n", "line 3, measurement[0]", "must be a table", ""),
@@ -127,7 +127,7 @@ def refused(text: str) -> StudyError:
         (
             ONE_VPN + UDP + '[[condition]]\nname = "x"\nloss = "1%"\n',
             "line 7, condition[0].loss",
-            "more than a veth link can do",
+            "a veth link does not support",
             'write kind = "wire"',
         ),
         (
@@ -166,7 +166,7 @@ def refused(text: str) -> StudyError:
             ONE_VPN + UDP + '[[condition]]\nname = "x"\n[[condition]]\nname = "x"\n',
             "line 8, condition[1].name",
             "two conditions",
-            "name of its own",
+            "different name",
         ),
         (
             ONE_VPN + UDP + '[[condition]]\nname = "x"\ncongestion = "bbr"\n',
@@ -184,7 +184,12 @@ def refused(text: str) -> StudyError:
         ),
         (ONE_VPN + UDP + "[plan]\nblocks = 0\n", "plan.blocks", "at least 1", ""),
         (ONE_VPN + UDP + '[plan]\nblocks = "5"\n', "plan.blocks", "whole number", ""),
-        (ONE_VPN + UDP + "[plan]\nblocks = { min = 2 }\n", "plan.blocks", "nothing ends", "max"),
+        (
+            ONE_VPN + UDP + "[plan]\nblocks = { min = 2 }\n",
+            "plan.blocks",
+            "neither max nor budget",
+            "max",
+        ),
         (
             ONE_VPN + UDP + "[plan]\nblocks = { min = 9, max = 3 }\n",
             "line 6, plan.blocks.min",
@@ -212,7 +217,7 @@ def refused(text: str) -> StudyError:
         (
             ONE_VPN + UDP + '[plan]\nblocks = { max = 3, stop = "each" }\n',
             "line 6, plan.blocks.stop",
-            "without a rule",
+            "needs a stopping rule",
             "until",
         ),
         (
@@ -235,7 +240,7 @@ def refused(text: str) -> StudyError:
             ONE_VPN + UDP + '[[claim]]\nid="c"\ntext="t"\n[[claim]]\nid="c"\ntext="t"\n',
             "claim[1].id",
             "two claims",
-            "name of its own",
+            "different name",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
 def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "study.toml")
     for path in (tmp_path / "study.toml", Path("/dev/zero")):
-        with pytest.raises(StudyError, match="no plain file"):
+        with pytest.raises(StudyError, match="not a regular file"):
             Study.load(path, installed_catalogue())
 
 

@@ -34,7 +34,7 @@ def test_a_measurement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("tests.study.test_catalogue:NoKind", "no kind"),
+        ("tests.study.test_catalogue:NoKind", "kind of .* is missing or differs"),
         ("tests.study.test_catalogue:NoModel", "no pydantic model"),
         ("tests.study.nowhere:X", "cannot be loaded"),
         ("tests.study.dummies:Nothing", "cannot be loaded"),

@@ -75,7 +75,7 @@ def test_too_few() -> None:
     ("condition", "why"),
     [
         ("cores = 0", "cores"),
-        ("cores = 1\ncpus = { a = [0] }", "both say"),
+        ("cores = 1\ncpus = { a = [0] }", "both determine"),
         ("cpus = { router = [0] }", 'has no node "router"'),
         ("aes = 1", "aes"),
         ('router = { quota = "0%" }', "quota"),

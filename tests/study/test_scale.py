@@ -194,7 +194,7 @@ def test_cells_are_left_out() -> None:
     ("more", "why"),
     [
         ('[[exclude]]\nvpns = ["x"]\n', "no cell of the study matches"),
-        ("[[exclude]]\n", "leave out everything"),
+        ("[[exclude]]\n", "leave out all cells"),
         ("[exclude]\n", "[exclude] is one table"),
     ],
 )

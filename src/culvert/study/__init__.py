@@ -1,4 +1,4 @@
-"""Study files: what to measure."""
+"""Study files: they define what is measured."""
 
 from culvert.study.catalogue import Catalogue, MeasurementType, installed_measurements
 from culvert.study.parameters import Requested

@@ -1,4 +1,4 @@
-"""``[plan]``: in which order and how often."""
+"""``[plan]``: the order and number of repetitions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _rule(value: str) -> str:
 
 
 class BlocksTable(Table):
-    """``blocks`` as a table: repeat until precise, at most ``max`` times, within ``budget``.
+    """``blocks`` as a table: repeat until the rule holds, at most ``max`` times, within ``budget``.
 
-    ``stop`` tells whether cells stop together or each on its own.
+    ``stop``: whether all cells stop together or each by itself.
     """
 
     min: int | None = Field(None, ge=1, le=MOST_BLOCKS)
@@ -46,12 +46,12 @@ class BlocksTable(Table):
     def _ends(self) -> BlocksTable:
         if self.max is None and self.budget_s is None:
             raise problem(
-                "nothing ends the run", 'add max, as in max = 30, or budget = "20min"', ["max"]
+                "neither max nor budget limits the run",
+                'add max, as in max = 30, or budget = "20min"',
+                ["max"],
             )
         if self.stop == "each" and self.until is None:
-            raise problem(
-                "without a rule no cell stops before the others", 'add until = "ci <= 2%"', ["stop"]
-            )
+            raise problem('stop = "each" needs a stopping rule', 'add until = "ci <= 2%"', ["stop"])
         if self.min is not None and self.max is not None and self.min > self.max:
             raise problem(
                 f"min {self.min} is more than max {self.max}", "swap or correct them", ["min"]
@@ -64,11 +64,11 @@ Blocks = Annotated[
     | Annotated[BlocksTable, Tag("table")],
     Discriminator(shape),
 ]
-"""How often: a number, or a table."""
+"""The number of repetitions: a number, or a table with a stopping rule."""
 
 
 class PlanTable(Table):
-    """``[plan]``: in which order and how often."""
+    """``[plan]``: the order and number of repetitions."""
 
     order: Literal["random", "listed"] = "random"
     seed: int = Field(1, ge=0, lt=2**63)

@@ -1,4 +1,4 @@
-"""What a study can ask for: the measurements and VPNs that are installed as Python code."""
+"""The measurements and VPNs that a study can use: those installed as Python packages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = "culvert.measurements"
 
 
 class MeasurementType(Protocol):
-    """What the study needs of a measurement class: its name and the model of its parameters."""
+    """The part of a measurement class that a study uses: its kind, parameter model and metrics."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]
@@ -28,7 +28,8 @@ class MeasurementType(Protocol):
 
 @dataclass(frozen=True)
 class Placing:
-    """Where a VPN can be: the servers that it ``needs``, and how many members it takes at most."""
+    """A VPN's requirements on a topology: the servers that it ``needs``, and the largest number of
+    members; None: no limit."""
 
     needs: tuple[Role, ...] = ()
     most_members: int | None = None
@@ -41,8 +42,8 @@ def _anywhere(vpn: str) -> Placing:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """``canonical_vpn`` turns a VPN as a study writes it into its id (``name/variant+option``),
-    or raises UsageError with near matches; ``placing`` is by id."""
+    """``canonical_vpn`` turns a VPN as written in a study into its id (``name/variant+option``),
+    or raises UsageError with similar names; ``placing`` takes the id."""
 
     measurements: Mapping[str, MeasurementType]
     canonical_vpn: Callable[[str], str]
@@ -53,14 +54,15 @@ class Catalogue:
         return self.measurements[kind].Parameters.model_validate_json(canonical_json)
 
     def units(self, kind: str) -> Mapping[str, str] | None:
-        """Metrics and their units; None for a measurement that is not here or declares none."""
+        """Metrics and their units; None if the measurement is not installed or declares none."""
         measurement = self.measurements.get(kind)
         declared = measurement.metrics if measurement is not None else ()
         return {spec.name: spec.unit for spec in (*EVERY_TRIAL, *declared)} if declared else None
 
 
 def recalled_catalogue() -> Catalogue:
-    """For a study that was run: its VPNs are as they are written, be their drivers here or not."""
+    """The catalogue for the study of an existing run: VPN names are not checked, as their drivers
+    may not be installed here."""
     return Catalogue(installed_measurements(), _as_written)
 
 
@@ -72,14 +74,14 @@ def _as_written(vpn: str) -> str:
 def installed_measurements() -> dict[str, Any]:
     """Measurement classes by kind, from the entry points ``culvert.measurements``.
 
-    Raises UsageError that names the package whose measurement cannot be used.
+    Raises UsageError with the package whose measurement cannot be used.
     """
     return {entry.name: _load(entry) for entry in _entries()}
 
 
 def usable_measurements() -> dict[str, Any]:
-    """As ``installed_measurements``, without those that cannot be used: what was measured once is
-    shown all the same."""
+    """As ``installed_measurements``, without those that cannot be used: earlier results can still
+    be shown."""
     found: dict[str, Any] = {}
     for entry in _entries():
         with suppress(UsageError):
@@ -103,7 +105,7 @@ def _load(entry: EntryPoint) -> Any:
     parameters = getattr(measurement, "Parameters", None)
     if getattr(measurement, "kind", None) != entry.name:
         raise UsageError(
-            f"measurement {entry.name}", f"{entry.value} has another or no kind", remedy
+            f"measurement {entry.name}", f"the kind of {entry.value} is missing or differs", remedy
         )
     if not (isinstance(parameters, type) and issubclass(parameters, BaseModel)):
         raise UsageError(
@@ -111,6 +113,8 @@ def _load(entry: EntryPoint) -> Any:
         )
     if not all(isinstance(spec, MetricSpec) for spec in getattr(measurement, "metrics", ())):
         raise UsageError(
-            f"measurement {entry.name}", f"the metrics of {entry.value} are no MetricSpec", remedy
+            f"measurement {entry.name}",
+            f"the metrics of {entry.value} are not all MetricSpec",
+            remedy,
         )
     return measurement

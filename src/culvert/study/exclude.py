@@ -13,8 +13,8 @@ from culvert.study.table import Table, problem
 
 
 class ExcludeTable(Table):
-    """``[[exclude]]``: a cell is left out if it matches all that is given; the names are patterns
-    with ``*`` and ``?``."""
+    """``[[exclude]]``: a cell is left out if it matches all keys of the table; the names are
+    patterns with ``*`` and ``?``."""
 
     vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
     conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
@@ -24,7 +24,7 @@ class ExcludeTable(Table):
     @model_validator(mode="after")
     def _not_all(self) -> ExcludeTable:
         if not (self.vpns or self.conditions or self.measurements or self.parameters):
-            raise problem("it would leave out everything", "name vpns, conditions or measurements")
+            raise problem("it would leave out all cells", "name vpns, conditions or measurements")
         return self
 
     def matches(self, vpn: str, condition: str, kind: str, parameters: str) -> bool:

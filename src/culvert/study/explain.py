@@ -1,4 +1,4 @@
-"""What pydantic's errors mean to the author of a study (https://docs.pydantic.dev/latest/errors)."""
+"""Rewords pydantic's errors for authors of studies (https://docs.pydantic.dev/latest/errors)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _BOUNDS = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """A reason and a remedy; ``wanted`` is what the value must be, where that is the reason."""
+    """A reason and a remedy. If the value has a wrong type or range, ``wanted`` is the valid one
+    and ``shown`` the value."""
 
     why: str
     remedy: str
@@ -42,7 +43,7 @@ def merged(findings: Sequence[Explanation]) -> tuple[str, str]:
     """Reason and remedy of all alternatives that one value failed."""
     wanted = list(dict.fromkeys(finding.wanted for finding in findings if finding.wanted))
     if len(wanted) < 2:
-        # A reason in words of its own says more than the type of another alternative.
+        # A specific reason is more useful than the expected type of another alternative.
         best = min(findings, key=lambda finding: bool(finding.wanted))
         return best.why, best.remedy
     first = next(finding for finding in findings if finding.wanted)
@@ -62,7 +63,7 @@ def explain(
         return Explanation("it is empty", f"add at least {context['min_length']}")
     if kind == "string_pattern_mismatch":
         return Explanation(
-            f"{shown(value)} does not look as it must", f"it must match {context['pattern']}"
+            f"{shown(value)} has the wrong form", f"it must match {context['pattern']}"
         )
     wanted, remedy = _wanted(kind, value, context)
     if wanted:
@@ -81,7 +82,7 @@ def _wanted(kind: str, value: object, context: Mapping[str, Any]) -> tuple[str, 
 
 
 def shown(value: object) -> str:
-    """A value of a study in a message, not too long."""
+    """A value of a study, shortened for a message."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

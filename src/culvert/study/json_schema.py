@@ -12,17 +12,17 @@ from culvert.study.model import StudyFile
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _EXPLANATIONS = {
     "name": "The study's name: letters, digits, points, dashes, underscores.",
-    "title": "One line for people.",
+    "title": "One line, shown in reports.",
     "vpns": "Ids as `culvert vpns` prints them; the baseline is added.",
     "lab": "Nodes and links.",
     "condition": "What differs from [lab].",
     "measurement": "A kind and its parameters; an array is crossed.",
-    "plan": "In which order and how often.",
+    "plan": "The order and number of repetitions.",
     "exclude": "Cells that are left out of the crossing.",
     "scale": "Smaller editions of the study: culvert run STUDY --scale NAME.",
-    "claim": "Sentences made testable.",
-    "published": "Values that a source prints.",
-    "lacking": "What this Culvert may not have yet, with the reason.",
+    "claim": "Statements of a source, with a test.",
+    "published": "Values that a source has published.",
+    "lacking": "VPNs, measurements, conditions or labs that may be missing here, with the reason.",
 }
 
 
@@ -35,7 +35,7 @@ def json_schema(catalogue: Catalogue) -> dict[str, Any]:
         definitions[f"measurement_{kind}"] = _measurement(
             kind, catalogue.measurements[kind].Parameters, definitions
         )
-    # A kind that this Culvert lacks is allowed where the study says so: not for a schema to judge.
+    # A kind that is not installed is valid if [[lacking]] names it; a schema cannot check that.
     definitions["MeasurementTable"] = {
         "type": "object",
         "required": ["kind"],
@@ -57,7 +57,7 @@ def json_schema(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _plain(part: Any) -> None:
-    """A quantity is text in a file: what bounds its number, and its default, mean nothing there."""
+    """A quantity is text in a file: numeric bounds and a numeric default do not apply to it."""
     if isinstance(part, list):
         for each in part:
             _plain(each)

@@ -1,7 +1,7 @@
-"""On which line of a TOML text each key and each array item stands.
+"""The line of each key and each array item of a TOML text.
 
-``tomllib`` forgets positions. This scan runs after ``tomllib`` has accepted the text, so it only
-has to follow valid TOML (https://toml.io/en/v1.0.0), not to judge it.
+``tomllib`` does not report positions. This scan runs after ``tomllib`` has accepted the text, so it
+handles valid TOML only (https://toml.io/en/v1.0.0).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def line_numbers(toml: str) -> Mapping[Path, int]:
 
 
 def nearest_line(lines: Mapping[Path, int], path: Sequence[str | int]) -> int | None:
-    """The line of ``path``, or of the closest thing around it that the text holds."""
+    """The line of ``path``, or of its nearest parent that is in the text."""
     for length in range(len(path), 0, -1):
         line = lines.get(tuple(path[:length]))
         if line is not None:
@@ -79,7 +79,7 @@ class _Scan:
         return path
 
     def inside(self, path: Path, line: int) -> Path:
-        """Where keys below ``path`` go: into its newest table, if it is an array of tables."""
+        """The path for keys below ``path``: its last table, if it is an array of tables."""
         self.lines.setdefault(path, line)
         count = self.tables_in.get(path)
         return path if count is None else (*path, count - 1)
@@ -166,6 +166,6 @@ class _Scan:
 
 
 def _unquoted(quoted: str) -> str:
-    # tomllib knows the escapes; a one-key document asks it.
+    # tomllib decodes the escapes, in a document with one key.
     (key,) = tomllib.loads(f"{quoted} = 0")
     return key

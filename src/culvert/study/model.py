@@ -1,7 +1,7 @@
-"""The tables of a study file and what their keys may hold.
+"""The tables of a study file and the values that their keys accept.
 
-Keys are named as in the file; attributes carry their unit. What a measurement accepts is in its
-own parameter model, see ``parameters``.
+Keys are named as in the file; attributes carry their unit. The parameters of a measurement are
+defined by its own model, see ``parameters``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
 
 
 class MeasurementTable(BaseModel):
-    """``[[measurement]]``: a kind, and parameters that the measurement itself validates."""
+    """``[[measurement]]``: a kind, and parameters, which the measurement's own model validates."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ class MeasurementTable(BaseModel):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The parameters as they stand in the file."""
+        """The parameters as written in the file."""
         return dict(self.model_extra or {})
 
 
@@ -67,7 +67,7 @@ class StudyFile(Table):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, value: Any) -> Any:
-        # The commonest slips first: "vpn" for "vpns", a plural, a [table] for an [[array]].
+        # The most frequent mistakes first: "vpn" for "vpns", a plural, [table] for [[array]].
         if isinstance(value, dict):
             for key in value:
                 if key.removesuffix("s") in _TABLES | _ARRAYS and key not in known_keys(cls):
@@ -99,7 +99,7 @@ class StudyFile(Table):
                     field = "name" if key == "condition" else "id"
                     raise problem(
                         f'there are two {key}s "{name}"',
-                        "give each a name of its own",
+                        "give each a different name",
                         [key, index, field],
                     )
         return self

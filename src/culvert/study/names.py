@@ -1,4 +1,4 @@
-"""What several tables of a study file share: names, and packets' sizes."""
+"""Value types that several tables of a study file share: names and packet sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _name(value: str) -> str:
 
 Name = Annotated[str, AfterValidator(_name)]
 Mtu = Annotated[int, Field(ge=576, le=65535)]
-"""Bytes of an IP packet; every IPv4 host takes 576 (RFC 1122)."""
+"""Bytes of an IP packet; every IPv4 host accepts 576 (RFC 1122)."""
 
 
 def shape(value: object) -> str:

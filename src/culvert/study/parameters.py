@@ -1,7 +1,7 @@
-"""The parameters of a ``[[measurement]]``: crossed where an array is given, and validated.
+"""The parameters of a ``[[measurement]]``: arrays are crossed, and every cell is validated.
 
-``packet_size = [64, 512]`` and ``streams = [1, 4]`` make four cells. A parameter that is an array
-by its own model is taken as it stands, and crossed when it is given as an array of arrays.
+``packet_size = [64, 512]`` and ``streams = [1, 4]`` make four cells. A parameter whose value is
+itself an array is not crossed; an array of arrays crosses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from culvert.study.problems import Problem, problems_of
 from culvert.study.table import known_keys, near
 
 CONGESTION = "congestion_control"
-"""The parameter that a condition's ``congestion`` sets, where a measurement has it."""
+"""The parameter that a condition's ``congestion`` sets, in measurements that have it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Requested:
 
 
 def canonical_json(value: object) -> str:
-    """JSON that is the same text for the same content."""
+    """JSON with sorted keys and fixed separators: equal content gives equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -46,9 +46,9 @@ def requested(
     catalogue: Catalogue,
     lacking: Container[str] = (),
 ) -> tuple[list[Requested], list[Problem]]:
-    """All measurements in one condition, and all that is wrong with them.
+    """All measurements in one condition, and all problems found in them.
 
-    ``lacking`` are kinds that the study knows to be missing: their parameters are taken as given.
+    ``lacking`` are kinds that the study declares as missing: their parameters are not validated.
     """
     found: dict[Requested, None] = {}
     problems: dict[Path, Problem] = {}
@@ -69,11 +69,12 @@ def requested(
             if isinstance(outcome, Problem):
                 problems.setdefault(outcome.path, outcome)
                 continue
-            asked = Requested(table.kind, outcome)
-            if asked in found:
-                why = f"the same {table.kind} measurement is asked for twice: {outcome}"
-                problems.setdefault(here, Problem(here, why, "remove one of them"))
-            found[asked] = None
+            cell = Requested(table.kind, outcome)
+            if cell in found:
+                why = f"the same {table.kind} measurement is requested twice: {outcome}"
+                remedy = "remove one of them"
+                problems.setdefault(here, Problem(here, why, remedy, repeated=True))
+            found[cell] = None
     return list(found), list(problems.values())
 
 
@@ -88,7 +89,7 @@ def canonical_values(cells: Sequence[Requested], kind: str) -> dict[str, set[str
 
 
 def combinations(table: MeasurementTable, catalogue: Catalogue) -> int:
-    """How many cells its arrays make in each condition."""
+    """The number of cells that its arrays make in each condition."""
     measurement = catalogue.measurements.get(table.kind)
     model = None if measurement is None else measurement.Parameters
     known = table.given if model is None else known_keys(model)
@@ -100,7 +101,7 @@ def combinations(table: MeasurementTable, catalogue: Catalogue) -> int:
 
 
 def takes_congestion(table: MeasurementTable, catalogue: Catalogue) -> bool:
-    """Whether a condition's ``congestion`` means something to this measurement."""
+    """Whether a condition's ``congestion`` sets a parameter of this measurement."""
     measurement = catalogue.measurements.get(table.kind)
     return measurement is not None and CONGESTION in known_keys(measurement.Parameters)
 
@@ -130,7 +131,7 @@ def _cells(
 
 
 def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[str | Problem]:
-    """Of a measurement that this Culvert lacks: arrays are crossed, nothing is checked."""
+    """The cells of a measurement that is not installed: arrays are crossed, nothing is checked."""
     for values, path_of in _crossed(table.given, None):
         for key, value in values.items():
             wrong = _unwritable(value)
@@ -143,7 +144,7 @@ def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[str | Proble
 def _crossed(
     given: Mapping[str, Any], model: type[BaseModel] | None
 ) -> Iterator[tuple[dict[str, Any], dict[str, Path]]]:
-    """Every combination, and for each key the path in the table that its value came from."""
+    """Every combination, and for each key the path of its value in the table."""
     choices: list[list[tuple[str, Any, Path]]] = []
     for key, value in given.items():
         if isinstance(value, list) and not _is_one_value(value, key, model):

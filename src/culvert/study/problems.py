@@ -1,4 +1,4 @@
-"""From what pydantic finds to what a user needs: the line, the key, the reason, the remedy."""
+"""Turns the errors of pydantic into those of a study: the line, the key, the reason, the remedy."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from culvert.study.explain import Explanation, explain, merged
 from culvert.study.lines import Path, nearest_line
 
 MOST_LINES = 8
-"""Line numbers that an error spells out."""
+"""Line numbers that an error lists."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a study. ``path`` leads to it through the tables and arrays."""
+    """One error of a study. ``path`` leads to it through the tables and arrays.
+
+    ``repeated``: the only error is that the same cell is requested twice.
+    """
 
     path: Path
     why: str
     remedy: str
+    repeated: bool = False
 
     @property
     def key(self) -> str:
-        """The path as people write it: ``measurement[1].packet_size``."""
+        """The path as text: ``measurement[1].packet_size``."""
         text = ""
         for part in self.path:
             text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -34,7 +38,7 @@ class Problem:
 
 
 def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[Problem]:
-    """What pydantic found in ``data``, which stands at ``base`` in the file.
+    """The errors that pydantic found in ``data``, which is at ``base`` in the file.
 
     The alternatives of a union that failed on the same value become one problem.
     """
@@ -46,14 +50,14 @@ def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[P
         finding = explain(detail["type"], detail["msg"], detail["input"], context, path)
         found.setdefault(path, []).append(finding)
     for path in list(found):
-        # pydantic counts only what is valid: an array of one bad item is "too short" as well.
+        # pydantic counts valid items only: an array with one invalid item is "too short" as well.
         if any(len(other) > len(path) and other[: len(path)] == path for other in found):
             del found[path]
     return [Problem(path, *merged(findings)) for path, findings in found.items()]
 
 
 def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, int]) -> StudyError:
-    """The first problem in the file's order, with the number of the others."""
+    """An error for the first problem in the file, with the number and lines of the others."""
     placed = sorted(problems, key=lambda problem: nearest_line(lines, problem.path) or 0)
     first, *others = placed
     why = first.why
@@ -77,7 +81,7 @@ def _place(source: str, problem: Problem, lines: Mapping[Path, int]) -> str:
 
 
 def _path_in(data: object, loc: Iterable[str | int], *, missing: bool) -> Path:
-    """``loc`` without what pydantic adds for unions and validators, which the file has not."""
+    """``loc`` without the parts for unions and validators, which are not in the file."""
     path: list[str | int] = []
     parts = list(loc)
     for index, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Reads the tables of a valid study file as a whole: names that one uses and another defines."""
+"""Checks a valid study file as a whole: names that one table uses and another defines."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Edition:
 
 
 class Reading:
-    """``problems`` is all that is wrong; ``editions`` has one by the name of each scale, and the
-    whole study by the empty name, if nothing is wrong."""
+    """``problems`` holds all errors; without any, ``editions`` holds an edition by the name of each
+    scale, and the whole study by the empty name."""
 
     def __init__(self, file: StudyFile, catalogue: Catalogue, lacking_lab: str) -> None:
         self.problems: list[Problem] = []
@@ -81,7 +81,7 @@ class Reading:
                 self._read_scale(whole, name)
 
     def _read_vpns(self, file: StudyFile) -> dict[str, str]:
-        """Fill the spellings; the reasons of VPNs that are lacking, by name."""
+        """Fill the spellings; return the reasons for missing VPNs, by name."""
         reasons = names_of(file.lacking, "vpn")
         lacking: dict[str, str] = {}
         seen: set[str] = set()
@@ -102,7 +102,7 @@ class Reading:
         return lacking
 
     def _topology_problems(self, file: StudyFile) -> list[Problem]:
-        """VPNs that the lab's topology has no place for."""
+        """VPNs that cannot run on the lab's topology: a server is missing, or too many nodes."""
         topology = topology_of(file.lab)
         found = []
         for index, word in enumerate(file.vpns):
@@ -118,7 +118,10 @@ class Reading:
                 continue
             most, count = placing.most_members, len(placed.members)
             if most is not None and count > most:
-                why = f'"{vpn}" is for {most} nodes, the topology "{topology.name}" has {count}'
+                why = (
+                    f'"{vpn}" connects at most {most} nodes, '
+                    f'but the topology "{topology.name}" has {count}'
+                )
                 remedy = 'write topology = "pair" in [lab], or exclude the VPN'
                 found.append(Problem(("vpns", index), why, remedy))
         return found
@@ -173,10 +176,10 @@ class Reading:
             cells, wrong = requested(
                 file.measurement, condition, self._catalogue, self.lacking.measurements
             )
-            # What differed before may be the same now: it is measured once.
+            # Cells that differ in the whole study may be equal in a scale: each is measured once.
             found[condition.name] = tuple(dict.fromkeys(cells))
             for problem in wrong:
-                if "asked for twice" in problem.why:
+                if problem.repeated:
                     continue
                 kind = file.measurement[int(problem.path[1])].kind
                 inner = problem.path[2:]
@@ -240,7 +243,7 @@ def _published(table: PublishedTable, names: StudyNames, here: Path) -> Publishe
 
 
 MOST_CELLS = 10_000
-"""A block measures each once: at a second a trial, three hours."""
+"""A block measures each cell once: three hours at one second per trial."""
 
 
 def _size_problems(file: StudyFile, catalogue: Catalogue, here: Path) -> list[Problem]:
@@ -293,6 +296,6 @@ def _cpu_problems(file: StudyFile) -> list[Problem]:
     found = []
     for index, condition in enumerate(file.condition):
         if condition.cores is not None and condition.cpus is not None:
-            why = "cores and cpus both say which CPUs a node gets"
+            why = "cores and cpus both determine which CPUs a node gets"
             found.append(Problem(("condition", index, "cores"), why, "leave one of them out"))
     return found

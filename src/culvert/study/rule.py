@@ -1,4 +1,4 @@
-"""The stopping rule of a plan, as it is written: "ci <= 2%", "claims decided", or both."""
+"""The stopping rule of a plan, as written in a study: "ci <= 2%", "claims decided", or both."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _JOINED = re.compile(r"\s+(and|or)\s+")
 
 @dataclass(frozen=True)
 class StopRule:
-    """``half_width`` is relative to the median: 0.02 for +-2 %; None where it is not asked for.
-    ``claims`` asks for decided claims; ``both`` waits for both. What it means: plan/stopping.py."""
+    """``half_width`` is relative to the median: 0.02 for +-2 %; None if not part of the rule.
+    ``claims`` requires decided claims; ``both`` requires both. Its evaluation: plan/stopping.py."""
 
     half_width: float | None
     claims: bool = False
@@ -25,7 +25,7 @@ class StopRule:
     def parse(cls, text: str) -> StopRule:
         """The rule from "ci <= 2%", "claims decided", or the two joined by "and" or "or".
 
-        Raises ValueError that says what is wrong.
+        Raises ValueError with the reason.
         """
         parts = _JOINED.split(text.strip())
         rules = [_part(part, text) for part in parts[::2]]
@@ -53,5 +53,5 @@ def _part(part: str, text: str) -> StopRule:
     except QuantityError as error:
         raise ValueError(error.why) from error
     if half_width == 0:
-        raise ValueError("no interval is narrower than 0%")
+        raise ValueError("an interval cannot be as narrow as 0%")
     return StopRule(half_width)

@@ -1,7 +1,8 @@
 """``[scale.NAME]``: a smaller edition of a study: ``culvert run STUDY --scale NAME``.
 
-A key that is none of the table's own is a parameter: it replaces what the measurements that give it
-in the file have. A table named after a kind sets parameters of that kind alone, given or not.
+Any other key than the table's own is a parameter: it replaces the value in all measurements that
+give this parameter in the file. A table named after a kind sets parameters of that kind only,
+whether the file gives them or not.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from culvert.units import DurationS, RateBps
 
 
 class ScaledLink(Table):
-    """``link`` of a scale: a rate for a machine that cannot carry the whole study's."""
+    """``link`` of a scale: a rate for machines that cannot carry the rate of the whole study."""
 
     rate_bps: Annotated[RateBps, Field(gt=0)] = Field(alias="rate")
 
 
 class ScaleTable(BaseModel):
-    """``[scale.NAME]``. ``vpns``, ``conditions`` and ``measurements`` (kinds) keep only these."""
+    """``[scale.NAME]``. ``vpns``, ``conditions`` and ``measurements`` (kinds) select what stays."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=False)
 
@@ -36,10 +37,10 @@ class ScaleTable(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters for the measurements that give them, tables of kinds among them."""
+        """Parameters for the measurements that give them, including the tables of kinds."""
         return dict(self.model_extra or {})
 
 
 def own_keys() -> list[str]:
-    """The keys that are no parameters."""
+    """The keys that are not parameters."""
     return known_keys(ScaleTable)

@@ -18,9 +18,9 @@ from culvert.study.table import near
 def scaled(
     file: StudyFile, name: str, spellings: Mapping[str, str]
 ) -> tuple[StudyFile, list[Problem]]:
-    """The smaller study, and what is wrong with its scale.
+    """The smaller study, and the problems of its scale.
 
-    ``spellings`` maps VPNs as the file writes them to their ids.
+    ``spellings`` maps VPNs as written in the file to their ids.
     """
     scale, here = file.scale[name], ("scale", name)
     problems: list[Problem] = []
@@ -91,10 +91,10 @@ def _unknown(path: Path, what: str, words: Sequence[str], known: Sequence[str]) 
 def moved(
     where: Where, kind: str, whole: Sequence[Requested], smaller: Sequence[Requested]
 ) -> Where:
-    """Where a claim on the whole study looks in the smaller one.
+    """The cells of the smaller study that correspond to ``where`` in the whole study.
 
-    A parameter that had one value, and has another one in the smaller study, is followed; one that
-    had several is not: its cell may have been left out.
+    A parameter with a single value takes its single value of the smaller study; a parameter with
+    several values keeps the value, since its cell may have been left out.
     """
     before, after = canonical_values(whole, kind), canonical_values(smaller, kind)
     parameters = tuple(

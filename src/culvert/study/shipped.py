@@ -1,4 +1,4 @@
-"""Where studies come from: a file of the user, or one of those that Culvert ships."""
+"""Finds a study: a file of the user, or one that Culvert ships."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shipped_studies() -> dict[str, Path]:
 
 
 def find_study(where: str | Path) -> Path:
-    """The file that a path or the name of a shipped study means. Raises StudyError."""
+    """The file for a path, or for the name of a shipped study. Raises StudyError."""
     path, word = Path(where), str(where)
     if not word:
         raise StudyError("the study", "its name is empty", "give a file, or a shipped study")
@@ -35,7 +35,7 @@ def find_study(where: str | Path) -> Path:
     if path.is_dir():
         raise StudyError(word, "it is a directory", "give the study's TOML file")
     if path.exists():
-        raise StudyError(word, "it is no plain file", "give the study's TOML file")
+        raise StudyError(word, "it is not a regular file", "give the study's TOML file")
     if path.name != word or path.suffix:
         raise StudyError(word, "there is no such file", "check the path")
     raise StudyError(

@@ -1,4 +1,4 @@
-"""A study: what to measure, read from a TOML file and validated as a whole before anything runs."""
+"""A study defines what is measured; the TOML file is validated as a whole before anything runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from culvert.topology.spec import LabSpec
 
 _LATER_LAB_KEYS = ("clients", "members", "paths")
 _LATER_CONDITION_KEYS = ("links",)
-"""Keys that studies did not have once: absent, a study stays the same study."""
+"""Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Study:
     """A valid study.
 
     ``vpns`` are ids, the baseline among them; ``requested`` holds for each condition's name the
-    measurements made in it; ``tests`` are the readable claims by id; ``lacking`` tells which cells
-    are unsupported; ``scale`` names the edition, empty for the whole study; ``notes`` tell the user
-    what was added to what they wrote.
+    measurements made in it; ``tests`` are the parsed tests of claims by claim id; ``lacking``
+    determines which cells are unsupported; ``scale`` names the edition, empty for the whole study;
+    ``notes`` report additions to the file to the user.
     """
 
     file: StudyFile
@@ -78,9 +78,9 @@ class Study:
 
     @classmethod
     def recalled(cls, text: str, canonical: str, catalogue: Catalogue) -> Study:
-        """The study of a run, from what its journal keeps (``toml`` and ``canonical``).
+        """The study of a run, from the fields ``toml`` and ``canonical`` of its journal.
 
-        Raises StudyError if this Culvert no longer understands it.
+        Raises StudyError if this version of Culvert cannot read it.
         """
         scale = str(json.loads(canonical).get("scale", ""))
         return cls.parse(text, catalogue, source="the run's study", scale=scale, directory=None)
@@ -97,7 +97,7 @@ class Study:
     ) -> Study:
         """Validate the text of a study file. Raises StudyError with line, key and remedy.
 
-        Files that it names are looked for in ``directory``; with None they are not read.
+        Files that it names are searched in ``directory``; with None they are not read.
         """
         data, lines = read_toml(text, source)
         data, lacking_lab = without_lacking_lab(data)
@@ -137,17 +137,17 @@ class Study:
 
     @property
     def title(self) -> str:
-        """One line for people; the name where the file has none."""
+        """One line shown in reports; the name if the file has no title."""
         return self.file.title or self.file.name
 
     @property
     def seed(self) -> int:
-        """What all randomness of the run comes from."""
+        """The seed of all random numbers of the run."""
         return self.file.plan.seed
 
     @property
     def canonical(self) -> str:
-        """All that the study says, defaults filled in, as JSON: equal studies, equal text."""
+        """The study's whole content with all defaults, as JSON: equal studies, equal text."""
         content: dict[str, Any] = self.file.model_dump(
             mode="json", exclude={"measurement", "scale"}
         )
@@ -173,7 +173,7 @@ class Study:
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
     def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
-        """Whether the study leaves this cell out."""
+        """Whether the study excludes this cell."""
         return any(
             table.matches(vpn, condition, one.kind, one.parameters) for table in self.file.exclude
         )
@@ -183,10 +183,10 @@ class Study:
         return next(one for one in self.file.condition if one.name == name)
 
     def lab_spec(self, condition: str, cores: Sequence[tuple[int, ...]]) -> LabSpec:
-        """What to build for a condition.
+        """The lab to build for a condition.
 
         ``cores`` are the machine's CPUs grouped by physical core (``cpus.cores()``).
-        Raises NotPossible if the CPUs asked for are not there.
+        Raises NotPossible if the requested CPUs are missing.
         """
         lab, wanted = self.file.lab, self.condition(condition)
         topology = topology_of(lab, wanted)

@@ -1,4 +1,4 @@
-"""The base of all tables of a study file: no unknown keys, and errors that carry a remedy."""
+"""The base of all tables of a study file: unknown keys are errors, and errors have a remedy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pydantic_core import PydanticCustomError
 
 
 def problem(why: str, remedy: str, key: Iterable[str | int] = ()) -> PydanticCustomError:
-    """An error to raise in a validator; ``key`` leads from the value validated to the culprit."""
+    """An error to raise in a validator; ``key`` is the path from the validated value to the wrong
+    one."""
     return PydanticCustomError("study", "{why}", {"why": why, "remedy": remedy, "key": [*key]})
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """'did you mean "x"?', or all that is known if nothing is near."""
+    """'did you mean "x"?', or the list of all known words if none is similar."""
     words = sorted(known)
     matches = get_close_matches(word, words, n=2, cutoff=0.6)
     if matches:
@@ -25,7 +26,7 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def refuse_unknown_keys(value: object, known: Iterable[str]) -> None:
-    """Raise for the first key of a table that is not known."""
+    """Raise for the first unknown key of a table."""
     if not isinstance(value, dict):
         return
     keys = list(known)
@@ -35,7 +36,7 @@ def refuse_unknown_keys(value: object, known: Iterable[str]) -> None:
 
 
 def known_keys(model: type[BaseModel]) -> list[str]:
-    """The keys that a table of this model may have."""
+    """The keys that a table of this model accepts."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -1,4 +1,4 @@
-"""From the text of a study file to its tables, within bounds: no text takes long to refuse."""
+"""Reads the text of a study file into tables, within bounds that keep the parsing time short."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from culvert.errors import StudyError
 from culvert.study.lines import Path, line_numbers, nearest_line
 
 MOST_BYTES = 1 << 19
-"""The longest shipped study has a tenth of it."""
+"""Ten times the longest shipped study."""
 MOST_PARTS = 32
-"""Of a dotted key, and levels of nesting: a study has six."""
+"""Parts of a dotted key, and levels of nesting: a study has six."""
 MOST_VALUES = 20_000
 MOST_INTEGER = 2**63 - 1
 """TOML's own bound (https://toml.io/en/v1.0.0#integer)."""
@@ -30,7 +30,7 @@ _STRING = re.compile(
 
 
 def read_toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Path, int]]:
-    """The tables, and on which line each key stands. Raises StudyError."""
+    """The tables, and the line of each key. Raises StudyError."""
     _refuse_by_sight(text, source)
     try:
         data, lines = tomllib.loads(text), line_numbers(text)
@@ -42,7 +42,7 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Path, int
         raise StudyError(
             f"{source}, line {line}", f"this is not TOML: {why}", "correct it; see https://toml.io"
         ) from error
-    except ValueError as error:  # a date that there is not
+    except ValueError as error:  # a date that does not exist
         raise StudyError(source, f"this is not TOML: {error}", "correct it") from error
     except RecursionError as error:
         raise StudyError(source, "its arrays are nested too deeply", "flatten it") from error
@@ -51,7 +51,7 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Mapping[Path, int
 
 
 def _refuse_by_sight(text: str, source: str) -> None:
-    """What would take long to parse."""
+    """Refuse text that would take long to parse."""
     if len(text) > MOST_BYTES:
         raise StudyError(source, f"it is larger than {MOST_BYTES >> 10} KiB", "split it")
     if text.startswith(_BOM):
@@ -63,7 +63,7 @@ def _refuse_by_sight(text: str, source: str) -> None:
         raise _too_many(source)
     for pattern, why, remedy in (
         (_LONG_KEY, f"a key has more than {MOST_PARTS} parts", "flatten it"),
-        (_LONG_NUMBER, "a number has more digits than any quantity", "correct it"),
+        (_LONG_NUMBER, "a number has too many digits", "correct it"),
         (_OPENINGS, "its arrays are nested too deeply", "flatten it"),
     ):
         found = pattern.search(bare)
@@ -77,7 +77,8 @@ def _too_many(source: str) -> StudyError:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Strings are no numbers; as a key one is a part like another. Lines stay lines."""
+    """Comments become empty and strings ``""``, which still counts as a part of a key; line breaks
+    are kept."""
     return ("" if found[0].startswith("#") else '""') + "\n" * found[0].count("\n")
 
 
@@ -94,7 +95,7 @@ def _refuse_by_size(data: Mapping[str, Any], lines: Mapping[Path, int], source: 
 
 
 def _values(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Breadth does not matter, depth does: no recursion."""
+    """All values with their paths, without recursion: the nesting may be deep."""
     todo: list[tuple[Path, Any]] = [(path, value)]
     while todo:
         here, one = todo.pop()

@@ -1,4 +1,4 @@
-"""What is valid in a study, and yet perhaps not meant."""
+"""Warnings about parts of a study that are valid but probably not intended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from culvert.study.study import Study
 
 
 def warnings_of(study: Study) -> list[str]:
-    """One line each, with what to do."""
+    """One line for each warning, with a remedy."""
     return [*study.notes, *_few(study), *_untested(study), *_pointless(study), *_unread(study)]
 
 
@@ -18,24 +18,24 @@ def _few(study: Study) -> list[str]:
     most = blocks.max if isinstance(blocks, BlocksTable) else blocks
     if most is None or most >= FEWEST:
         return []
-    told = "1 block gives" if most == 1 else f"{most} blocks give"
-    return [f"{told} no interval: repeat at least {FEWEST} times"]
+    blocks_give = "1 block gives" if most == 1 else f"{most} blocks give"
+    return [f"{blocks_give} no interval: repeat at least {FEWEST} times"]
 
 
 def _untested(study: Study) -> list[str]:
     without = [claim.id for claim in study.file.claim if claim.test is None]
-    return [f"no test: nothing judges the claim {name}" for name in without]
+    return [f"the claim {name} has no test and is not judged" for name in without]
 
 
 def _pointless(study: Study) -> list[str]:
-    """Entries of what is lacking that nothing asks for."""
+    """``[[lacking]]`` entries whose name the study does not use."""
     used = {
         "vpn": set(study.file.vpns),
         "measurement": {table.kind for table in study.file.measurement},
         "condition": {table.name for table in study.file.condition},
     }
     return [
-        f'[[lacking]] names the {kind} "{name}", which the study does not ask for'
+        f'[[lacking]] names the {kind} "{name}", which the study does not use'
         for kind, words in used.items()
         for name in names_of(study.file.lacking, kind)
         if name not in words and not study.scale
@@ -44,7 +44,7 @@ def _pointless(study: Study) -> list[str]:
 
 def _unread(study: Study) -> list[str]:
     """Claims about cells that this scale leaves out."""
-    asked = {one.kind for found in study.requested.values() for one in found}
+    kinds = {one.kind for found in study.requested.values() for one in found}
     found = []
     for name, test in study.tests.items():
         sides = test.vpns
@@ -54,9 +54,9 @@ def _unread(study: Study) -> list[str]:
             for side in sides
             if side.where.condition is not None and side.where.condition not in study.requested
         ]
-        if test.measurement not in asked:
+        if test.measurement not in kinds:
             missing.append(test.measurement)
         if missing:
             names = ", ".join(dict.fromkeys(missing))
-            found.append(f"the claim {name} cannot be judged at this scale: {names} left out")
+            found.append(f"the claim {name} cannot be judged at this scale, which omits {names}")
     return found

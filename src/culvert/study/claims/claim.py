@@ -1,4 +1,4 @@
-"""``[[claim]]``: a sentence of a paper or of a vendor made testable."""
+"""``[[claim]]``: a statement of a paper or vendor, with a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culvert.units import Fraction
 
 
 class Published(Table):
-    """A value that the claim's source prints."""
+    """A value that the claim's source has published."""
 
     value: float = Field(allow_inf_nan=False)
     unit: str
@@ -28,10 +28,10 @@ def _published_shape(value: object) -> str:
 
 
 class ClaimTable(Table):
-    """``[[claim]]``: a sentence made testable. Kept in the journal for the analysis.
+    """``[[claim]]``: a statement with a test. Kept in the journal for the analysis.
 
-    ``place`` is where in the source it stands; ``margin`` is the difference, relative, that
-    "no different from" still calls none.
+    ``place`` is the page, section or table in the source; ``margin`` is the largest relative
+    difference that "no different from" still counts as no difference.
     """
 
     id: Name

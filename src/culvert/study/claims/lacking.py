@@ -1,7 +1,7 @@
-"""``[[lacking]]``: what a study asks for and this Culvert may not have yet.
+"""``[[lacking]]``: parts that a study uses and this version of Culvert may not have.
 
-If the name is known here, the entry says nothing. If not, the cells that need it are planned and
-journalled as unsupported, with the entry's reason. A condition that stands here is always lacking.
+If the name is known here, the entry has no effect. If not, the cells that need it are planned and
+journalled as unsupported, with the entry's reason. A listed condition is always unsupported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LackingTable(Table):
 
 @dataclass(frozen=True)
 class Lacking:
-    """Reasons by name, of what is really not known here."""
+    """Reasons by name, only for the parts that are missing here."""
 
     vpns: Mapping[str, str]
     measurements: Mapping[str, str]
@@ -39,7 +39,7 @@ class Lacking:
     lab: str = ""
 
     def reason(self, vpn: str, condition: str, measurement: str) -> str:
-        """Why a cell is unsupported; empty if nothing is lacking."""
+        """Why a cell is unsupported; empty if it is supported."""
         parts = (
             self.lab,
             self.vpns.get(vpn, ""),
@@ -53,7 +53,7 @@ NOTHING = Lacking({}, {}, {})
 
 
 def names_of(entries: object, kind: str) -> dict[str, str]:
-    """Reasons by name of one kind, from a table that need not be valid yet."""
+    """Reasons by name of one kind, from tables that may not be validated yet."""
     if not isinstance(entries, list | tuple):
         return {}
     found: dict[str, str] = {}
@@ -67,7 +67,7 @@ def names_of(entries: object, kind: str) -> dict[str, str]:
 
 
 def without_lacking_lab(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The study without a lab or topology that is lacking, and why it is."""
+    """The study without a lab or topology that is missing here, and the reason; empty if none."""
     lab, entries = data.get("lab"), names_of(data.get("lacking"), "lab")
     if not isinstance(lab, dict) or not entries:
         return dict(data), ""

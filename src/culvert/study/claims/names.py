@@ -1,4 +1,4 @@
-"""What the words of a claim mean in a study: its VPNs, conditions, measurements and parameters."""
+"""Resolves the words of a claim in a study: its VPNs, conditions, measurements and parameters."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from culvert.units import QuantityError, convert
 
 @dataclass(frozen=True)
 class StudyNames:
-    """``spellings`` maps VPNs as the study writes them to their ids; ``requested`` are all its
-    measurements, whatever the condition."""
+    """``spellings`` maps VPNs as written in the study to their ids; ``requested`` are its
+    measurements of all conditions."""
 
     spellings: Mapping[str, str]
     conditions: Sequence[str]
@@ -28,7 +28,7 @@ class StudyNames:
     catalogue: Catalogue
 
     def unit_of(self, measurement: str, metric: str) -> str:
-        """The unit of a metric; empty for a measurement that this Culvert lacks."""
+        """The unit of a metric; empty for a measurement that is not installed."""
         kinds = sorted({one.kind for one in self.requested})
         if measurement not in kinds:
             raise UnknownNameError(
@@ -53,12 +53,13 @@ class StudyNames:
         raise UnknownNameError(f'the study has no VPN "{word}"', near(word, ids))
 
     def rivals(self, vpn: str) -> Sequence[str]:
-        """Every VPN of the study but this one and the baseline."""
+        """Every VPN of the study except this one and the baseline."""
         ids = dict.fromkeys(self.spellings.values())
         found = [one for one in ids if one not in (vpn, BASELINE)]
         if not found:
             raise UnknownNameError(
-                f"the study has no VPN but {vpn} and the baseline", "name what it is compared with"
+                f"the study has no VPN except {vpn} and the baseline",
+                "name the side that it is compared with",
             )
         return found
 
@@ -71,11 +72,11 @@ class StudyNames:
         return word
 
     def parameter(self, measurement: str, key: str, word: str) -> str:
-        """The canonical JSON of a value that some cell of the measurement has."""
+        """The canonical JSON of a value; at least one cell of the measurement must have it."""
         return self.value(measurement, key, _literal(word))
 
     def value(self, measurement: str, key: str, value: Any) -> str:
-        """As ``parameter``, for a value that is not text."""
+        """As ``parameter``, for a value of any type."""
         values: dict[str, None] = {}
         known: dict[str, None] = {}
         for one in self.requested:
@@ -97,7 +98,7 @@ class StudyNames:
         raise UnknownNameError(why, f"cells have {shown}")
 
     def quantity(self, number: float, unit: str, metric_unit: str) -> float:
-        """A quantity in the unit of the metric; as it stands where that unit is not known."""
+        """A quantity in the unit of the metric; unchanged if that unit is unknown."""
         if not metric_unit:
             return number
         try:
@@ -106,7 +107,7 @@ class StudyNames:
             raise UnknownNameError(error.why, error.remedy) from None
 
     def _read(self, one: Requested, given: dict[str, Any], key: str, value: Any) -> str | None:
-        """The value as the measurement's own model writes it."""
+        """The value as the measurement's own model serializes it."""
         model = self.catalogue.measurements.get(one.kind)
         if model is None:
             return None
@@ -121,7 +122,7 @@ class StudyNames:
 
 
 def _literal(word: str) -> Any:
-    """A value as it stands in a claim: a number, true, false, or text with or without quotes."""
+    """A value as written in a claim: a number, true, false, or text with or without quotes."""
     try:
         return json.loads(word)
     except ValueError:

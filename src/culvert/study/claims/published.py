@@ -1,4 +1,4 @@
-"""``[[published]]``: a value that a source prints, to stand beside what is measured."""
+"""``[[published]]``: a value that a source has published, shown next to the measured one."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PublishedTable(Table):
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """``value`` and ``sd`` are in ``unit``, the metric's own; ``printed`` is as the source has it.
+    """``value`` and ``sd`` are in ``unit``, that of the metric; ``printed`` is the published text.
 
-    Which cells it belongs to: ``where``, as in a claim.
+    ``where`` determines the cells that it applies to, as in a claim.
     """
 
     vpn: str

@@ -38,7 +38,7 @@ class ClaimTestError(ValueError):
 
 
 class UnknownNameError(ValueError):
-    """A word that means nothing in this study. The parser adds the column."""
+    """A word that is not a name of this study. The parser adds the column."""
 
     def __init__(self, why: str, remedy: str) -> None:
         super().__init__(why)
@@ -48,8 +48,8 @@ class UnknownNameError(ValueError):
 
 @dataclass(frozen=True)
 class Where:
-    """Which cells a side means. ``condition`` None: in every condition. ``parameters`` holds
-    canonical JSON by key; what is not named may be anything. ``labels`` are the metric's."""
+    """The cells that a side refers to. ``condition`` None: every condition. ``parameters`` holds
+    canonical JSON by key; other parameters may have any value. ``labels`` are the metric's."""
 
     condition: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
@@ -69,7 +69,7 @@ class VpnSide:
 
 @dataclass(frozen=True)
 class BestOf:
-    """The best of several VPNs; what is better depends on the metric."""
+    """The best of several VPNs; the metric determines whether more or less is better."""
 
     vpns: tuple[VpnSide, ...]
 
@@ -79,7 +79,7 @@ class BestOf:
 
 @dataclass(frozen=True)
 class Quantity:
-    """``value`` is in the unit of the metric; ``text`` as it was written."""
+    """``value`` is in the unit of the metric; ``text`` is as written in the claim."""
 
     value: float
     text: str
@@ -92,7 +92,7 @@ Side = VpnSide | BestOf | Quantity
 
 
 class Relation(StrEnum):
-    """How the left side stands to the right one."""
+    """The relation of the left side to the right side."""
 
     MORE = ">"
     LESS = "<"
@@ -105,7 +105,7 @@ class Relation(StrEnum):
 @dataclass(frozen=True)
 class ClaimComparison:
     """``factor`` multiplies the right side of AT_LEAST and AT_MOST; ``by`` is the least difference
-    of MORE and LESS; ``share`` is how far WITHIN allows, relative to the right side."""
+    of MORE and LESS; ``share`` is the tolerance of WITHIN, relative to the right side."""
 
     left: Side
     relation: Relation
@@ -127,7 +127,7 @@ class ClaimComparison:
 
 @dataclass(frozen=True)
 class ClaimTest:
-    """All comparisons must hold. ``unit`` is the metric's; empty where it is not known."""
+    """All comparisons must hold. ``unit`` is the metric's; empty if unknown."""
 
     measurement: str
     metric: str
@@ -135,7 +135,7 @@ class ClaimTest:
     comparisons: tuple[ClaimComparison, ...]
 
     def moved(self, move: Callable[[Where], Where]) -> ClaimTest:
-        """The same test with every side looking elsewhere."""
+        """The same test with ``move`` applied to the cells of every side."""
         comparisons = tuple(
             replace(one, left=_moved(one.left, move), right=_moved(one.right, move))
             for one in self.comparisons
@@ -166,7 +166,7 @@ def _moved(side: Side, move: Callable[[Where], Where]) -> Side:
 
 
 class Names(Protocol):
-    """What words mean in a study. Each method raises UnknownNameError."""
+    """Resolves the names of a study. Each method raises UnknownNameError."""
 
     def unit_of(self, measurement: str, metric: str) -> str:
         """The unit of a metric."""
@@ -175,7 +175,7 @@ class Names(Protocol):
         """The id of a VPN of the study."""
 
     def rivals(self, vpn: str) -> Sequence[str]:
-        """Every VPN of the study but this one and the baseline."""
+        """Every VPN of the study except this one and the baseline."""
 
     def condition(self, word: str) -> str:
         """The name of a condition of the study."""
@@ -188,7 +188,7 @@ class Names(Protocol):
 
 
 def parse_claim_test(text: str, names: Names) -> ClaimTest:
-    """The test that a text means in a study. Raises ClaimTestError."""
+    """Parse the text of a test with the names of a study. Raises ClaimTestError."""
     return _Parser(text, names).test()
 
 
@@ -224,7 +224,10 @@ class _Parser:
             comparisons += self.comparison()
         self.skip()
         if self.at < len(self.text):
-            self.fail(f'"{self.text[self.at :]}" is too much', 'join comparisons with "and"')
+            self.fail(
+                f'"{self.text[self.at :]}" follows the end of the test',
+                'join comparisons with "and"',
+            )
         return ClaimTest(self.measurement, metric, self.unit, tuple(comparisons))
 
     def comparison(self) -> list[ClaimComparison]:
@@ -329,14 +332,14 @@ class _Parser:
 
     @contextmanager
     def naming(self, at: int) -> Iterator[None]:
-        """Words that mean nothing are an error at this place."""
+        """Report an unknown name as an error at this place."""
         try:
             yield
         except UnknownNameError as error:
             self.fail(error.why, error.remedy, at)
 
     def keyword(self, *words: str) -> bool:
-        """Whether these words come next; they are then read."""
+        """Whether these words come next; if so, they are consumed."""
         self.skip()
         pattern = r"\s+".join(words) + r"(?![A-Za-z0-9_./+-])"
         found = re.compile(pattern).match(self.text, self.at)
@@ -359,7 +362,7 @@ class _Parser:
         self.at += 1
 
     def take(self, pattern: re.Pattern[str], what: str, example: str) -> tuple[int, str]:
-        """The start and the text of what must come next."""
+        """Consume the required next token; return its start and text."""
         self.skip()
         found = pattern.match(self.text, self.at)
         if found is None:

@@ -23,7 +23,7 @@ from culvert.topology.link.spec import LinkSpec
 _PLAIN = frozenset(
     ("name", "rate", "mtu", "offloads", "congestion", "links", *ROUTER_KEYS, *PROCESSOR_KEYS)
 )
-"""What every kind of link can do, or is of nodes."""
+"""Keys that every kind of link supports, and keys of nodes."""
 
 
 def _preset(value: str) -> str:
@@ -33,10 +33,10 @@ def _preset(value: str) -> str:
 
 
 class LinkKeys(DirectionTable):
-    """What a link is to be, for all links or for one.
+    """The settings of all links, or of one link.
 
-    The keys of a direction act in each; what ``up`` (a to b) and ``down`` (b to a) say goes before
-    them, and they before the preset. ``rate`` is the link's in both directions.
+    The keys of a direction apply to both; ``up`` (a to b) and ``down`` (b to a) override them, and
+    they override the preset. ``rate`` applies to the link in both directions.
     """
 
     mtu: Mtu | None = None
@@ -47,7 +47,7 @@ class LinkKeys(DirectionTable):
 
     @property
     def impairments(self) -> list[str]:
-        """The keys that a plain cable cannot fulfil, as they stand in the file."""
+        """The keys that need an impaired link, as written in the file."""
         given = {
             field.alias or name
             for name, field in type(self).model_fields.items()
@@ -57,9 +57,9 @@ class LinkKeys(DirectionTable):
 
     @property
     def impairment(self) -> Impairment:
-        """What the link is to do in each direction: the preset, and what is written beside it."""
+        """The impairment of each direction: the preset, overridden by the other keys."""
         base = PRESETS[self.preset].impairment if self.preset is not None else CLEAN
-        # The rate is the link's: it limits every cable of a routed lab.
+        # The rate is a property of the link: it limits every cable of a routed lab.
         both = self.model_copy(update={"rate_bps": None})
         up, down = both.applied(base.a_to_b), both.applied(base.b_to_a)
         return Impairment(
@@ -67,7 +67,7 @@ class LinkKeys(DirectionTable):
         )
 
     def changed(self, link: LinkSpec) -> LinkSpec:
-        """The link with what is written here."""
+        """The link with these keys applied."""
         return replace(
             link,
             rate_bps=link.rate_bps if self.rate_bps is None else self.rate_bps,
@@ -87,11 +87,11 @@ class LinkKeys(DirectionTable):
         return self
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:
-        """Raise what the lab's kind of link cannot do of what is written at ``here``."""
+        """Raise an error if the lab's kind of link does not support a key at ``here``."""
         if link.kind == "veth" and self.impairments:
             key = self.impairments[0]
             raise problem(
-                f'"{key}" is more than a veth link can do',
+                f'a veth link does not support "{key}"',
                 'write kind = "wire" in [lab] link',
                 [*here, key],
             )
@@ -111,7 +111,7 @@ class LinkKeys(DirectionTable):
             )
 
     def _culprit(self, error: UsageError) -> Iterator[str]:
-        """The key that an error is about, if it stands in the file."""
+        """The key that caused an error, if it is in the file."""
         word = error.what.removeprefix("the ").partition(" ")[0].partition(".")[0]
         word = {"reordering": "reorder", "CoDel": "queue", "this": "jitter"}.get(word, word)
         if word in self.impairments:
@@ -119,7 +119,7 @@ class LinkKeys(DirectionTable):
 
 
 class ConditionTable(LinkKeys, ProcessorKeys):
-    """``[[condition]]``: what differs from ``[lab]``; ``links`` are single links by name."""
+    """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name."""
 
     name: Name
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
@@ -128,11 +128,11 @@ class ConditionTable(LinkKeys, ProcessorKeys):
     links: dict[str, LinkKeys] | None = None
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:
-        """Raise what the lab's links cannot do of this condition, which stands at ``here``."""
+        """Raise an error if the lab's links do not support this condition, which is at ``here``."""
         super().refuse_on(link, here)
         if self.xps and link.kind == "wire":
             raise problem(
-                "a wire's devices have a single queue: there is nothing to steer",
+                "a wire's devices have a single queue, so transmit steering has no effect",
                 'leave xps out, or write kind = "veth" in [lab] link',
                 [*here, "xps"],
             )

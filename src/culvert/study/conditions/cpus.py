@@ -1,4 +1,4 @@
-"""Which CPUs each node gets."""
+"""The CPUs that each node gets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CPU = Path("/sys/devices/system/cpu")
 
 
 def cores() -> list[tuple[int, ...]]:
-    """The CPUs that we may use, grouped by physical core (hardware threads together)."""
+    """The CPUs that this process may use, grouped by physical core (hardware threads together)."""
     usable = os.sched_getaffinity(0)
     groups: dict[str, list[int]] = {}
     for cpu in sorted(usable):
@@ -26,9 +26,9 @@ def cores() -> list[tuple[int, ...]]:
 
 
 def split(cores: Sequence[tuple[int, ...]], nodes: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """Give each node cores of its own, as evenly as they go round.
+    """Give each node its own cores, divided as evenly as possible.
 
-    Hardware threads of one core stay with one node, unless there are fewer cores than nodes.
+    Hardware threads of one core belong to one node, unless there are fewer cores than nodes.
     Raises NotPossible if there are fewer CPUs than nodes.
     """
     groups = list(cores)

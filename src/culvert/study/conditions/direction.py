@@ -1,4 +1,4 @@
-"""The keys of a condition that act on packets in one direction, or in both."""
+"""The keys of a condition that affect packets in one direction, or in both."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class DirectionTable(Table):
     @model_validator(mode="after")
     def _one_capacity(self) -> DirectionTable:
         if self.rate_bps is not None and self.trace is not None:
-            raise problem("there is a trace as well", "write rate or trace", ["rate"])
+            raise problem("rate and trace exclude each other", "write rate or trace", ["rate"])
         return self
 
     def applied(self, one_way: OneWay) -> OneWay:
-        """The direction with what is written here; a rate ends a trace, and a trace a rate."""
+        """The direction with these keys applied; a rate replaces a trace, and a trace a rate."""
         changes: dict[str, Any] = {
             name: value for name in _AS_THEY_ARE if (value := getattr(self, name)) is not None
         }

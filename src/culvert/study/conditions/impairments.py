@@ -1,7 +1,6 @@
-"""Values of a condition's keys that are more than one number: queue, jitter, loss, files.
+"""Values of a condition's keys with more than one number: queue, jitter, loss, files.
 
-Each may be written as a word for its commonest form: ``loss = "1%"``, ``queue = "codel"``,
-``jitter = "5ms"``.
+Each has a short form, a single word: ``loss = "1%"``, ``queue = "codel"``, ``jitter = "5ms"``.
 """
 
 from __future__ import annotations
@@ -27,14 +26,15 @@ from culvert.topology.link.recorded import Delays, Recorded, Trace
 from culvert.units import DurationNs, Fraction, SizeBytes
 
 DIRECTORY = "directory"
-"""In the validation's context: where files that a study names are looked for, or None: nowhere."""
+"""Key in the validation context: the directory of files that a study names, or None: files are not
+read."""
 
 Delay = Annotated[DurationNs, Field(le=LONGEST_DELAY_NS)]
 _Found = TypeVar("_Found", bound=Recorded)
 
 
 def _word(key: str, table: type[Table]) -> BeforeValidator:
-    """A word stands for a table that has only this key."""
+    """A word is short for a table with only this key."""
     return BeforeValidator(
         lambda value: value if isinstance(value, dict) else {key: value},
         json_schema_input_type=table | str,
@@ -42,11 +42,12 @@ def _word(key: str, table: type[Table]) -> BeforeValidator:
 
 
 def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> PlainValidator:
-    """A file by its name, relative to the study's; ``unread`` stands where none is looked for."""
+    """A file by its name, relative to the study's directory; ``unread`` is used if files are not
+    read."""
 
     def found(value: object, info: ValidationInfo) -> _Found:
         if not isinstance(value, str):
-            raise problem(f"{value!r} is not the name of a file", 'write it as "lte.trace"')
+            raise problem(f"{value!r} is not a file name", 'write it as "lte.trace"')
         directory = (info.context or {}).get(DIRECTORY, Path())
         if directory is None:
             return unread(Path(value))
@@ -64,7 +65,7 @@ DelaysFile = Annotated[Delays, _file(Delays.read, Delays.unread), _DIGEST]
 
 
 class CodelTable(Table):
-    """``queue`` with CoDel's own times."""
+    """``codel`` of a queue, with CoDel's parameters."""
 
     target_ns: Annotated[Delay, Field(gt=0)] = Field(Codel.target_ns, alias="target")
     interval_ns: Annotated[Delay, Field(gt=0)] = Field(Codel.interval_ns, alias="interval")
@@ -77,7 +78,7 @@ def _queue(value: object) -> object:
 
 
 class QueueTable(Table):
-    """What waits for the rate: a limit in bytes or packets, CoDel beside it."""
+    """The queue before the rate limit: its limit in bytes or packets, and CoDel."""
 
     bytes: Annotated[SizeBytes, Field(gt=0)] | None = None
     packets: Annotated[int, Field(gt=0, le=2**32)] | None = None
@@ -90,7 +91,7 @@ class QueueTable(Table):
         return self
 
     def changes(self) -> dict[str, Any]:
-        """Of a direction."""
+        """The fields of ``OneWay`` that it sets."""
         codel = Codel() if self.codel is True else None
         if isinstance(self.codel, CodelTable):
             codel = Codel(self.codel.target_ns, self.codel.interval_ns)
@@ -98,7 +99,7 @@ class QueueTable(Table):
 
 
 class JitterTable(Table):
-    """What is added to the delay: a distribution with its spread, or a file of delays."""
+    """Delay added at random: a distribution with its spread, or a file of delays."""
 
     spread_ns: Delay | None = Field(None, alias="spread")
     distribution: Literal["uniform", "normal", "pareto"] = "uniform"
@@ -118,7 +119,7 @@ class JitterTable(Table):
         return self
 
     def jitter(self) -> Jitter:
-        """As a link is told it."""
+        """The jitter for a link's settings."""
         if self.file is not None:
             return Jitter(0, JitterShape.EMPIRICAL, self.reorders, self.hold_ns, self.file)
         distribution = JitterShape(self.distribution)
@@ -126,7 +127,7 @@ class JitterTable(Table):
 
 
 class LossTable(Table):
-    """A share of the packets, bursts of them, or these very packets."""
+    """Loss of a share of the packets, of bursts, or of the packets with these numbers."""
 
     share: Fraction | None = None
     to_bad: Fraction | None = None
@@ -146,7 +147,7 @@ class LossTable(Table):
         return self
 
     def loss(self) -> float | Bursts | tuple[int, ...]:
-        """As a link is told it."""
+        """The loss for a link's settings."""
         if self.share is not None:
             return self.share
         if self.to_bad is not None and self.to_good is not None:
@@ -155,13 +156,13 @@ class LossTable(Table):
 
 
 class BlackoutTable(Table):
-    """A time in which nothing passes, from when the link is made."""
+    """A time in which no packet passes, counted from when the link is created."""
 
     for_ns: Annotated[DurationNs, Field(gt=0, le=LONGEST_BLACKOUT_NS)] = Field(alias="for")
     after_ns: Annotated[DurationNs, Field(le=LONGEST_BLACKOUT_NS)] = Field(0, alias="after")
 
     def blackout(self) -> Blackout:
-        """As a link is told it."""
+        """The blackout for a link's settings."""
         return Blackout(self.for_ns, self.after_ns)
 
 

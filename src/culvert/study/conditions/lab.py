@@ -23,7 +23,7 @@ CpuList = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False,
 
 
 class LinkTable(Table):
-    """``[lab] link``: the underlay where a condition does not say otherwise."""
+    """``[lab] link``: the underlay, unless a condition changes it."""
 
     kind: LinkKind = "veth"
     rate_bps: Annotated[RateBps, Field(gt=0)] | None = Field(None, alias="rate")
@@ -45,7 +45,7 @@ def checked(
             if cpu not in usable:
                 raise NotPossible(
                     f"CPU {cpu} for node {node}",
-                    "this machine does not have it or does not let us use it",
+                    "this machine does not have it, or this process may not use it",
                     f"choose among {', '.join(map(str, sorted(usable)))} in [lab] cpus",
                 )
     return {node: tuple(cpus) for node, cpus in wanted.items()}

@@ -1,4 +1,4 @@
-"""The keys about what stands between nodes and others: ``nat`` and ``block_udp``."""
+"""The keys for routers between nodes: ``nat`` and ``block_udp``."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ NatValue = Annotated[
 """``nat = "symmetric"``, or ``nat = { a = "symmetric", b = ["full-cone", "symmetric"] }``."""
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 BlockValue = bool | Names
-"""Of a routed lab true or false; of a mesh the names of members whose UDP is blocked."""
+"""For a routed lab true or false; for a mesh the names of members whose UDP is blocked."""
 
 
 def by_node(
     value: str | Mapping[str, str | tuple[str, ...]] | None,
 ) -> Mapping[str, tuple[Nat, ...]]:
-    """The kinds of NAT by the node that is behind them; a word means node a."""
+    """The kinds of NAT by the node that is behind them; a single word applies to node a."""
     table = {"a": value} if isinstance(value, str) else value or {}
     return {
         node: tuple(Nat(kind) for kind in ((kinds,) if isinstance(kinds, str) else kinds))

@@ -1,4 +1,4 @@
-"""The keys of a condition about the processors: ``aes``, ``cores``, ``cpus``, ``rps``, ``rfs``,
+"""The keys of a condition that set the processors: ``aes``, ``cores``, ``cpus``, ``rps``, ``rfs``,
 ``xps``, ``interrupts`` and ``router``."""
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ CoreCount = Annotated[int, Field(ge=1, le=1024)]
 
 
 class RouterTable(Table):
-    """``router = { quota = "20%", cores = 1 }``: a node whose programs are as slow as a small
-    router's, emulated by a share of its CPUs."""
+    """``router = { quota = "20%", cores = 1 }``: emulates the slow CPU of a small router: the
+    node's programs get only a share of its CPUs."""
 
     quota: Annotated[Fraction, Field(gt=0, le=1)]
     cores: CoreCount | None = None
@@ -30,7 +30,7 @@ class RouterTable(Table):
 
 
 class ProcessorKeys(Table):
-    """What a condition says of the processors."""
+    """The processor settings of a condition."""
 
     aes: bool | None = None
     cores: CoreCount | None = None
@@ -43,18 +43,18 @@ class ProcessorKeys(Table):
 
     @property
     def steering(self) -> Steering:
-        """Of packets."""
+        """Packet steering: RPS, RFS and XPS."""
         return Steering(self.rps, self.rfs, self.xps)
 
     @property
     def processors(self) -> Processors:
-        """What is asked of them besides which node gets which."""
+        """All settings except the CPUs of each node."""
         quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
         return Processors(self.aes, quota, self.steering, self.interrupts or ())
 
 
 def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
-    """Of each device of a cable: one for each CPU where packets that are sent are steered."""
+    """The number of queues of each device of a cable: one for each CPU if ``xps`` is set."""
     return sum(map(len, cores)) if keys.xps is not None else 1
 
 
@@ -64,19 +64,19 @@ def node_cpus(
     nodes: Sequence[str],
     cores: Sequence[tuple[int, ...]],
 ) -> Mapping[str, tuple[int, ...]] | None:
-    """CPUs by node; None where all nodes share all.
+    """CPUs by node; None if all nodes share all CPUs.
 
-    ``cores`` are the machine's CPUs grouped by physical core. Raises NotPossible where there are
-    too few.
+    ``cores`` are the machine's CPUs grouped by physical core. Raises NotPossible if there are too
+    few.
     """
-    asked = lab.cpus if keys.cpus is None else keys.cpus
+    requested = lab.cpus if keys.cpus is None else keys.cpus
     found: Mapping[str, tuple[int, ...]] | None = None
     if keys.cores is not None:
         found = own_cores(cores, nodes, keys.cores)
-    elif asked == "split":
+    elif requested == "split":
         found = split(cores, nodes)
-    elif isinstance(asked, dict):
-        found = checked(asked, cores)
+    elif isinstance(requested, dict):
+        found = checked(requested, cores)
     if keys.router is not None and keys.router.cores is not None:
         found = _few(found, keys.router.node, keys.router.cores)
     return found
@@ -85,8 +85,8 @@ def node_cpus(
 def own_cores(
     cores: Sequence[tuple[int, ...]], nodes: Sequence[str], count: int
 ) -> Mapping[str, tuple[int, ...]]:
-    """Give each node ``count`` CPUs that no other has: one of each physical core, as long as
-    there are enough cores for that."""
+    """Give each node ``count`` CPUs of its own: one of each physical core, if there are enough
+    cores for that."""
     wanted = count * len(nodes)
     cpus = [core[0] for core in cores]
     if len(cpus) < wanted:
@@ -95,8 +95,8 @@ def own_cores(
         raise NotPossible(
             f"cores = {count}",
             f"{len(nodes)} nodes with {count} CPUs each need {wanted}, "
-            f"this machine offers {len(set(cpus))}",
-            "measure this condition on a machine with more, or let nodes share them with cpus",
+            f"this machine has {len(set(cpus))}",
+            "measure this condition on a machine with more, or let nodes share CPUs with cpus",
         )
     return {
         node: tuple(sorted(cpus[index * count : (index + 1) * count]))
@@ -112,6 +112,6 @@ def _few(
         raise NotPossible(
             f"router.cores = {count}",
             f"node {node} has {len(there)}",
-            "ask for fewer, or give the node more with cpus",
+            "request fewer, or give the node more with cpus",
         )
     return {**(found or {}), node: there[:count]}

@@ -27,16 +27,17 @@ PathWord = Annotated[str, Field(pattern=r"^[a-z0-9]+>[a-z0-9]+$")]
 PathsValue = (
     Literal["first", "every"] | Annotated[tuple[PathWord, ...], Field(strict=False, min_length=1)]
 )
-"""``first``, ``every`` client's (of a star), or a list such as ``["a>b", "c>b"]`` (of a mesh)."""
+"""``first``, ``every`` (one for each client of a star), or a list for a mesh: ``["a>b", "c>b"]``.
+"""
 DEFAULT_MEMBERS = 3
 
 _LISTED = 8
-"""Names that an error lists."""
+"""Number of names that an error lists."""
 _KEYS = {"clients": Shape.STAR, "members": Shape.MESH}
 
 
 def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topology:
-    """What to build. Raises UsageError for what cannot be."""
+    """The topology to build. Raises UsageError if it cannot be built."""
     nat, block = lab.nat, lab.block_udp
     if condition is not None:
         nat = nat if condition.nat is None else condition.nat
@@ -68,7 +69,7 @@ def _routed(behind: Mapping[str, tuple[Nat, ...]], block: bool | tuple[str, ...]
             "several NATs in a row", "a routed lab has one router", 'write topology = "mesh"'
         )
     if not isinstance(block, bool):
-        raise UsageError("block_udp", "of a routed lab is true or false", "write block_udp = true")
+        raise UsageError("block_udp", "is true or false in a routed lab", "write block_udp = true")
     return shapes.routed({node: kinds[0] for node, kinds in behind.items()}, block_udp=block)
 
 
@@ -88,12 +89,12 @@ def _refuse_obstacles(shape: Shape, *, obstructed: bool) -> None:
 
 
 def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[str | int]) -> None:
-    """Raise as a problem of the study what topology and keys of the table contradict."""
+    """Raise a problem of the study if the topology and keys of the table contradict each other."""
     table = lab if condition is None else condition
     if condition is None:
         for key, shape in _KEYS.items():
             if getattr(lab, key) is not None and Shape(lab.topology) is not shape:
-                why = f'"{key}" is of the topology "{shape}"'
+                why = f'"{key}" is for the topology "{shape}" only'
                 raise problem(why, f'write topology = "{shape}", or leave it out', [*here, key])
         _refuse_paths(lab, here)
     try:
@@ -116,7 +117,7 @@ def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[
 def _culprit(
     lab: LabTable, condition: ConditionTable | None, table: LabTable | ConditionTable
 ) -> list[str]:
-    """The key without which the topology could be built; none if several are wrong."""
+    """The only key that prevents the topology from being built; none if several are wrong."""
     for key in ("nat", "block_udp", "members", "clients", "paths"):
         default = False if key == "block_udp" and table is lab else None
         if getattr(table, key, default) in (None, False):
@@ -142,7 +143,7 @@ def _refuse_names(
     named: bool = False,
     kind: str = "node",
 ) -> None:
-    """``named``: the word is a key of the table at that place."""
+    """Refuse words that are not known. ``named``: the word is a key of the table at ``place``."""
     for word in words:
         if word not in known:
             why = f'topology "{topology.name}" has no {kind} "{word}"'
@@ -154,7 +155,7 @@ def _refuse_names(
 def _refuse_links(
     lab: LabTable, condition: ConditionTable, topology: Topology, here: list[str | int]
 ) -> None:
-    """Links that are not there, and those whose impairments on one path cannot be stated as one."""
+    """Refuse unknown links, and impairments of the links of one path that cannot be combined."""
     known = {network.name for network in topology.networks}
     links = condition.links or {}
     _refuse_names(topology, links, known, [*here, "links"], named=True, kind="link")
@@ -173,12 +174,13 @@ def _refuse_links(
 
 
 def _refuse_ends(topology: Topology, place: list[str | int]) -> None:
-    """Paths of a list: between two members, each once."""
+    """Refuse paths other than between two members, and repeated paths."""
     members = {node.name for node in topology.members}
     for path in topology.paths:
         _refuse_names(topology, (path.source, path.target), members, place, kind="member")
         if path.source == path.target:
-            raise problem(f'the path "{path}" has one end', 'write two members, "a>b"', place)
+            why = f'both ends of the path "{path}" are the same member'
+            raise problem(why, 'write two members, "a>b"', place)
         if topology.paths.count(path) > 1:
             raise problem(f'the path "{path}" is listed twice', "list it once", place)
 
@@ -186,11 +188,13 @@ def _refuse_ends(topology: Topology, place: list[str | int]) -> None:
 def _refuse_paths(lab: LabTable, here: list[str | int]) -> None:
     if lab.paths == "every" and Shape(lab.topology) is not Shape.STAR:
         raise problem(
-            '"every" path is of the topology "star"', 'name them: paths = ["a>b"]', [*here, "paths"]
+            '"every" is for the topology "star" only',
+            'name the paths: paths = ["a>b"]',
+            [*here, "paths"],
         )
     if isinstance(lab.paths, tuple) and Shape(lab.topology) is not Shape.MESH:
         raise problem(
-            'a list of paths is of the topology "mesh"',
+            'a list of paths is for the topology "mesh" only',
             'write paths = "every" for a star, or leave it out',
             [*here, "paths"],
         )
