@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from culvert.journal.marks import Disturber, Mark, disturbers
 from culvert.probe.results import Accounted
 from culvert.trial.check import Evidence
 from culvert.trial.everybody import KERNEL, OTHERS, OWN, sees_the_machine
-from culvert.trial.surroundings import Disturber, Mark, foreign_s, surroundings_of
+from culvert.trial.surroundings import foreign_s, surroundings_of
 
 
 def node(steal_s: float = 0.0, foreign: float | None = None, **disturbance: Any) -> Accounted:
@@ -86,3 +87,5 @@ def test_marks_are_in_the_evidence_and_the_trial_stays_proved_or_not() -> None:
     written = evidence.as_json()["marks"]
     assert written == [{"by": "foreign CPU time", "value": 0.2, "bound": 0.05}]
     assert "marks" not in Evidence().as_json()
+    assert disturbers(evidence.as_json()) == {Disturber.FOREIGN}
+    assert disturbers({"marks": [{"by": "a comet"}]}) == frozenset()

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.trial.surroundings import Mark
-
-MARKS = "marks"
-"""The key of the marks in a trial's evidence."""
+from culvert.journal.marks import MARKS, Mark
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,11 @@ class Session:
         """The probes at both ends, by the node's name, the source first."""
         return {self.source.name: self.a, self.target.name: self.b}
 
+    @property
+    def probes(self) -> tuple[Probe, ...]:
+        """All of them."""
+        return (self.a, self.b, *self.others.values())
+
     def inner(self, node: Node) -> str:
         """The node's address inside the tunnel."""
         return str(self.vpn.inner(node).ip)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from culvert.journal.marks import Disturber, Mark
 from culvert.journal.record import Metric
 from culvert.probe.results import Accounted
 from culvert.trial.everybody import OTHERS
@@ -20,24 +20,6 @@ MOST_STOLEN = 0.02
 """Share of the machine's CPU time that a hypervisor may take."""
 LONGEST_STEP_NS = 1_000_000
 """A step of CLOCK_REALTIME by more than this."""
-
-
-class Disturber(StrEnum):
-    """What a trial is marked for."""
-
-    FOREIGN = "foreign CPU time"
-    STEAL = "stolen CPU time"
-    CLOCK = "clock step"
-    HEAT = "CPU throttled"
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, or times."""
-
-    by: Disturber
-    value: float
-    bound: float
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.instruments import instruments_table
 from culvert.report.views.paper import paper_tables, paper_tests
+from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.switches import switches_table
 from culvert.report.views.topology import third_nodes_table, topology_views
 from culvert.report.views.trials import trial_list
@@ -84,6 +85,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         comparisons=comparison_table(data),
         instruments=instruments_table(data),
         switches=switches_table(data),
+        surroundings=surroundings_table(data),
         pooling=pooling_table(data),
         listed=trial_list(data),
         limits=limits(data),

@@ -1,0 +1,36 @@
+"""Marks of a trial whose surroundings exceeded a bound, in its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+MARKS = "marks"
+"""The key in a trial's evidence."""
+
+
+class Disturber(StrEnum):
+    """What a trial is marked for."""
+
+    FOREIGN = "foreign CPU time"
+    STEAL = "stolen CPU time"
+    CLOCK = "clock step"
+    HEAT = "CPU throttled"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, or times."""
+
+    by: Disturber
+    value: float
+    bound: float
+
+
+def disturbers(evidence: Mapping[str, Any]) -> frozenset[Disturber]:
+    """What a trial is marked for, from its evidence; names that are unknown here are left out."""
+    marks = evidence.get(MARKS)
+    names = [mark.get("by") for mark in marks if isinstance(mark, Mapping)] if marks else []
+    return frozenset(Disturber(name) for name in names if name in list(Disturber))
