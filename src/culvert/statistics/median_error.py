@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,13 @@ def welch(
     return error, 1 / (share_a / freedom_a + share_b / freedom_b)
 
 
+@lru_cache(maxsize=1024)
 def middle(n: int, resamples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions, in the sorted sample of n, of the two middle values of each resample.
 
     The k-th smallest of n draws from 0..1 is Beta(k, n + 1 - k), and the next one above it is the
     least of the n - k that are left (David and Nagaraja, "Order Statistics", 2003). Both are one
-    where n is odd.
+    where n is odd. Kept between calls: read only.
     """
     rng = np.random.default_rng(seed)
     k = (n + 1) // 2

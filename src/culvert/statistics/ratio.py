@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import special
 
 from culvert.statistics.intervals import FEWEST, Interval, Note
 from culvert.statistics.median_error import median_error, welch
@@ -41,11 +42,9 @@ _CONSTANT = Interval(None, None, Note.CONSTANT)
 
 def _ends(x: Array, y: Array, level: float, seed: int) -> tuple[float, float] | None:
     """Of the difference of both medians; None where neither series varies."""
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
-
     error, freedom = welch(*median_error(x, seed), *median_error(y, seed + 1))
     if error == 0:
         return None
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    half = float(special.stdtrit(freedom, (1 + level) / 2)) * error
     centre = float(np.median(x)) - float(np.median(y))
     return centre - half, centre + half
