@@ -108,7 +108,7 @@ class Rtt(Measurement[RttParameters]):
     summary: ClassVar[str] = "round-trip time percentiles by UDP, ICMP or TCP echo"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec("probes_sent", "packets", "Probes sent"),
-        MetricSpec("probes_overdue", "packets", "Probes answered too late"),
+        MetricSpec("probes_overdue", "packets", "Probes sent late"),
         MetricSpec("probes_lost", "packets", "Probes lost", Better.LESS),
         MetricSpec("loss_ratio", "1", "Share of probes lost", Better.LESS),
         MetricSpec(
