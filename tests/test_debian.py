@@ -24,7 +24,7 @@ from culvert.errors import UsageError
 )
 def test_a_mirror_is_an_address_and_nothing_else(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(debian.MIRROR_VARIABLE, uri)
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not an address"):
         debian.mirror()
 
 

@@ -1,4 +1,4 @@
-"""``culvert wire``, ``probe`` and ``shell``: other programs in our place."""
+"""``culvert wire``, ``probe`` and ``shell``: other programs that replace this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culvert import tools
 
 
 def become(program: str, arguments: Sequence[str]) -> NoReturn:
-    """Run ``program`` in our place: signals, terminal and exit code are its own.
+    """Replace this process by ``program``: signals, terminal and exit code are its own.
 
     Raises NotPossible if it is not installed.
     """
@@ -19,6 +19,6 @@ def become(program: str, arguments: Sequence[str]) -> NoReturn:
 
 
 def become_any(argv: Sequence[str]) -> NoReturn:
-    """Run any program in our place. Raises NotPossible if it is not installed."""
+    """Replace this process by any program. Raises NotPossible if it is not installed."""
     path = tools.require(argv[0], f"install {argv[0]}")
     os.execv(path, list(argv))  # noqa: S606  no shell is wanted

@@ -1,8 +1,8 @@
-"""A console that foreign text cannot take over.
+"""A console that foreign text cannot control.
 
 Titles of studies, logs of VPNs and names of files reach the terminal. Escape sequences in them
 could recolour it, move its cursor or set its title; direction marks could make one name look like
-another. What is printed loses them; what is kept in the journal does not.
+another. They are removed from printed text, but not from the journal.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls but tab and line feed
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls except tab and line feed
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks and overrides of direction
-    "\ud800-\udfff]"  # halves of characters, from file names that are no UTF-8
+    "\ud800-\udfff]"  # surrogates, from file names that are not UTF-8
 )
 
 
 def printable(text: str) -> str:
-    """The text without what would control a terminal. None of it takes a column."""
+    """The text without characters that control a terminal. None of them takes a column."""
     return _UNPRINTABLE.sub("", text)
 
 
@@ -51,7 +51,7 @@ class SafeConsole(Console):
 
 
 PIPE_WIDTH = 160
-"""Columns where no terminal says how many it has."""
+"""Columns without a terminal that reports its width."""
 
 
 def _standard_output() -> SafeConsole:
@@ -62,7 +62,7 @@ def _standard_output() -> SafeConsole:
 out = _standard_output()
 """Results."""
 err = SafeConsole(stderr=True, highlight=False, soft_wrap=True)
-"""What is said about the work itself: errors, interruptions."""
+"""Messages about the work itself: errors, interruptions."""
 
 
 def print_json(value: object) -> None:
@@ -70,18 +70,18 @@ def print_json(value: object) -> None:
     ascii_only = out.encoding != "utf-8"
     text = json.dumps(value, indent=2, default=str, ensure_ascii=ascii_only, allow_nan=False)
     out.file.write(text + "\n")
-    out.file.flush()  # here, so that a full disk or a reader that is gone is noticed
+    out.file.flush()  # here, so that a full disk or a closed pipe is detected
 
 
 def accept_any_text() -> None:
-    """Let standard output and error take what their encoding lacks, such as an arrow in Latin-1."""
+    """Let standard output and error accept characters that their encoding does not have."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def nobody_reads() -> bool:
-    """True if standard output is a pipe whose reader has gone."""
+    """True if standard output is a pipe without a reader."""
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError, AttributeError):
@@ -92,6 +92,6 @@ def nobody_reads() -> bool:
 
 
 def give_up_output() -> None:
-    """Send the rest to nowhere: Python would complain once more when it exits."""
+    """Discard further output: otherwise Python would report the error again at exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,16 +20,16 @@ MIRROR_VARIABLE = "CULVERT_DEBIAN_MIRROR"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BY_HAND = f"name a Debian mirror in {MIRROR_VARIABLE}"
 _URI = re.compile(r"(?:https?|file|copy|ftp|mirror\+https?)://?[\w.~:/@%+,=\[\]-]+")
-"""Nothing that could be another field of apt's source, such as a line "Trusted: yes"."""
+"""Excludes text that could add a field to apt's source, such as a line "Trusted: yes"."""
 _CHECKS = (
     "APT::Get::AllowUnauthenticated=false",
     "Acquire::AllowInsecureRepositories=false",
     "Acquire::AllowWeakRepositories=false",
     "Acquire::AllowDowngradeToInsecureRepositories=false",
 )
-"""On the command line, where they outweigh every configuration of the machine (apt.conf(5))."""
+"""On the command line, where they override every configuration of the machine (apt.conf(5))."""
 _ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy", "ftp_proxy")
-"""What apt may learn from the environment: no other variable decides what it trusts."""
+"""Variables that apt gets from the environment: no other can change what it trusts."""
 _PACKAGE = re.compile(r"^Package: (\S+)$", re.MULTILINE)
 _LIBRARY = re.compile(r"^Section: libs$", re.MULTILINE)
 _PLANNED = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+)", re.MULTILINE)
@@ -92,7 +92,7 @@ class Archive:
         """Download a package of a suite and every library that it needs, the C library among them;
         unpack all below ``target``."""
         status = self.directory / "status"
-        status.touch()  # as if nothing were installed
+        status.touch()  # as on a system without packages
         nothing = ["-o", f"Dir::State::status={status}", "--no-install-recommends"]
         planned = self._run(["apt-get", "-s", *nothing, "install", f"{package}/{suite}"])
         wanted = [f"{name}={version}" for name, version in _PLANNED.findall(planned)]
@@ -121,24 +121,24 @@ class Archive:
             check=False,
         )
         if done.returncode:
-            said = done.stderr.strip().splitlines()
+            printed = done.stderr.strip().splitlines()
             action = next((word for word in argv if word.isalpha()), "")
             raise CulvertError(
                 f"{argv[0]} {action}",
-                said[-1] if said else f"exit code {done.returncode}",
+                printed[-1] if printed else f"exit code {done.returncode}",
                 _BY_HAND,
             )
         return done.stdout
 
 
 def mirror() -> str:
-    """The Debian mirror that this machine uses. Raises NotPossible where there is none."""
+    """The Debian mirror that this machine uses. Raises NotPossible if there is none."""
     given = os.environ.get(MIRROR_VARIABLE)
     if given:
         if not _URI.fullmatch(given):
             raise UsageError(
                 f"{MIRROR_VARIABLE}={given[:100]!r}",
-                "it is no address",
+                "it is not an address",
                 "write it as http://deb.debian.org/debian",
             )
         return given
@@ -156,6 +156,7 @@ def mirror() -> str:
 
 
 def version_numbers(name: str) -> tuple[int, ...]:
-    """What orders packages and kernels by their first version: 7, 2, 12; empty without one."""
+    """The numbers of the first version, to sort packages and kernels: 7, 2, 12; empty without
+    one."""
     found = re.search(r"\d+(\.\d+)*", name)
     return tuple(int(part) for part in found[0].split(".")) if found else ()

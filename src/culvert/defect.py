@@ -1,4 +1,4 @@
-"""What nobody thought of: an exception that is not ours, told as an error, not as a traceback."""
+"""Unexpected exceptions, shown as an error instead of a traceback."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pathlib import Path
 from culvert.errors import CulvertError
 
 TRACEBACK_VARIABLE = "CULVERT_TRACEBACK"
-"""Set in the environment, it makes tracebacks appear, for those who repair."""
+"""If it is set in the environment, tracebacks are shown, for developers."""
 
 _USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
-"""The machine's fault, not ours: space, memory, file descriptors."""
+"""Resources of the machine that are used up: space, memory, file descriptors."""
 PACKAGE = Path(__file__).parent
 MOST_CHARACTERS = 200
-"""Of the exception's own words: some hold all that they could not digest."""
+"""Limit of the exception's own text: some contain their whole input."""
 
 
 def as_error(error: Exception, what: str) -> CulvertError:
-    """The error that tells of it; ``what`` names the thing that was being done."""
+    """The error to show; ``what`` names the operation."""
     if isinstance(error, OSError) and error.errno in _USED_UP:
         where = f" ({error.filename})" if error.filename else ""
-        return CulvertError(what, f"{error.strerror}{where}", "free some of it, then run it again")
+        return CulvertError(what, f"{error.strerror}{where}", "free some, then run it again")
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(PACKAGE)]
-    told = dict.fromkeys(map(_place, (*ours[-1:], *frames[-1:])))  # where we were, and where it was
-    place = f" at {', '.join(told)}" if told else ""
-    said = " ".join(str(error).split())[:MOST_CHARACTERS]
+    places = dict.fromkeys(map(_place, (*ours[-1:], *frames[-1:])))  # last of ours, last of all
+    place = f" at {', '.join(places)}" if places else ""
+    text = " ".join(str(error).split())[:MOST_CHARACTERS]
     return CulvertError(
         what,
-        f"a defect: {type(error).__name__}{f': {said}' if said else ''}{place}",
+        f"a defect: {type(error).__name__}{f': {text}' if text else ''}{place}",
         f"report it with what {TRACEBACK_VARIABLE}=1 shows",
     )
 
@@ -41,6 +41,6 @@ def _place(frame: traceback.FrameSummary) -> str:
 
 
 def show_if_wanted(error: Exception) -> None:
-    """Print the traceback to standard error if the environment asks for it."""
+    """Print the traceback to standard error if the environment requests it."""
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error)

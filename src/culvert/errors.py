@@ -2,15 +2,15 @@
 
 ::
 
-    CulvertError            1  measured, but something failed
+    CulvertError            1  measured, but a part failed
     ├── UsageError          2  wrong use or bad input
     │   ├── StudyError         a study file
     │   └── JournalError       a journal that is corrupt, locked or too new
     ├── NotPossible         3  this machine can't do it
     ├── LabError            1  nodes, links, processes on them
-    │   └── DeadlineExceeded   a fact that did not come about in time
-    ├── VpnError            1  a VPN that died, refused or never came up
-    └── ProbeError          1  the measuring program failed or spoke nonsense
+    │   └── DeadlineExceeded   a fact that was not true in time
+    ├── VpnError            1  a VPN that ended, refused or never came up
+    └── ProbeError          1  the probe failed or sent an invalid answer
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import ClassVar
 
 
 class CulvertError(Exception):
-    """Something that the user must know about.
+    """An error to show to the user.
 
     ``what`` names the thing, ``why`` the reason, ``remedy`` what to do about it.
     """
@@ -41,8 +41,8 @@ class UsageError(CulvertError):
 
 
 class StudyError(UsageError):
-    """A study file that cannot be run as it is. ``all_problems`` is
-    each thing wrong with it, in the order of the file."""
+    """A study file that cannot be run. ``all_problems`` are
+    all its problems, in the order of the file."""
 
     def __init__(
         self, what: str, why: str, remedy: str, all_problems: Sequence[StudyError] = ()
@@ -56,7 +56,7 @@ class JournalError(UsageError):
 
 
 class NotPossible(CulvertError):
-    """This machine cannot do it; the remedy says what it would take."""
+    """This machine cannot do it; the remedy is what it would need."""
 
     exit_code = 3
 
@@ -66,12 +66,12 @@ class LabError(CulvertError):
 
 
 class DeadlineExceeded(LabError):
-    """A fact that was awaited and did not come about in time."""
+    """A fact that was not true before the deadline."""
 
 
 class VpnError(CulvertError):
-    """A VPN that died, refused its configuration, or never came up."""
+    """A VPN that ended, refused its configuration, or never came up."""
 
 
 class ProbeError(CulvertError):
-    """The measuring program failed, or what it said cannot be understood."""
+    """The probe failed, or its answer is invalid."""

@@ -1,4 +1,4 @@
-"""The id of a run: everything that a run creates carries it."""
+"""The id of a run: every object that a run creates has it in its name."""
 
 from __future__ import annotations
 

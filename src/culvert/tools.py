@@ -1,8 +1,8 @@
-"""Where programs are: Culvert's own tools first, then beside Python, then the system's.
+"""The search for programs: Culvert's own tools first, then beside Python, then the system's.
 
 ``make setup`` and the Ansible roles put pinned versions into Culvert's tool directory, so that the
-version that is measured is the one that was installed for it. Root's directory serves all users; an
-ordinary user has one besides.
+measured version is the one that was installed. Root's directory serves all users; an ordinary user
+also has one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from culvert.errors import NotPossible
 from culvert.privilege import is_root
 
 SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec")
-"""Searched after PATH: a user's PATH often lacks them."""
+"""Searched after PATH, because they are often missing in a user's PATH."""
 
 
 MACHINES = Path("/var/lib/culvert/tools")
@@ -31,22 +31,22 @@ def tools_directory() -> Path:
 
 
 def tool_directories() -> tuple[Path, ...]:
-    """Where tools are looked for, in order: the own directory, then root's."""
+    """Directories to search for tools, in order: the user's own, then root's."""
     own = tools_directory()
     return (own,) if os.environ.get("CULVERT_TOOLS") or own == MACHINES else (own, MACHINES)
 
 
 def _users() -> Path:
-    """Of the XDG Base Directory Specification."""
+    """The user's data directory, by the XDG Base Directory Specification."""
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local/share") / "culvert/tools"
 
 
 def search_path() -> str:
-    """The directories that ``find`` looks into, in order, in the form of PATH."""
+    """The directories that ``find`` searches, in order, in the form of PATH."""
     own = (*(str(path / "bin") for path in tool_directories()), str(Path(sys.executable).parent))
     users = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    # An empty entry of PATH means the working directory: never a place to run things from as root.
+    # An empty entry of PATH means the working directory, from which root must not run programs.
     return os.pathsep.join(dict.fromkeys(filter(None, (*own, *users, *SYSTEM_DIRECTORIES))))
 
 
@@ -60,7 +60,7 @@ def find(program: str) -> Path | None:
 
 
 def require(program: str, remedy: str) -> Path:
-    """The program's path; raises NotPossible with the remedy where it is missing."""
+    """The program's path; raises NotPossible with the remedy if it is missing."""
     path = find(program)
     if path is None:
         raise NotPossible(program, "is not installed", remedy)

@@ -1,12 +1,12 @@
-"""Quantities as people write them ("1Gbit/s", "50ms", "1%") and as code keeps them.
+"""Quantities as people write them ("1Gbit/s", "50ms", "1%") and as numbers in code.
 
 Parsing is exact: a text that is not a whole number of the base unit is refused, never rounded.
 Formatting gives the shortest text that parses back to the same value. Prefixes are SI (1 kB is
-1000 bytes) and IEC (1 KiB is 1024 bytes). A number without a unit is refused: it could mean
-anything.
+1000 bytes) and IEC (1 KiB is 1024 bytes). A number without a unit is refused,
+because it is ambiguous.
 
-The annotated types are for pydantic models. In Python they are plain numbers in the unit that
-their name tells; in JSON they are text with the unit written out.
+The annotated types are for pydantic models. In Python they are plain numbers in the unit of
+their name; in JSON they are text with the unit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _QUANTITY = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([^\s0-9.](?:.*\S)
 
 
 class QuantityError(ValueError):
-    """A text that is not a quantity of the kind asked for; ``why`` and ``remedy`` for the user."""
+    """A text that is not a quantity of the requested kind; ``why`` and ``remedy`` for the user."""
 
     def __init__(self, why: str, remedy: str) -> None:
         super().__init__(f"{why}; {remedy}")
@@ -125,12 +125,12 @@ def parse_fraction(text: str) -> float:
 
 
 def format_fraction(fraction: float) -> str:
-    """A share between 0 and 1 as per cent."""
+    """A share between 0 and 1 as a percentage."""
     return f"{_plain(Decimal(repr(fraction)) * 100)}%"
 
 
 def _plain(number: Decimal) -> str:
-    """Without an exponent and without zeros behind the point."""
+    """A number without an exponent and without trailing zeros."""
     return f"{number.normalize():f}"
 
 
@@ -168,7 +168,7 @@ def _format(value: int, units: Mapping[str, int], *, zero: str) -> str:
     texts = [
         f"{_plain(Decimal(value) / size)}{unit}"
         for unit, size in units.items()
-        # Only powers of ten divide exactly with a point; other units must go in whole.
+        # Only powers of ten divide exactly with a point; other units must be whole.
         if value % size == 0 or (value >= size and str(size).strip("0") == "1")
     ]
     return min(texts, key=len)
@@ -255,7 +255,7 @@ _FAMILIES: tuple[Mapping[str, float], ...] = (
 def convert(number: float, unit: str, wanted: str) -> float:
     """A figure of one unit in another of its kind: 1.5 "Mbit/s" is 1500000 "bit/s".
 
-    Raises QuantityError if there is no way from one to the other.
+    Raises QuantityError if the units are of different kinds.
     """
     if unit == wanted:
         return number
@@ -264,4 +264,6 @@ def convert(number: float, unit: str, wanted: str) -> float:
             return number * family[unit] / family[wanted]
     given = f'"{unit}"' if unit != "1" else "a number without a unit"
     units = next((list(family) for family in _FAMILIES if wanted in family), [wanted])
-    raise QuantityError(f"{given} is no {wanted}", f"write it in {', '.join(units)}")
+    raise QuantityError(
+        f"{given} cannot be converted to {wanted}", f"write it in {', '.join(units)}"
+    )

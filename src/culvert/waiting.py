@@ -1,4 +1,4 @@
-"""Waiting for facts, never for luck: every wait has a deadline and says what it awaited."""
+"""Waiting for facts: every wait has a deadline, and its error names the fact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def wait_until(
     what: str,
     deadline_s: float,
     poll_s: float = 0.001,
-    remedy: str = "look at the log of the process that should bring it about",
+    remedy: str = "see the log of the process that is responsible",
 ) -> T:
     """Return the first value of ``fact()`` that is neither None nor False.
 
@@ -30,5 +30,5 @@ def wait_until(
         if value is not None and value is not False:
             return value
         if time.monotonic() >= end:
-            raise DeadlineExceeded(what, f"did not come about within {deadline_s:g} s", remedy)
+            raise DeadlineExceeded(what, f"was not true within {deadline_s:g} s", remedy)
         time.sleep(poll_s)

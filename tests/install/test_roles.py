@@ -134,7 +134,7 @@ def test_what_a_role_goes_on_without_is_told_with_the_variants_that_lack_it() ->
     assert (result.ok, result.failures) == (True, ())
     assert result.notes == (
         "Fetch what only some variants need: the archive is closed",
-        "forgoes/fast still lacks the archive's best: culvert install forgoes",
+        "forgoes/fast still misses the archive's best: culvert install forgoes",
     )
 
 
@@ -161,7 +161,7 @@ def test_a_vpn_that_still_lacks_what_was_to_be_installed_is_not_installed(
     result = one("incomplete/fast")
     assert not result.ok
     assert result.failures == (
-        "incomplete/fast still lacks its program: culvert install incomplete",
+        "incomplete/fast still misses its program: culvert install incomplete",
     )
 
 

@@ -158,7 +158,7 @@ def test_an_error_of_the_agent_is_told_in_its_words(agent: Agent) -> None:
 )
 def test_a_line_that_is_no_answer_is_an_error_of_every_task(agent: Agent, line: str) -> None:
     probe = agent([line])
-    with pytest.raises(ProbeError, match="not understood") as caught:
+    with pytest.raises(ProbeError, match="invalid line") as caught:
         probe.begin("echo").ready()
     assert caught.value.remedy
     assert len(str(caught.value)) < 1000
@@ -174,7 +174,7 @@ def test_a_line_that_is_no_answer_is_an_error_of_every_task(agent: Agent, line: 
     ],
 )
 def test_a_port_that_is_none_is_an_error(agent: Agent, line: str) -> None:
-    with pytest.raises(ProbeError, match="cannot be understood"):
+    with pytest.raises(ProbeError, match="its answer is invalid"):
         agent([line]).begin("echo").port()
 
 
@@ -182,7 +182,7 @@ def test_a_port_that_is_none_is_an_error(agent: Agent, line: str) -> None:
     "line", ['{"id":ID,"event":"done"}', '{"id":ID,"event":"done","result":[1]}']
 )
 def test_a_result_that_is_none_is_an_error(agent: Agent, line: str) -> None:
-    with pytest.raises(ProbeError, match="cannot be understood"):
+    with pytest.raises(ProbeError, match="its answer is invalid"):
         agent([line]).call("rtt", 5)
 
 

@@ -222,7 +222,7 @@ def test_published_values_have_the_unit_of_the_metric() -> None:
         ("wireguard/go", "wiregard/go", "published[0].vpn", "no VPN"),
         ('"udp"', '"mtu"', "published[0].metric", "no measurement"),
         ("goodput_bps", "goodput", "published[0].metric", 'no metric "goodput"'),
-        ("Mbit/s", "ms", "published[0].unit", "no bit/s"),
+        ("Mbit/s", "ms", "published[0].unit", "cannot be converted to bit/s"),
         ('place = "table 3"\n', "", "place", "missing"),
         ("value = 116.5", "value = nan", "published[0].value", "finite"),
     ],

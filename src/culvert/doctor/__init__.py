@@ -1,4 +1,4 @@
-"""What this machine can do, what it can't, and the remedy for each."""
+"""The features of this machine, those that are missing, and the remedy for each."""
 
 from culvert.doctor.examine import examine, ready
 from culvert.doctor.show import render, to_json

@@ -1,4 +1,4 @@
-"""Everything that doctor looks at, in one list."""
+"""All checks of doctor, in one list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from culvert.machine.features import FEATURES, check
 
 
 def examine() -> list[FeatureCheck]:
-    """Try every feature and look for leftovers; changes nothing, and needs root to try most."""
+    """Try every feature and search for leftovers; changes nothing, and needs root to try most
+    features."""
     return [*(check(feature.name) for feature in FEATURES), left_behind()]
 
 
 def ready(checks: list[FeatureCheck]) -> bool:
-    """Whether the default lab can be made and can measure here."""
+    """Whether the default lab can be created and can measure here."""
     by_name = {check.name: check for check in checks}
     return all(
         by_name[name].status in {FeatureStatus.PRESENT, FeatureStatus.DEGRADED}

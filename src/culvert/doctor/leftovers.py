@@ -1,4 +1,4 @@
-"""What an interrupted run left on this machine."""
+"""Objects that an interrupted run left on this machine."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REMEDY = "sudo culvert clean"
 
 def left_behind() -> FeatureCheck:
     """Leftovers of runs whose owner is dead; those of a live run are not counted."""
-    # labs ask doctor for features, so doctor must not import labs while it is being imported
+    # labs use doctor's features, so doctor must not import labs at import time
     from culvert.labs.netns.cleanup import find_leftovers  # noqa: PLC0415
 
     if privilege() is Privilege.OWN_NAMESPACES:
         return _check(
-            FeatureStatus.PRESENT, "runs without root leave nothing; root's see root's", None
+            FeatureStatus.PRESENT, "runs without root leave nothing; for root's use sudo", None
         )
     if not is_root():
-        return _check(FeatureStatus.UNKNOWN, "only root sees all of it", AS_ROOT)
+        return _check(FeatureStatus.UNKNOWN, "only root can see all leftovers", AS_ROOT)
     kinds = Counter(str(leftover.kind) for leftover in find_leftovers())
     if not kinds:
-        return _check(FeatureStatus.PRESENT, "nothing was left behind by earlier runs", None)
+        return _check(FeatureStatus.PRESENT, "no leftovers of earlier runs", None)
     listed = ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items()))
     return _check(FeatureStatus.DEGRADED, f"earlier runs left: {listed}", REMEDY)
 

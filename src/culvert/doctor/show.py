@@ -24,7 +24,7 @@ STYLES = {
 
 
 def render(checks: Sequence[FeatureCheck]) -> RenderableType:
-    """A table a group, and what it comes to."""
+    """A table for each group, and a summary."""
     parts: list[RenderableType] = []
     for group in FeatureGroup:
         members = [check for check in checks if check.group is group]
@@ -61,13 +61,14 @@ def _summary(checks: Sequence[FeatureCheck]) -> Text:
     if ready(list(checks)):
         return Text(f"\n{figures}. This machine can run the default lab.", style="bold")
     return Text(
-        f"\n{figures}. This machine cannot run the default lab as it is: see the remedies.",
+        f"\n{figures}. This machine cannot run the default lab: see the remedies.",
         style="bold red",
     )
 
 
 def to_json(checks: Sequence[FeatureCheck]) -> str:
-    """The same as a JSON object: ``ready``, and the checks with FeatureCheck's fields as keys."""
+    """The findings as a JSON object: ``ready``, and the checks with FeatureCheck's fields as
+    keys."""
     return json.dumps(
         {"ready": ready(list(checks)), "checks": [asdict(check) for check in checks]}, indent=2
     )

@@ -1,4 +1,4 @@
-"""``culvert install``: which VPNs, and what to say of them."""
+"""``culvert install``: the VPNs to install, and the report of the results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from culvert.vpns.installed import installed_catalogue
 
 
 def install_named(names: Sequence[str], *, every: bool, study: str | None) -> list[InstallResult]:
-    """Install what is named, what a study uses, or everything; one way must be chosen."""
+    """Install named VPNs, those of a study, or all; exactly one of these."""
     if sum((bool(names), every, study is not None)) != 1:
         raise UsageError(
             "culvert install",
-            "say what: names, --all or --study",
+            "nothing is selected: give names, --all or --study",
             "try 'culvert install wireguard/go' or 'culvert install --all'",
         )
     if every:
@@ -35,7 +35,7 @@ def install_named(names: Sequence[str], *, every: bool, study: str | None) -> li
 
 
 def table(results: Sequence[InstallResult]) -> Table:
-    """For people."""
+    """For the terminal."""
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("VPN", "result", "took", "version, or what failed"):
         shown.add_column(column, overflow="fold")

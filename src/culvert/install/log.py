@@ -1,7 +1,7 @@
-"""What it took to install each VPN on this machine, kept for the runs to come.
+"""The effort of installing each VPN on this machine, recorded for later runs.
 
 Installation effort is a result (mackey2020), but only of the installation that did the work: a
-second one that finds everything in place takes seconds and says nothing.
+second one, with everything installed, takes seconds and is not a result.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from culvert import tools
 from culvert.errors import UsageError
 from culvert.journal.record import InstallRecord
 
-if TYPE_CHECKING:  # it brings Ansible along, which a run does not need
+if TYPE_CHECKING:  # it imports Ansible, which a run does not need
     from culvert.install.roles import InstallResult
 
 FILE = "installs.jsonl"
 
 
 def remember(results: Sequence[InstallResult]) -> None:
-    """Append results that installed something; one JSON object a line. Raises UsageError."""
+    """Append results that installed something; one JSON object per line. Raises UsageError."""
     lines = [
         json.dumps(asdict(result) | {"at": datetime.now(UTC).isoformat(timespec="seconds")})
         for result in results
@@ -41,13 +41,14 @@ def remember(results: Sequence[InstallResult]) -> None:
     except OSError as error:
         raise UsageError(
             str(_path()),
-            f"how long the installation took cannot be written: {error.strerror}",
+            f"the duration of the installation cannot be written: {error.strerror}",
             "free some space, or set CULVERT_TOOLS to a directory that can be written to",
         ) from error
 
 
 def latest_installs(vpns: Collection[str]) -> list[InstallRecord]:
-    """The latest installation that did something, of each VPN of a study (ids with variants)."""
+    """The latest installation that installed something, for each VPN of a study (ids with
+    variants)."""
     names = {vpn.partition("/")[0] for vpn in vpns}
     latest: dict[str, InstallRecord] = {}
     for line in _lines():
@@ -70,14 +71,14 @@ def _record(line: str) -> InstallRecord | None:
             at=datetime.fromisoformat(entry["at"]).astimezone(UTC),
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None  # a line that was cut off: the installation itself is not in doubt
+        return None  # a truncated line: the installation itself may be complete
     return record if math.isfinite(record.duration_s) else None
 
 
 def _lines() -> list[str]:
     lines: list[str] = []
     for directory in reversed(tools.tool_directories()):
-        with suppress(OSError):  # nothing was installed there, or nobody lets us know
+        with suppress(OSError):  # no log, or no permission to read it
             text = (directory / FILE).read_text(encoding="utf-8", errors="replace")
             lines += text.splitlines()
     return lines

@@ -1,4 +1,4 @@
-"""Installing VPNs with their Ansible roles, on this machine; how long it took is a result."""
+"""Installing VPNs with their Ansible roles on this machine; the duration is a result."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _TAIL_LINES = 5
 
 @dataclass(frozen=True)
 class InstallResult:
-    """What came of one VPN. ``role`` is None where nothing had to be installed.
+    """The result for one VPN. ``role`` is None if there is nothing to install.
 
-    ``changed`` tells whether anything was done; ``version`` names each variant's program after
-    it (None if it can't be told); ``failures`` are the failed tasks with their messages, ``notes``
-    what some variants go without because the role could not get it, and what they need that no
-    installation brings, such as a feature of the kernel.
+    ``changed``: something was installed. ``version`` is that of each variant's program afterwards
+    (None if unknown). ``failures`` are the failed tasks with their messages. ``notes`` are parts
+    that some variants miss because the role could not get them, and requirements that no
+    installation provides, such as a feature of the kernel.
     """
 
     vpn: str
@@ -53,8 +53,8 @@ def install(names: Sequence[str]) -> list[InstallResult]:
     """Install VPNs, each given as ``name`` or ``name/variant``, in the order given.
 
     Raises UsageError for unknown names and NotPossible without Ansible, both before anything is
-    installed. A VPN that fails is a result, and the others go on; so without root those that need
-    packages fail, and programs go to the user's own tools.
+    installed. A failure of one VPN is a result, and the others are still installed. Without root,
+    VPNs that need packages fail, and programs are installed into the user's own tools.
     """
     wanted = _wanted(names)
     playbook_program = _playbook_program()
@@ -65,9 +65,11 @@ def install(names: Sequence[str]) -> list[InstallResult]:
 
 
 def _wanted(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Per VPN the variants asked for; a bare name means all of them."""
+    """The requested variants of each VPN; a bare name means all of them."""
     if not names:
-        raise UsageError("culvert install", "names no VPN", "try: culvert install wireguard/go")
+        raise UsageError(
+            "culvert install", "has no VPN to install", "try: culvert install wireguard/go"
+        )
     wanted: dict[str, tuple[str, ...]] = {}
     for text in names:
         if "/" in text:
@@ -89,11 +91,11 @@ def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Pat
         done = _run_role(driver, driver.role, variants, playbook_program)
     duration_s = time.monotonic() - start
     instances = [driver(variant) for variant in driver.variants if variant.name in variants]
-    lacking, notes = _lacks(instances)
-    failures = done.failures or (() if done.ignored else lacking)
+    unfinished, notes = _missing(instances)
+    failures = done.failures or (() if done.ignored else unfinished)
     if not failures:
-        notes = (*done.ignored, *lacking, *notes)
-    versions = {vpn.variant.name: told for vpn in instances if (told := _version(vpn)) is not None}
+        notes = (*done.ignored, *unfinished, *notes)
+    versions = {vpn.variant.name: own for vpn in instances if (own := _version(vpn)) is not None}
     return InstallResult(
         vpn=label,
         role=driver.role,
@@ -106,25 +108,26 @@ def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Pat
     )
 
 
-def _lacks(vpns: Sequence[Vpn]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What variants lack that should be installed now, and what no installation brings."""
+def _missing(vpns: Sequence[Vpn]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Parts that variants still miss and should be installed, and those that no installation
+    provides."""
     found: dict[Missing, list[str]] = {}
     for vpn in vpns:
         for missing in vpn.missing(HERE):
             found.setdefault(missing, []).append(vpn.id)
-    lacking, notes = [], []
+    unfinished, notes = [], []
     for missing, names in found.items():
-        s = "s" if len(names) == 1 else ""
+        s, es = ("s", "es") if len(names) == 1 else ("", "")
         if missing.installable:
-            lacking.append(f"{', '.join(names)} still lack{s} {missing.what}: {missing.remedy}")
+            unfinished.append(f"{', '.join(names)} still miss{es} {missing.what}: {missing.remedy}")
         else:
             notes.append(f"{', '.join(names)} need{s} {missing.what} too: {missing.remedy}")
-    return tuple(lacking), tuple(notes)
+    return tuple(unfinished), tuple(notes)
 
 
 @dataclass(frozen=True)
 class _Done:
-    """What a role has done; ``ignored`` are failed tasks that it goes on without."""
+    """The result of a role; ``ignored`` are failed tasks that it tolerates."""
 
     changed: bool = False
     failures: tuple[str, ...] = ()
@@ -157,7 +160,7 @@ def _run_role(
                 "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
                 "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
                 "PATH": os.pathsep.join((str(playbook_program.parent), tools.search_path())),
-                # Its files go with ours: an account may have no home directory.
+                # Its files are in our directory: an account may have no home directory.
                 "ANSIBLE_HOME": private,
                 "ANSIBLE_REMOTE_TMP": f"{private}/remote",
                 # Ansible refuses to start in a locale that is not UTF-8.
@@ -190,7 +193,7 @@ def _ignored_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Task and message of every failure that no rescue has mended."""
+    """Task and message of every failure without a successful rescue."""
     pending: list[str] = []
     for event in events:
         data = event.get("event_data", {})
@@ -205,21 +208,21 @@ def _failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _message(result: dict[str, Any]) -> str:
-    """The most telling words of a failed task's result."""
-    said = (str(result.get(key) or "").strip() for key in ("stderr", "msg", "reason"))
-    lines = [line for line in next(filter(None, said), "").splitlines() if line.strip()]
+    """The most specific message of a failed task's result."""
+    messages = (str(result.get(key) or "").strip() for key in ("stderr", "msg", "reason"))
+    lines = [line for line in next(filter(None, messages), "").splitlines() if line.strip()]
     return " | ".join(lines[-_TAIL_LINES:]) or "no message"
 
 
 def roles_path(driver: type[Vpn]) -> tuple[Path, ...]:
-    """Where roles are looked for: a third party's beside its driver, then Culvert's."""
+    """Directories to search for roles: a third party's beside its driver, then Culvert's."""
     module = sys.modules[driver.__module__]
     beside = Path(str(module.__file__)).parent / "ansible/roles"
     return (*((beside,) if beside.is_dir() else ()), ANSIBLE / "roles")
 
 
 def _playbook_program() -> Path:
-    """ansible-playbook of this Python environment, else of PATH."""
+    """ansible-playbook of this Python environment, otherwise of PATH."""
     beside = Path(sys.executable).parent / "ansible-playbook"
     found = str(beside) if beside.exists() else shutil.which("ansible-playbook")
     if found is None:
@@ -245,7 +248,7 @@ def _version(vpn: Vpn) -> str | None:
 
 
 def _joined(versions: dict[str, str]) -> str | None:
-    """One version, or each with its variants where they differ."""
+    """One version, or each version with its variants if they differ."""
     variants: dict[str, list[str]] = {}
     for variant, version in versions.items():
         variants.setdefault(version, []).append(variant)

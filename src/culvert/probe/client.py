@@ -1,7 +1,7 @@
 """One agent on one node, several tasks at once.
 
-The agent is started through whatever reaches the node and speaks JSON lines on its standard input
-and output; docs/probe-protocol.md describes the tasks. No control port is ever opened.
+The agent is a process on the node, and exchanges JSON lines on its standard input and output;
+docs/probe-protocol.md describes the tasks. No control port is ever opened.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, ProbeError
+from culvert.labs.ending import how_ended, remedy_for
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
 _ANSWER_S = 5.0
 _END_S = 1.0
-"""How long a process may take to be seen as ended once its output has ended."""
+"""Longest time between the end of a process's output and its exit code."""
 _SHOWN = 200
-"""Characters of an answer that nobody understands."""
+"""Characters of an invalid answer to show in an error."""
 
 
 class Task:
-    """A task that the agent is working on."""
+    """A task that runs on the agent."""
 
     def __init__(self, probe: Probe, number: int, name: str) -> None:
         self._probe = probe
@@ -42,15 +43,16 @@ class Task:
         self.intervals: list[Event] = []
 
     def deliver(self, event: Event) -> None:
-        """Called by the reader for each event of this task."""
+        """Called by the reader thread for each event of this task."""
         self._events.put(event)
 
     def ready(self, timeout_s: float = _ANSWER_S) -> Event:
-        """Wait until the task listens or has started; its event, such as ``{"port": 40001}``."""
+        """Wait until the task listens or has started; returns its event, such as ``{"port":
+        40001}``."""
         return self._wait("ready", timeout_s)
 
     def port(self, timeout_s: float = _ANSWER_S) -> int:
-        """Wait until the task listens; the port that it listens on."""
+        """Wait until the task listens; returns its port."""
         event = self.ready(timeout_s)
         match event.get("port"):
             case int(port) if 0 < port < 1 << 16:
@@ -58,7 +60,7 @@ class Task:
         raise self._nonsense(event)
 
     def result(self, timeout_s: float) -> Event:
-        """Wait until the task has ended by itself; its result."""
+        """Wait until the task has ended by itself; returns its result."""
         event = self._wait("done", timeout_s)
         match event.get("result"):
             case dict(result):
@@ -66,15 +68,16 @@ class Task:
         raise self._nonsense(event)
 
     def stop(self, timeout_s: float = _ANSWER_S, *, packets: int | None = None) -> Event:
-        """Ask the task to end now; its result. ``packets`` tells a receiver how many there are."""
-        asked = {"id": self.number, "do": "stop", "packets": packets}
-        self._probe.send(_without_none(asked))
+        """Request the end of the task; returns its result. ``packets`` is the number that a
+        receiver should expect."""
+        request = {"id": self.number, "do": "stop", "packets": packets}
+        self._probe.send(_without_none(request))
         return self.result(timeout_s)
 
     def _nonsense(self, event: Event) -> ProbeError:
         return ProbeError(
             f"{self.name} on node {self._probe.node_name}",
-            f"its answer cannot be understood: {str(event)[:_SHOWN]}",
+            f"its answer is invalid: {str(event)[:_SHOWN]}",
             "probe and culvert are of different versions: run 'make setup' again",
         )
 
@@ -86,7 +89,7 @@ class Task:
                 raise DeadlineExceeded(
                     f"probe task {self.name} on node {self._probe.node_name}",
                     f"no '{wanted}' within {timeout_s:g} s",
-                    "look at the probe's log in the run directory; is the machine overloaded?",
+                    "see the probe's log in the run directory; is the machine overloaded?",
                 ) from None
             match event.get("event"):
                 case "error":
@@ -161,10 +164,30 @@ class Probe:
             "run it by hand: culvert-probe agent; report it if it crashed",
         )
 
+    def broken(self) -> ProbeError | None:
+        """The error that says that it was killed, crashed, or is stopped; None while it works."""
+        process, what = self._process, f"the probe on node {self.node_name}"
+        if not process.alive():
+            code = process.returncode()
+            log = process.log_text().strip().splitlines()
+            return ProbeError(
+                what,
+                f"it {how_ended(code)} during the trial" + (f": {log[-1]}" if log else ""),
+                remedy_for(code, otherwise="report it, with the end of its log"),
+            )
+        if stopped := process.stopped():
+            return ProbeError(
+                what,
+                f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer)",
+                "look for what stops processes here (a debugger, a job control, a supervisor), "
+                "then repeat the trial",
+            )
+        return None
+
     def close(self) -> None:
         """End of input: the agent ends its tasks and itself."""
         self._closing = True
-        with suppress(OSError):  # it has ended already
+        with suppress(OSError):  # the agent has ended already
             self._process.stdin.close()
         self._process.stop()
         self._reader.join(timeout=_ANSWER_S)
@@ -193,22 +216,22 @@ class Probe:
             handle.deliver(_GONE)
 
     def _lines(self) -> Iterator[bytes]:
-        with suppress(ValueError):  # close() has waited long enough
+        with suppress(ValueError):  # after close() has waited long enough
             yield from iter(self._process.stdout.readline, b"")
 
 
 def _event(line: bytes) -> Event:
-    """The line as an event; one that is not understood as an error for all tasks."""
+    """The line as an event; an invalid line as an error for all tasks."""
     try:
         event = json.loads(line)
         if isinstance(event, dict) and isinstance(event.get("id"), int | None):
             return event
     except (ValueError, RecursionError):
-        pass  # not JSON, not UTF-8, or nested without end
+        pass  # not JSON, not UTF-8, or nested too deeply
     return {
         "event": "error",
         "what": "answer",
-        "why": f"not understood: {line[:_SHOWN]!r}",
+        "why": f"invalid line: {line[:_SHOWN]!r}",
         "remedy": "probe and culvert are of different versions: run 'make setup' again",
     }
 

@@ -20,16 +20,16 @@ def as_json(topology: Topology) -> dict[str, Any]:
 
 
 def _node(node: NodeSpec) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": node.name, "role": str(node.role)}
+    document_node: dict[str, Any] = {"name": node.name, "role": str(node.role)}
     if node.nat is not None:
-        told["nat"] = str(node.nat)
+        document_node["nat"] = str(node.nat)
     if node.blocks_udp:
-        told["blocks_udp"] = True
-    return told
+        document_node["blocks_udp"] = True
+    return document_node
 
 
 MOST_ALIKE = 3
-"""Chains that look alike and are drawn; of more the rest is one line."""
+"""Number of equal chains that are drawn; further ones are summarised in one line."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Chain:
 
 
 def chains(document: Mapping[str, Any]) -> tuple[list[Chain], str]:
-    """The drawing of a document as ``as_json`` gives it, from whatever version, and the label of
-    the hub: the node with most links; empty for a pair, which is one chain."""
+    """The drawing of a document from ``as_json``, of any version, and the label of the hub: the
+    node with most links; empty for a pair, which is one chain."""
     nodes = {str(node["name"]): node for node in document.get("nodes", ())}
     networks = [tuple(map(str, ends)) for ends in document.get("networks", ())]
     measured = {str(end) for path in document.get("paths", ()) for end in path}

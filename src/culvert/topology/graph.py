@@ -11,7 +11,7 @@ from culvert.topology.nat import Nat
 
 
 class Role(StrEnum):
-    """What a node is there for."""
+    """The function of a node."""
 
     MEMBER = "member"
     CLIENT = "client"
@@ -22,15 +22,15 @@ class Role(StrEnum):
 
 
 MEMBERS = frozenset({Role.MEMBER, Role.CLIENT, Role.GATEWAY})
-"""Roles of nodes that carry a tunnel's end."""
+"""Roles of nodes at a tunnel's end."""
 SERVERS = frozenset({Role.CONTROL, Role.RELAY})
-"""Roles of nodes that a VPN needs beside its members."""
+"""Roles of nodes that a VPN needs in addition to its members."""
 
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """A node. The rest is a router's: ``nat`` translates for what is on the side of its neighbour
-    ``inside``, ``blocks_udp`` drops UDP both ways, ``filters`` gives it a firewall."""
+    """A node. The other fields apply to routers: ``nat`` translates for the side of its neighbour
+    ``inside``, ``blocks_udp`` drops UDP in both directions, ``filters`` adds a firewall."""
 
     name: str
     role: Role = Role.MEMBER
@@ -49,7 +49,7 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What studies call it."""
+        """Its name in studies."""
         return f"{self.left}-{self.right}"
 
     @property
@@ -75,7 +75,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Topology:
-    """``networks`` form a tree: between two nodes there is one way on the underlay."""
+    """``networks`` form a tree: between two nodes there is one route on the underlay."""
 
     name: str
     nodes: tuple[NodeSpec, ...]
@@ -116,11 +116,11 @@ class Topology:
 
     @property
     def members(self) -> tuple[NodeSpec, ...]:
-        """Nodes that carry a tunnel's end, in order."""
+        """Nodes at a tunnel's end, in order."""
         return tuple(node for node in self.nodes if node.role in MEMBERS)
 
     def networks_of(self, node: str) -> tuple[Network, ...]:
-        """Those that a node is on; the first is its underlay."""
+        """Networks of a node; the first is its underlay."""
         return tuple(network for network in self.networks if node in network.ends)
 
     @property
@@ -131,7 +131,7 @@ class Topology:
 
     def between(self, source: str, target: str) -> tuple[tuple[Network, bool], ...]:
         """The networks from one node to another, each with whether it is crossed from left to
-        right. Raises UsageError where there is no way."""
+        right. Raises UsageError if there is no route."""
         ways: dict[str, tuple[tuple[Network, bool], ...]] = {source: ()}
         frontier = [source]
         while frontier and target not in ways:
@@ -148,7 +148,7 @@ class Topology:
         return ways[target]
 
     def unobstructed(self) -> Topology:
-        """The same without NAT, firewall and blocks: for what measures the links themselves."""
+        """The same without NAT, firewall and blocks, for measurements of the links themselves."""
         bare = tuple(
             replace(node, nat=None, blocks_udp=False, filters=False) for node in self.nodes
         )

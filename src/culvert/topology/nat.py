@@ -1,8 +1,8 @@
-"""A router that translates addresses, in the kinds that users meet. Pure: nftables' language.
+"""A router that translates addresses, in the common kinds. Pure: text for nftables.
 
 ::
 
-    private ── inside router outside ── public        UDP; other protocols as conntrack does them
+    private ── inside router outside ── public        UDP; other protocols as in conntrack
 
     kind                mapping (RFC 4787, 4.1)       filtering (RFC 4787, 5)
     full-cone           endpoint-independent          endpoint-independent
@@ -11,8 +11,8 @@
     symmetric           address and port-dependent    address and port-dependent
 
 One node is behind the router, so its ports are kept: that makes the mapping endpoint-independent.
-A symmetric NAT takes a random port for each destination. What nobody behind the router has asked
-for is dropped without an answer.
+A symmetric NAT takes a random port for each destination. Unsolicited
+packets are dropped without an answer.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 
 MAPPING_S = 300
-"""How long a mapping without traffic lives: what RFC 4787's REQ-5 recommends, five minutes."""
+"""Lifetime of a mapping without traffic: five minutes, as RFC 4787's REQ-5 recommends."""
 UNASKED = "unasked"
-"""The counter of what was dropped because nobody behind the router had asked for it."""
+"""Name of the counter of unsolicited packets, which are dropped."""
 
 
 class Nat(StrEnum):
-    """Kinds by their common names (RFC 3489), which RFC 4787 takes apart."""
+    """Kinds by their common names (RFC 3489); RFC 4787 has separate terms for mapping and
+    filtering."""
 
     FULL_CONE = "full-cone"
     ADDRESS_RESTRICTED = "address-restricted"
@@ -38,8 +39,8 @@ class Nat(StrEnum):
 
 @dataclass(frozen=True)
 class NatSide:
-    """Which way the router translates: devices of the router, the address of the node that is
-    behind it, and the address that others see."""
+    """The parameters of the translation: the router's devices, the address of the node behind it,
+    and the address that others see."""
 
     inside: str
     outside: str
@@ -55,8 +56,8 @@ _REMEMBERED = {
         "udp dport . ip saddr",
     ),
 }
-"""What lets packets in beside answers: the type of a set, what leaving packets put into it, and
-what arriving packets must find in it. The other kinds let in answers only: conntrack knows them."""
+"""The set that admits packets other than answers: its type, the key that leaving packets add, and
+the key that arriving packets must match. The other kinds admit answers only, by conntrack."""
 
 
 def chains(kind: Nat, side: NatSide) -> str:
@@ -76,7 +77,7 @@ def chains(kind: Nat, side: NatSide) -> str:
 
 
 def guard(side: NatSide) -> str:
-    """The rule of the forward chain that nobody outside may address the private side."""
+    """The rule of the forward chain against packets from outside to the private side."""
     return (
         f'iifname "{side.outside}" oifname "{side.inside}" ct state new ct status and dnat == 0 '
         f"counter name {UNASKED} drop"

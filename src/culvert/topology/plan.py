@@ -1,8 +1,8 @@
 """Devices, addresses and routes of a topology's nodes. Pure.
 
 A network has a subnet of 198.18.0.0/16 (RFC 2544's benchmarking range; the other half of it is for
-tunnels), or a private one where it is the inside of a mesh's NAT. Whoever is not between others has
-a route by default to its router.
+tunnels), or a private one where it is the inside of a mesh's NAT. A node that is
+not a router has a default route to its router.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WIDE, _NARROW = 24, 28
 
 @dataclass(frozen=True)
 class Attachment:
-    """Where a node is on the underlay: the device and the address on it."""
+    """A node's attachment to the underlay: the device and its address."""
 
     device: str
     address: IPv4Interface
@@ -34,7 +34,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Plug:
-    """A cable's end: the node it is on, and how."""
+    """A cable's end: the node, and its attachment."""
 
     node: str
     attachment: Attachment
@@ -64,7 +64,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class UnderlayPlan:
-    """What to build: cables in the order of the topology's networks, and routes."""
+    """The lab to build: cables in the order of the topology's networks, and routes."""
 
     topology: Topology
     cables: tuple[Cable, ...]
@@ -77,7 +77,7 @@ class UnderlayPlan:
         )
 
     def side(self, router: str) -> NatSide:
-        """What a router with a NAT translates, for whom, and to which address."""
+        """The translation of a router with a NAT: for which node, and to which address."""
         within = self.topology.node(router).inside
         cables = [cable for cable in self.cables if router in cable.network.ends]
         (inside,) = (cable for cable in cables if within in cable.network.ends)
@@ -158,7 +158,7 @@ def _upstream(made: UnderlayPlan, node: str) -> Cable | None:
 
 
 def _into(made: UnderlayPlan, router: str, upstream: Cable) -> list[StaticRoute]:
-    """What is behind a router that does not translate, up to the next one that does."""
+    """The nodes behind a router that does not translate, up to the next one that does."""
     inside = next(cable for cable in made.cables if cable.network.right == router)
     routes, via = [], upstream
     while True:

@@ -35,7 +35,7 @@ SERVER_NAMES: Mapping[Role, str] = {Role.CONTROL: "control", Role.RELAY: "relay"
 
 
 class Shape(StrEnum):
-    """What ``[lab] topology`` names."""
+    """The values of ``[lab] topology``."""
 
     PAIR = "pair"
     ROUTED = "routed"
@@ -50,7 +50,7 @@ def pair() -> Topology:
 
 
 def routed(nat: Mapping[str, Nat] | None = None, *, block_udp: bool = False) -> Topology:
-    """Two members with a router between them. ``nat`` names the one that is behind a NAT."""
+    """Two members with a router between them. ``nat`` is the member behind a NAT."""
     translated = dict(nat or {})
     if len(translated) > 1 or not translated.keys() <= {"a", "b"}:
         raise UsageError(
@@ -92,8 +92,8 @@ def mesh(
     block_udp: Iterable[str] = (),
     paths: Iterable[Path] = (Path("a", "b"),),
 ) -> Topology:
-    """Members on links of their own to a core router. ``nats`` are, by member, those that it is
-    behind, its own first; ``block_udp`` names members whose UDP nobody lets out."""
+    """Members on links of their own to a core router. ``nats`` are, by member, the NATs in
+    front of it, its own first; ``block_udp`` are members whose UDP is blocked."""
     _check_count("members", members, least=2)
     names = member_names(members)
     behind, blocked = dict(nats or {}), frozenset(block_udp)
@@ -115,9 +115,9 @@ def mesh(
 
 
 def serving(topology: Topology, needs: Iterable[Role]) -> Topology:
-    """With a node for each role that a VPN needs and no node has.
+    """The topology with a node added for each role that a VPN needs and no node has.
 
-    Raises UsageError where the topology has no core router to join it to.
+    Raises UsageError if the topology has no core router to attach it to.
     """
     there = {node.role for node in topology.nodes}
     wanted = [role for role in dict.fromkeys(needs) if role in SERVERS and role not in there]

@@ -1,4 +1,4 @@
-"""What a lab is made of: a topology, its links and its processors."""
+"""The specification of a lab: a topology, its links and its processors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PAIR = pair()
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a router's firewall lets pass: a protocol (udp, tcp, icmp, esp ...) and, for those that
-    have them, destination ports; without ports all of the protocol."""
+    """A rule of a router's firewall: it passes a protocol (udp, tcp, icmp, esp ...) and destination
+    ports, if any; without ports the whole protocol."""
 
     protocol: str
     ports: frozenset[int] = frozenset()
@@ -30,8 +30,8 @@ class LabSpec:
     """Nodes and links. ``cpus`` maps a node's name to the CPUs that its processes may use.
 
     ``link`` is that of each network; its impairments act on those of ``topology.impaired`` only.
-    ``links`` replaces it for single networks, by name. ``firewall`` is what the router of a routed
-    lab lets pass besides answers; None is everything.
+    ``links`` replaces it for single networks, by name. ``firewall`` are the rules of a routed lab's
+    router, which also passes answers; None passes everything.
     """
 
     topology: Topology = PAIR
@@ -57,7 +57,7 @@ class LabSpec:
         return min(self.link_of(network.name).mtu for network in self.topology.networks)
 
     def link_of(self, network: str) -> LinkSpec:
-        """What one network is to be."""
+        """The link of one network."""
         if network in self.links:
             return self.links[network]
         if network in self.topology.impaired:
@@ -65,7 +65,7 @@ class LabSpec:
         return replace(self.link, impairment=CLEAN)
 
     def path_link(self, path: Path) -> LinkSpec:
-        """All links on the way of a path as one, from its source to its target.
+        """All links of a path combined into one, from its source to its target.
 
         Raises UsageError for impairments of several links that cannot be stated as one.
         """
@@ -86,5 +86,5 @@ class LabSpec:
         return replace(self, link=replace(self.link, seed=seed), links=links)
 
     def unobstructed(self) -> LabSpec:
-        """The same without firewall, NAT and blocks: for what measures the links themselves."""
+        """The same without firewall, NAT and blocks, for measurements of the links themselves."""
         return replace(self, firewall=None, topology=self.topology.unobstructed())

@@ -1,4 +1,4 @@
-"""What the agent answers, as types. An answer that does not fit is a ProbeError.
+"""The agent's answers, as types. An answer of another form raises ProbeError.
 
 Units are in the names; docs/probe-protocol.md is the reference.
 """

@@ -1,4 +1,4 @@
-"""The base of all answers, and how one is checked."""
+"""The base of all answers, and their validation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ R = TypeVar("R", bound="Result")
 
 
 class Result(BaseModel):
-    """Base: unknown fields are left alone, so that a newer probe can say more."""
+    """Base: unknown fields are ignored, so that a newer probe can add some."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 def parse(kind: type[R], answer: dict[str, Any]) -> R:
-    """Check an answer against its type."""
+    """Validate an answer against its type; raises ProbeError."""
     try:
         return kind.model_validate(answer)
     except ValidationError as error:

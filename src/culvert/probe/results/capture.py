@@ -1,4 +1,4 @@
-"""What a capture saw."""
+"""Results of a capture."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class TwoWay(Result):
 
 
 class Others(Count):
-    """Packets that do not belong to the tunnel, and a few of them in words."""
+    """Packets that do not belong to the tunnel, with a few examples as text."""
 
     examples: list[str] = []
 
 
 class Randomness(Result):
-    """Of payload bytes beyond the first 64: 8.0 bits per byte is indistinguishable from random."""
+    """Entropy of payload bytes after the first 64: 8.0 bits per byte is that of random data."""
 
     bytes: int
     bits_per_byte: float
 
 
 class RecordedPacket(Result):
-    """One packet; ``realtime_ns`` is the stamp (CLOCK_REALTIME) of the kernel or the wire."""
+    """One packet; ``realtime_ns`` is the timestamp (CLOCK_REALTIME) of the kernel or the wire."""
 
     realtime_ns: int | None
     outgoing: bool
@@ -48,7 +48,7 @@ class RecordedPacket(Result):
     destination_port: int = 0
     length: int
     mss: int | None = None
-    """What a SYN or SYN-ACK announces."""
+    """Options that a SYN or SYN-ACK announces."""
     payload: str = ""
 
 
@@ -63,12 +63,12 @@ class Captured(Result):
     other: Others
     fragments: int = 0
     gso_packets: int = 0
-    """Packets longer than the device's MTU: no packet on a wire is."""
+    """Packets longer than the device's MTU, which no packet on a wire is."""
     canary_hits: int = 0
     canary_example: str | None = None
     randomness: Randomness | None = None
     kernel_drops: int = 0
-    """Packets that came too fast to be captured, or had no room in a recording."""
+    """Packets that were not captured because the buffer or the recording was full."""
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
-    """By whom, and where, as a participle."""
+    """What captured the packets, and where, as a participle for messages."""

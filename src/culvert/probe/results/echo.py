@@ -12,20 +12,21 @@ class RttResult(Times):
 
     sent: int
     overdue: int = 0
-    """Requests that went when the next one was due as well: the schedule was not kept."""
+    """Requests sent after the next one was due: the schedule was not kept."""
     send_errors: dict[str, int] = {}
-    """Requests that the kernel did not take, by the name of its error."""
+    """Requests that the kernel refused, by the name of its error."""
     received: int
     lost: int
     duplicates: int = 0
     late: int = 0
     corrupt: int = 0
     p50_actual_ns: int | None = None
-    """From when the probe was sent, not from when it was due: what ping tells."""
+    """Time since the actual sending of the probe, not since it was due: the time that ping
+    reports."""
     schedule_error_p99_ns: int | None = None
     timestamps: str = "user"
     tcp_info: TcpInfo | None = None
-    """At the end, of TCP."""
+    """TCP_INFO at the end, for TCP."""
 
 
 class Floor(Times):

@@ -11,7 +11,7 @@ class TcpInfo(Result):
     segs_out: int = 0
     segs_in: int = 0
     total_retrans: int = 0
-    """Segments sent again."""
+    """Retransmitted segments."""
     data_segs_out: int = 0
     bytes_sent: int = 0
     bytes_acked: int = 0
@@ -20,7 +20,7 @@ class TcpInfo(Result):
     snd_mss: int = 0
     """Largest payload of a segment, options deducted."""
     advmss: int = 0
-    """What this end announced in its SYN."""
+    """The MSS that this end announced in its SYN."""
     pmtu: int = 0
 
 
@@ -38,7 +38,7 @@ class TcpSourceInterval(Result):
 
 
 class TcpStreamSent(Result):
-    """What the kernel said of one of several connections."""
+    """The kernel's TCP_INFO of one of several connections."""
 
     intervals: list[TcpSourceInterval] = []
 
@@ -53,9 +53,9 @@ class TcpSource(Result):
     retransmits: int
     data_segs_out: int
     intervals: list[TcpSourceInterval] = []
-    """Of all connections together: windows are sums."""
+    """Figures of all connections together: windows are sums."""
     final_tcp_info: TcpInfo
-    """After all that was written had been acknowledged, or could not be."""
+    """TCP_INFO after all data had been acknowledged, or the connection had failed."""
     streams: list[TcpStreamSent] = []
 
     @property
@@ -72,7 +72,7 @@ class BytesInterval(Result):
 
 
 class TcpStreamSunk(Result):
-    """What arrived of one of several connections."""
+    """Bytes that arrived on one of several connections."""
 
     bytes: int
 

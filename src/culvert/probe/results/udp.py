@@ -14,18 +14,18 @@ class UdpSource(Result):
     bytes: int
     seconds: float
     scheduled: int | None = None
-    """Packets that the schedule held; more than ``offered`` if the generator was too slow."""
+    """Packets in the schedule; more than ``offered`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
-    """Packets that the kernel did not take, by the name of its error."""
+    """Packets that the kernel refused, by the name of its error."""
     segmentation: Literal["none", "kernel"] = "none"
-    """Who made the packets: the source, or the kernel out of larger messages (UDP_SEGMENT)."""
+    """What made the packets: the source, or the kernel from larger messages (UDP_SEGMENT)."""
     segmentation_why: str = ""
     late_p99_ns: int | None = None
-    """Of a paced stream: how late packets were sent."""
+    """Lateness of the packets of a paced stream."""
 
     @property
     def offered(self) -> int:
-        """Packets offered to the path: those that a full queue refused (ENOBUFS) among them."""
+        """Packets offered to the path, including those that a full queue refused (ENOBUFS)."""
         return self.packets + self.send_errors.get("ENOBUFS", 0)
 
 
@@ -55,7 +55,7 @@ class Reordering(Result):
 
 
 class DelayVariation(Result):
-    """Delay above the least one (RFC 5481, 4.2: PDV)."""
+    """Delay above the minimum (RFC 5481, 4.2: PDV)."""
 
     p50_ns: int
     p99_ns: int
@@ -72,7 +72,7 @@ class InterPacketVariation(Result):
 
 
 class UdpInterval(Result):
-    """What arrived in the interval ending at ``t_ns``.
+    """Packets that arrived in the interval ending at ``t_ns``.
 
     ``lost`` is negative when late packets fill earlier holes.
     """
@@ -102,11 +102,11 @@ class UdpSunk(Result):
     corrupt: int = 0
     strangers: int = 0
     socket_drops: int | None = None
-    """None where the kernel does not tell."""
+    """None if the kernel does not report it."""
     one_way: OneWayDelay | None = None
     pdv: DelayVariation | None = None
     jitter_ns: float | None = None
-    """RFC 3550, as after the last packet."""
+    """Jitter by RFC 3550, after the last packet."""
     ipdv: InterPacketVariation | None = None
     loss_runs: LossRuns = LossRuns()
     reordering: Reordering = Reordering()

@@ -1,4 +1,4 @@
-"""Several links in a row as one: what a path over them must deliver. Pure."""
+"""Several links in a row, combined into one for a path over them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def along(links: Sequence[tuple[LinkSpec, bool]], name: str) -> LinkSpec:
     """The links of a path, each with whether it is crossed from left to right.
 
     The lowest rate and MTU count; delays add up, independent losses combine. Raises UsageError for
-    other impairments on more than one link: their sum has no name.
+    other impairments on more than one link, because they cannot be combined.
     """
     first = links[0][0]
     rates = [link.rate_bps for link, _ in links if link.rate_bps is not None]

@@ -1,7 +1,7 @@
-"""What a link does to packets beside carrying them, each direction on its own. Pure.
+"""Impairments of a link, for each direction separately. Pure.
 
-The words and units are those of ``culvert-wire`` (crates/wire/README.md), which has all of it;
-netem has a part (``culvert.labs.link.netem.connect``).
+The names and units are those of ``culvert-wire`` (crates/wire/README.md), which supports all of
+them; netem supports some (``culvert.labs.link.netem.connect``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from culvert.topology.link.jitter import Jitter
 from culvert.topology.link.recorded import Trace
 
 LONGEST_DELAY_NS = 60_000_000_000
-"""A delay beyond a minute is a mistake in the unit."""
+"""A delay above a minute is probably a wrong unit."""
 LONGEST_BLACKOUT_NS = 86_400_000_000_000
 LARGEST_QUEUE_PACKETS = 2**32
 LARGEST_QUEUE_BYTES = 2**40
@@ -32,7 +32,7 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Codel:
-    """Queue management beside the limit (RFC 8289)."""
+    """Queue management in addition to the limit (RFC 8289)."""
 
     target_ns: int = 5_000_000
     interval_ns: int = 100_000_000
@@ -40,7 +40,7 @@ class Codel:
 
 @dataclass(frozen=True)
 class Blackout:
-    """A time in which nothing passes, counted from when the link is made."""
+    """A time without any packet, counted from the creation of the link."""
 
     for_ns: int
     after_ns: int = 0
@@ -51,7 +51,7 @@ class OneWay:
     """One direction. Shares are from 0 to 1, of the packets; ``rate_bps`` None is the link's.
 
     ``loss`` is a share (each packet on its own), bursts, or the numbers of the packets that are
-    lost, from 0. A ``trace`` stands instead of any rate. The queue before the rate holds
+    lost, from 0. A ``trace`` replaces any rate. The queue before the rate holds
     ``queue_bytes`` or ``queue_packets``; None is the link kind's default. ``drop_size_and_above``
     are bytes of the IP packet: an MTU black hole.
     """
@@ -71,8 +71,8 @@ class OneWay:
     drop_udp: bool = False
     drop_size_and_above: int | None = None
     per_super_packet: bool = False
-    """Decide about super-packets as a whole, as netem does with offloads on: an artefact that
-    exists to be shown, never a condition to measure VPNs in."""
+    """Decide about super-packets as a whole, as netem does with offloads on: an artefact for
+    demonstration, not a condition to measure VPNs in."""
 
     def check(self) -> None:
         """Raise UsageError for what no link can do."""
@@ -80,7 +80,7 @@ class OneWay:
         self._check_numbers()
         if self.reorder and not self.delay_ns:
             raise UsageError(
-                "reordering", "there is no delay that a packet could skip", "add a delay"
+                "reordering", "there is no delay that a packet can skip", "add a delay"
             )
         if self.trace is not None and self.rate_bps is not None:
             raise UsageError("a rate", "there is a trace as well", "use one of them")
@@ -129,19 +129,19 @@ class OneWay:
             raise UsageError("loss", "packets are numbered from 0", "write [0, 7]")
 
     def rate_on(self, link_rate_bps: int | None) -> int | None:
-        """Bits a second on a link of this rate; None is no limit, or a trace."""
+        """Bit/s on a link of this rate; None: no limit, or a trace."""
         if self.trace is not None:
             return None
         return self.rate_bps if self.rate_bps is not None else link_rate_bps
 
     def conditions(self, link_rate_bps: int | None) -> dict[str, Any]:
-        """What ``culvert-wire`` is to be told, on a link of this rate.
+        """The request for ``culvert-wire``, on a link of this rate.
 
-        Raises UsageError for a queue that nothing fills, LabError for a file that has changed.
+        Raises UsageError for a queue without a rate, LabError for a file that has changed.
         """
         rate_bps = self.rate_on(link_rate_bps)
         self.check_queue(link_rate_bps)
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "delay_ns": self.delay_ns,
             "reorder": self.reorder,
             "duplicate": self.duplicate,
@@ -150,34 +150,34 @@ class OneWay:
             "per_super_packet": self.per_super_packet,
         }
         if rate_bps is not None:
-            asked["rate_bps"] = rate_bps
+            request["rate_bps"] = rate_bps
         if self.trace is not None:
-            asked["trace"] = str(self.trace.unchanged())
+            request["trace"] = str(self.trace.unchanged())
         if self.queue_bytes is not None:
-            asked["queue"] = {"bytes": self.queue_bytes}
+            request["queue"] = {"bytes": self.queue_bytes}
         if self.queue_packets is not None:
-            asked["queue"] = {"packets": self.queue_packets}
+            request["queue"] = {"packets": self.queue_packets}
         if self.codel is not None:
-            asked["codel"] = vars(self.codel)
+            request["codel"] = vars(self.codel)
         if self.jitter is not None:
-            asked["jitter"] = self.jitter.asked()
-            asked["jitter_hold_ns"] = self.jitter.hold_ns
-            asked["jitter_reorders"] = self.jitter.reorders
+            request["jitter"] = self.jitter.as_request()
+            request["jitter_hold_ns"] = self.jitter.hold_ns
+            request["jitter_reorders"] = self.jitter.reorders
         if self.blackout is not None:
-            asked["blackout"] = vars(self.blackout)
+            request["blackout"] = vars(self.blackout)
         if self.drop_size_and_above is not None:
-            asked["drop_size_and_above"] = self.drop_size_and_above
+            request["drop_size_and_above"] = self.drop_size_and_above
         match self.loss:
             case Bursts():
-                asked["loss"] = {"gilbert_elliott": vars(self.loss)}
+                request["loss"] = {"gilbert_elliott": vars(self.loss)}
             case tuple():
-                asked["loss"] = {"packets": list(self.loss)}
+                request["loss"] = {"packets": list(self.loss)}
             case share:
-                asked["loss"] = {"probability": share}
-        return asked
+                request["loss"] = {"probability": share}
+        return request
 
     def check_queue(self, link_rate_bps: int | None) -> None:
-        """Raise UsageError for a queue that nothing fills, on a link of this rate."""
+        """Raise UsageError for a queue without a rate, on a link of this rate."""
         given = any(value is not None for value in (self.queue_bytes, self.queue_packets))
         limited = self.trace is not None or self.rate_on(link_rate_bps) is not None
         if (given or self.codel is not None) and not limited:
@@ -208,16 +208,16 @@ class Impairment:
 
     @property
     def drops_udp(self) -> bool:
-        """Whether either direction does."""
+        """Whether either direction drops all UDP."""
         return self.a_to_b.drop_udp or self.b_to_a.drop_udp
 
     @property
     def duplicates(self) -> bool:
-        """Whether either direction is asked to."""
+        """Whether either direction duplicates packets."""
         return bool(self.a_to_b.duplicate or self.b_to_a.duplicate)
 
     def __bool__(self) -> bool:
-        """True if anything is asked for."""
+        """True if there is any impairment."""
         return self != CLEAN
 
 

@@ -1,4 +1,4 @@
-"""What is added to the delay of each packet. Pure."""
+"""The random addition to the delay of each packet. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from culvert.topology.link.recorded import Delays
 
 NORMAL_CUT = 4
 PARETO_CUT = 20
-"""In spreads: the wire draws nothing beyond these (crates/wire/src/schedule/jitter.rs)."""
+"""In multiples of the spread: the wire draws no value beyond
+(crates/wire/src/schedule/jitter.rs)."""
 SIGMAS = 3.89
-"""Of a normal distribution 99.99 % lie within: one false alarm in 10,000 checks."""
+"""99.99 % of a normal distribution lie within: one false alarm in 10,000 checks."""
 
 
 class JitterShape(StrEnum):
     """How jitter is spread: evenly from -spread to +spread; normal with that standard deviation;
-    Pareto (Lomax, shape 3), which only ever adds, with that mean; or as it was measured."""
+    Pareto (Lomax, shape 3), which is never negative, with that mean; or from measured delays."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -29,8 +30,8 @@ class JitterShape(StrEnum):
 
 @dataclass(frozen=True)
 class Jitter:
-    """What is added to the delay. Order is kept unless ``reorders``. With ``hold_ns`` all packets
-    of a time so long get the same: a disturbance that lasts, as radio has it.
+    """The addition to the delay. Order is kept unless ``reorders``. With ``hold_ns`` all packets in
+    this time get the same value: a disturbance that lasts, as on radio links.
 
     ``delays`` only with the empirical distribution, which has no spread.
     """
@@ -43,7 +44,7 @@ class Jitter:
 
     @property
     def longest_ns(self) -> int:
-        """The most that a packet gets."""
+        """The greatest value for a packet."""
         match self.distribution:
             case JitterShape.UNIFORM:
                 return self.spread_ns
@@ -56,7 +57,7 @@ class Jitter:
 
     @property
     def least_ns(self) -> int:
-        """The least that a packet gets: below nothing where the delay is shortened."""
+        """The least value for a packet; negative if the delay is shortened."""
         match self.distribution:
             case JitterShape.PARETO:
                 return 0
@@ -66,7 +67,7 @@ class Jitter:
                 return -self.longest_ns
 
     def median_within_ns(self, packets: int) -> tuple[int, int]:
-        """Where the median of so many packets lies, but for one time in 10,000.
+        """The interval of the median of this number of packets, with one exception in 10,000.
 
         The share of the distribution below a sample's median is normal with a deviation of
         0.5 / sqrt(n).
@@ -77,7 +78,8 @@ class Jitter:
         )
 
     def _quantile_ns(self, share: float) -> float:
-        """What that share of packets gets at most; the extremes for shares beyond 0 and 1."""
+        """The value that this share of packets does not exceed; the extremes for shares beyond 0
+        and 1."""
         if share <= 0:
             return self.least_ns
         if share >= 1:
@@ -92,11 +94,11 @@ class Jitter:
                 within = 2 * (math.pow(1 - share, -1 / 3) - 1)
                 return min(within, PARETO_CUT) * self.spread_ns
             case JitterShape.EMPIRICAL:
-                assert self.delays is not None  # it is what the distribution is
+                assert self.delays is not None  # the empirical distribution has delays
                 return self.delays.per_cent_ns[round(100 * share)]
 
-    def asked(self) -> dict[str, Any]:
-        """As ``culvert-wire`` takes it; raises LabError if the file of delays has changed."""
+    def as_request(self) -> dict[str, Any]:
+        """The request for ``culvert-wire``; raises LabError if the file of delays has changed."""
         if self.delays is not None:
             return {"distribution": "empirical", "file": str(self.delays.unchanged())}
         return {"distribution": str(self.distribution), "spread_ns": self.spread_ns}

@@ -1,4 +1,4 @@
-"""A direction of a link in netem's own words and units (tc-netem(8)). Pure."""
+"""A direction of a link in netem's parameters and units (tc-netem(8)). Pure."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from culvert.topology.link.jitter import JitterShape
 
 SMALLEST_FRAME_BYTES = 64
 UNLIMITED_BPS = 10**10
-"""What a link without a rate is taken to carry, to size the queue."""
+"""Assumed rate of a link without a rate, to size the queue."""
 MIN_LIMIT_PACKETS = 1_000
 MAX_LIMIT_PACKETS = 10_000_000
 NS_PER_S = 1_000_000_000
 DISTRIBUTIONS = (JitterShape.UNIFORM, JitterShape.NORMAL)
-"""Those that mean the same to netem: its "pareto" also shortens."""
+"""Shapes with the same meaning in netem; its "pareto" also shortens delays."""
 USE_THE_WIRE = 'write kind = "wire" for the link'
 
 
 def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
-    """pyroute2's parameters: percentages, microseconds, packets. What is beyond them, the ``tc``
-    program is told as well (``culvert.labs.link.netem.words``).
+    """pyroute2's parameters: percentages, microseconds, packets. Others are
+    passed to the ``tc`` program (``culvert.labs.link.netem.words``).
 
     Raises UsageError for what netem cannot do.
     """
     if isinstance(one_way.loss, tuple):
         raise UsageError("loss by list", "netem cannot do it", USE_THE_WIRE)
-    for asked, name in (
+    for requested, name in (
         (one_way.trace, "trace"),
         (one_way.codel, "queue by CoDel"),
         (one_way.blackout, "blackout"),
         (one_way.drop_udp or None, "drop_udp"),
         (one_way.drop_size_and_above, "drop_size_and_above"),
     ):
-        if asked is not None:
+        if requested is not None:
             raise UsageError(name, "netem cannot do it", USE_THE_WIRE)
     jitter = one_way.jitter
     if jitter is not None and (
@@ -66,8 +66,8 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
 
 
 def limit_packets(one_way: OneWay, rate_bps: int | None) -> int:
-    """Packets that are on their way at once, if all are small: netem's default of 1000 loses
-    packets of a fast link with a delay, and nobody asked it to. A queue is added to it."""
+    """Packets in transit at once, if all are small. netem's default of 1000 drops packets on a fast
+    link with a delay, although no loss is requested. The queue is added."""
     on_its_way_ns = one_way.delay_ns + (one_way.jitter.spread_ns if one_way.jitter else 0)
     rate = rate_bps if rate_bps is not None else UNLIMITED_BPS
     packets = -(-rate * on_its_way_ns // (NS_PER_S * 8 * SMALLEST_FRAME_BYTES))

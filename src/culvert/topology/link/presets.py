@@ -1,4 +1,4 @@
-"""Impairments by name: the papers' conditions, and links that people have.
+"""Impairments by name: the papers' conditions, and common access links.
 
 A preset is a condition to compare VPNs in, not a model of every link of its kind. Where a source
 gives a round trip, each direction takes half of it.
@@ -15,13 +15,13 @@ from culvert.topology.link.jitter import Jitter, JitterShape
 MS = 1_000_000
 MBIT = 1_000_000
 WIFI_HOLD_MS = 100
-"""How long a disturbance of radio lasts: our choice. With a draw for each packet, a dense stream
-would wait for its slowest packet all the time."""
+"""Duration of a disturbance of radio: our choice. With a separate value for each packet, a dense
+stream would always wait for its slowest packet."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """An impairment with where its figures come from."""
+    """An impairment with the source of its figures."""
 
     impairment: Impairment
     summary: str
@@ -89,7 +89,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "satellite": Preset(
         Impairment.both(OneWay(delay_ns=279 * MS)),
-        "geostationary, at the edge of its view: round trip 558 ms",
+        "geostationary, at the edge of its coverage: round trip 558 ms",
         "RFC 2488, section 2",
     ),
     "transatlantic": Preset(

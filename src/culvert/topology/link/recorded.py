@@ -1,8 +1,8 @@
 """Recorded links: files that the wire replays, checked before anything runs, known by their digest.
 
-Two formats, both a number of milliseconds on each line: a *trace* has whole numbers, none before
-the one above it, each an opportunity to deliver one full frame (mahimahi's mm-link); *delays* are
-what packets took, one of them drawn for each packet, such as ping prints.
+Two formats, both a number of milliseconds on each line: a *trace* has whole numbers in
+ascending order, each an opportunity to deliver one full frame (mahimahi's mm-link); *delays* are
+measured delays, such as ping prints, of which one is drawn for each packet.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ LONGEST_TRACE_MS = 86_400_000
 LONGEST_DELAY_MS = 60_000
 LONGEST_FILE_BYTES = 512 << 20
 OPPORTUNITY_BITS = 8 * 1514
-_TRACE_REMEDY = "each line is a whole number of milliseconds, none before the one above it"
+_TRACE_REMEDY = "each line is a whole number of milliseconds, in ascending order"
 _DELAYS_REMEDY = "each line is a number of milliseconds from 0 to 60000"
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A file that was read and found good. Equal content is equal, wherever it lies."""
+    """A valid file. Files with equal content are equal, whatever their path."""
 
     path: Path = field(compare=False)
     sha256: str
 
     def unchanged(self) -> Path:
-        """Its path, if it still holds what was checked; raises LabError."""
+        """Its path, if its content is unchanged; raises LabError."""
         try:
             same = _digest(self.path.read_bytes()) == self.sha256
         except OSError as error:
@@ -44,13 +44,13 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Trace(Recorded):
-    """Delivery opportunities, with their mean rate in bits a second of full frames."""
+    """Delivery opportunities, with their mean rate in bit/s of full frames."""
 
     mean_rate_bps: float
 
     @classmethod
     def unread(cls, path: Path) -> Trace:
-        """A file that a finished run named, and nobody needs any more."""
+        """A file of a finished run, which is not read any more."""
         return cls(path, "", 0.0)
 
     @classmethod
@@ -75,13 +75,13 @@ class Trace(Recorded):
 
 @dataclass(frozen=True)
 class Delays(Recorded):
-    """Delays of packets: ``per_cent_ns`` has what 0 %, 1 % ... 100 % of them are at most."""
+    """Delays of packets: ``per_cent_ns`` are the percentiles 0 %, 1 % ... 100 %."""
 
     per_cent_ns: tuple[int, ...]
 
     @classmethod
     def unread(cls, path: Path) -> Delays:
-        """A file that a finished run named, and nobody needs any more."""
+        """A file of a finished run, which is not read any more."""
         return cls(path, "", (0,) * 101)
 
     @classmethod

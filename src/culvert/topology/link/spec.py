@@ -1,4 +1,4 @@
-"""A link between nodes, as a condition wants it."""
+"""A link between nodes, as a condition specifies it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's
 
 @dataclass(frozen=True)
 class LinkSpec:
-    """The underlay that a condition asks for.
+    """The underlay that a condition specifies.
 
     ``rate_bps`` None means unlimited. ``offloads`` False means that the link carries only real
-    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it). ``seed`` decides,
-    with a packet's number, what the wire does to it.
+    wire packets (GSO, TSO, GRO and UDP segmentation are off at every end of it). ``seed`` and a
+    packet's number determine what the wire does to it.
     """
 
     kind: LinkKind = "veth"
@@ -28,7 +28,8 @@ class LinkSpec:
     impairment: Impairment = CLEAN
     seed: int = 1
     queues: int = 1
-    """Of each end of a veth, in each direction: several, so that packets can be steered."""
+    """Number of queues at each end of a veth, in each direction: several, so that packets can be
+    steered."""
 
 
 ANY_LINK = LinkSpec()
