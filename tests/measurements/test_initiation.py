@@ -98,14 +98,20 @@ HANDSHAKE = [
 
 
 def initiate(
-    answered_ns: int, recorded: list[dict[str, Any]], cycles: int = 3, start: str = "cold"
+    answered_ns: int,
+    recorded: list[dict[str, Any]],
+    cycles: int = 3,
+    start: str = "cold",
+    driver: type[Slow] = Slow,
+    **answered: Any,
 ) -> tuple[Slow, Outcome]:
-    vpn = Slow(Tunnel.variants[0])
+    vpn = driver(Tunnel.variants[0])
     answer = {
         "first_sent_ns": START_NS,
         "answered_ns": answered_ns,
         "answered_realtime_ns": answered_ns + REALTIME_NS,
         "attempts": 4,
+        **answered,
     }
     counts = {"packets": 3, "bytes": 300}
     capture = NOTHING_CAPTURED | counts | {"matching": {"out": counts}, "recorded": recorded}
@@ -210,3 +216,64 @@ def test_an_answer_before_the_command_is_doubted(early_ns: int) -> None:
     doubts = [check for check in outcome.doubts if "after the command" in check.name]
     assert [check.passed for check in doubts] == [False]
     assert "routes" in doubts[0].remedy
+
+
+class OnDemand(Slow):
+    on_demand = True
+
+
+def failed(outcome: Outcome) -> list[str]:
+    return [check.name for check in outcome.doubts if not check.passed]
+
+
+def test_on_demand_the_first_request_is_the_command() -> None:
+    vpn, outcome = initiate(
+        *(START_NS + 20 * MS, HANDSHAKE, 1, "warm"),
+        driver=OnDemand,
+        started_ns=START_NS + MS // 2,
+    )
+    assert vpn.done == ["reach a>b", "drop a>b"]
+    assert values(outcome)["total_ms"] == pytest.approx(19.5)
+    assert not failed(outcome)
+
+
+def test_a_handshake_before_the_command_of_a_warm_start_names_the_echoes() -> None:
+    # Now is long after START_NS, when the recorded handshake was on the link.
+    outcome = initiate(START_NS + 20 * MS, HANDSHAKE, cycles=1, start="warm")[1]
+    assert failed(outcome)[0] == "the command set off the handshake"
+    first = next(check for check in outcome.doubts if not check.passed)
+    assert "on_demand" in first.remedy
+
+
+def test_other_starts_may_have_a_handshake_before_the_command() -> None:
+    late = initiate(START_NS + 20 * MS, [packet(-5 * MS, b"H0"), *HANDSHAKE], cycles=1)[1]
+    assert not failed(late)
+
+
+@pytest.mark.parametrize(
+    ("previous_ns", "resolution_ms"),
+    [(START_NS + 9 * MS, 0.25), (None, 0.0), (START_NS - MS, 9.25)],
+)
+def test_the_resolution_is_the_interval_before_the_answered_request(
+    previous_ns: int | None, resolution_ms: float
+) -> None:
+    outcome = initiate(
+        *(START_NS + 20 * MS, HANDSHAKE, 1),
+        first_sent_ns=START_NS + 9 * MS + MS // 4,
+        previous_sent_ns=previous_ns,
+    )[1]
+    assert values(outcome)["total_resolution_ms"] == pytest.approx(resolution_ms)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("outgoing", [True, False])
+def test_request_and_answer_have_the_length_of_the_tunnel(outgoing: bool, missing: bool) -> None:
+    """Without packets of that length on one of the ways, the echo did not go through it."""
+
+    def wrong(one: dict[str, Any]) -> dict[str, Any]:
+        of_the_way = one["outgoing"] is outgoing and one["length"] == REQUEST
+        return {**one, "length": REQUEST + 1} if missing and of_the_way else one
+
+    outcome = initiate(START_NS + 20 * MS, [wrong(one) for one in HANDSHAKE], cycles=1)[1]
+    expected = ["lengths reconcile (during initiation)"] if missing else []
+    assert failed(outcome) == expected

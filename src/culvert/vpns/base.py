@@ -60,6 +60,9 @@ class Vpn(ABC):
     up_deadline_s: ClassVar[float] = 10.0
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
+    on_demand: ClassVar[bool] = False
+    """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
+    first packet after drop(), and resume() is not called."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""

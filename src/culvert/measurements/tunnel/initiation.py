@@ -27,8 +27,9 @@ from culvert.journal.record import Metric, Series
 from culvert.labs.link.witness import View
 from culvert.labs.process import Process
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.tunnel.lengths import judge_lengths
 from culvert.measurements.tunnel.phases import phases_of
-from culvert.measurements.tunnel.starts import Cold, Start, Starting, starting
+from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting, starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
@@ -38,10 +39,13 @@ from culvert.trial.everybody import EVERYBODY
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
+from culvert.vpns.base import Vpn
 
 RECORDED_PACKETS = 50_000
 RECORDED_BYTES = 64
 SLACK_S = 5.0
+STAMPS_APART_MS = 1.0
+"""By this much a stamp of the link may be before the command that caused the packet."""
 TIMES = (
     MetricSpec("first_handshake_ms", "ms", "Until the first packet of the handshake"),
     MetricSpec("last_handshake_ms", "ms", "Until the last packet of the handshake"),
@@ -85,6 +89,7 @@ class Initiation(Measurement[InitiationParameters]):
     summary: ClassVar[str] = "time to the first inner packet, and of the handshake, from packets"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         *TIMES,
+        MetricSpec("total_resolution_ms", "ms", "Interval of requests in which the tunnel came up"),
         MetricSpec("handshake_packets", "packets", "Packets of the handshake", Better.LESS),
         MetricSpec("echo_attempts", "packets", "Echo requests until an answer", Better.LESS),
     )
@@ -169,10 +174,14 @@ class _Cycle:
         self.processes = [use for each in start.started(session) if (use := _used(each))]
         captured = sighting.end()
         echo.stop()
+        precedence = start.precedes(session)
         command_ns = min(
             (process.started_monotonic_ns for process in start.started(session)),
-            default=self.begun_ns if vpn.outer_flow else found.first_sent_ns,
+            default=self._without_process(vpn, precedence, found),
         )
+        # The tunnel came up between two requests: the later of them was answered.
+        before_ns = max(found.previous_sent_ns or found.first_sent_ns, command_ns)
+        self.resolution_ms = max(found.first_sent_ns - before_ns, 0) / 1e6
         self.attempts = found.attempts
         phases = phases_of(vpn, captured.recorded)
         self.packets = phases.handshake_packets
@@ -190,9 +199,39 @@ class _Cycle:
         self.times_ms["total_ms"] = (found.answered_ns - command_ns) / 1e6
         if phases.handshake_ns is not None:
             self.times_ms["handshake_ms"] = phases.handshake_ns / 1e6
+        offset_ns = found.answered_realtime_ns - found.answered_ns
         self.checks = [
             *judge_capture(vpn, captured, "during initiation"),
+            *judge_lengths(
+                vpn,
+                captured,
+                most_recorded=RECORDED_PACKETS,
+                sent_ns=found.first_sent_ns + offset_ns,
+                answered_ns=found.answered_realtime_ns,
+            ),
+            *self._handshake_after(precedence),
             self._answered_after_command(),
+        ]
+
+    def _without_process(self, vpn: Vpn, precedence: Precedence, found: FirstAnswer) -> int:
+        """The moment that times count from where no process is executed; ns."""
+        if vpn.outer_flow is None:
+            return found.first_sent_ns
+        return found.started_ns if precedence is Precedence.REQUEST else self.begun_ns
+
+    def _handshake_after(self, precedence: Precedence) -> list[Check]:
+        first_ms = self.times_ms.get("first_handshake_ms")
+        if precedence is Precedence.NOTHING or first_ms is None:
+            return []
+        return [
+            Check(
+                f"the {precedence} set off the handshake",
+                first_ms >= -STAMPS_APART_MS,
+                f"the first packet of the handshake was on the link {first_ms:.3f} ms after the "
+                f"{precedence}",
+                "this VPN initiates when a packet for the tunnel comes, and the measurement's echo "
+                "requests come before the command: set on_demand = True in its driver",
+            )
         ]
 
     def _answered_after_command(self) -> Check:
@@ -201,7 +240,8 @@ class _Cycle:
             "the first answer came after the command",
             total_ms > 0,
             f"{total_ms:.3f} ms from the command to the first answer",
-            "traffic reaches the inner address around the tunnel: check the routes",
+            "the tunnel was still up, or traffic reaches the inner address around it: check that "
+            "the driver's drop() or leave() ends it at both ends, and the routes",
         )
 
 
@@ -217,6 +257,8 @@ def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
     ]
     attempts = statistics.median(cycle.attempts for cycle in cycles)
     metrics.append(Metric("echo_attempts", "packets", attempts))
+    resolution_ms = statistics.median(cycle.resolution_ms for cycle in cycles)
+    metrics.append(Metric("total_resolution_ms", "ms", resolution_ms))
     if all("handshake_ms" in cycle.times_ms for cycle in cycles):
         packets = statistics.median(cycle.packets for cycle in cycles)
         metrics.append(Metric("handshake_packets", "packets", packets))

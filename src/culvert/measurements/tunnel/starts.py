@@ -21,6 +21,16 @@ class Start(StrEnum):
     RESTART_PEER = "restart-peer"
 
 
+class Precedence(StrEnum):
+    """What sets off the handshake of a start, so that none may come before it."""
+
+    NOTHING = "nothing"
+    """Nothing that could be told apart: processes start, or node a keeps trying."""
+    COMMAND = "command"
+    REQUEST = "request"
+    """The first packet for the tunnel: no command is given."""
+
+
 class Starting(ABC):
     """One kind of start, repeated: ``end`` and ``begin`` alternate.
 
@@ -39,6 +49,11 @@ class Starting(ABC):
         """The node whose processes are executed; None if none are."""
         del session
         return None
+
+    def precedes(self, session: Session) -> Precedence:
+        """What a handshake must follow."""
+        del session
+        return Precedence.NOTHING
 
     @abstractmethod
     def end(self, session: Session) -> None:
@@ -76,13 +91,18 @@ class Warm(Starting):
 
     expected_s: ClassVar[float] = 0.15
 
+    def precedes(self, session: Session) -> Precedence:
+        """The command, or the first request for a VPN that initiates on demand."""
+        return Precedence.REQUEST if session.vpn.on_demand else Precedence.COMMAND
+
     def end(self, session: Session) -> None:
         """Remove the keys of both sides."""
         session.vpn.drop(session.path)
 
     def begin(self, session: Session) -> None:
-        """Initiate."""
-        session.vpn.resume(session.path)
+        """Initiate, unless the first request does."""
+        if not session.vpn.on_demand:
+            session.vpn.resume(session.path)
 
 
 class AfterOwnRestart(Starting):

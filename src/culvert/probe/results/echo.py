@@ -58,7 +58,12 @@ class EchoResult(Result):
 class FirstAnswer(Result):
     """Result of ``first_answer``; CLOCK_MONOTONIC, and the answer by CLOCK_REALTIME as well."""
 
+    started_ns: int = 0
+    """When the first request was sent, or could not be."""
     first_sent_ns: int
+    """When the request was sent that was answered."""
+    previous_sent_ns: int | None = None
+    """When the request before it was sent, without an answer."""
     answered_ns: int
     answered_realtime_ns: int = 0
     attempts: int

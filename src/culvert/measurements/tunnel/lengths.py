@@ -1,0 +1,60 @@
+"""Whether the echo that ended an initiation went through the tunnel: by lengths. Pure."""
+
+from __future__ import annotations
+
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.probe.results import Captured
+from culvert.trial.check import Check
+from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterPacket, outer_packet
+
+SLACK_NS = 10_000_000
+"""By this much the stamps of the link and of the probe may differ."""
+
+
+def judge_lengths(
+    vpn: Vpn, captured: Captured, *, most_recorded: int, sent_ns: int, answered_ns: int
+) -> list[Check]:
+    """The request and its answer are in packets as long as the VPN's overhead makes them; in a
+    tunnel over a stream, in at least as many bytes.
+
+    ``sent_ns`` and ``answered_ns`` are CLOCK_REALTIME. Without a check where the recording is not
+    complete, and for the baseline.
+    """
+    incomplete = len(captured.recorded) >= most_recorded or captured.kernel_drops > 0
+    if vpn.outer_flow is None or incomplete:
+        return []
+    expected = vpn.outer_length(SMALLEST)
+    packets = [outer_packet(packet) for packet in captured.recorded]
+    data = [packet for packet in packets if not vpn.is_handshake(packet)]
+    there = [packet for packet in data if packet.outgoing]
+    back = [
+        packet
+        for packet in data
+        if not packet.outgoing
+        and sent_ns - SLACK_NS <= packet.timestamp_ns <= answered_ns + SLACK_NS
+    ]
+    if expected is None:
+        return [_of_a_stream(there, back)]
+    requests, answers = (sum(one.length == expected for one in way) for way in (there, back))
+    return [
+        Check(
+            "lengths reconcile (during initiation)",
+            requests > 0 and answers > 0,
+            f"{requests} packets of {expected} bytes, which carry a request, and {answers} with an "
+            f"answer, among {len(there)} and {len(back)} of the tunnel's data",
+            "the echo was answered around the tunnel, or the driver's outer_length() is wrong",
+            {"outer_length": expected, "requests": requests, "answers": answers},
+        )
+    ]
+
+
+def _of_a_stream(there: list[OuterPacket], back: list[OuterPacket]) -> Check:
+    sent, received = (sum(len(one.payload) for one in way) for way in (there, back))
+    return Check(
+        "lengths reconcile (during initiation)",
+        sent >= SMALLEST and received >= SMALLEST,
+        f"at least {sent} and {received} bytes of data for an echo of {SMALLEST} bytes",
+        "the echo was answered around the tunnel",
+        {"sent_bytes": sent, "received_bytes": received},
+    )
