@@ -17,15 +17,17 @@ SPARED_PER_S = 50
 """The packets by which a peer's client and server find each other are few, and pass."""
 
 
-def keep_out_of_the_account(lab: Lab, size: int) -> None:
-    """Steer what node b receives to its own CPUs, and drop floods of UDP in packets of ``size``.
+def keep_out_of_the_account(lab: Lab, size: int, *, steer: bool = True) -> None:
+    """Steer what node b receives to its own CPUs (unless ``steer`` is False), and drop floods of UDP
+    in packets of ``size``.
 
     The nodes must have CPUs of their own.
     """
     if not lab.b.cpus:
         raise NotPossible("steering received packets", "the nodes share all CPUs", "use two CPUs")
     device = lab.b.underlay.device
-    steering.apply(lab.b, device, Steering(rps=True), lab.b.cpus)
+    if steer:
+        steering.apply(lab.b, device, Steering(rps=True), lab.b.cpus)
     lab.b.run(["nft", "-f", "-"], stdin=_bin(device, size))
 
 

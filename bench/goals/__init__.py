@@ -8,6 +8,7 @@ from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
+from bench.goals.machine_cpu import MachineCpu, MachineCpuSteered, SenderUnsteered
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
@@ -42,7 +43,10 @@ GOALS: tuple[type[Goal], ...] = (
     WireGuardProved,
     Variants,
     RootlessEqualsRoot,
+    MachineCpu,
+    MachineCpuSteered,
     *PACKETS_BESIDE,
+    SenderUnsteered,
     PacketsUnsegmented,
     ReceiverLoss,
     ReceiverCpu,
