@@ -291,3 +291,33 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     assert str(tmp_path) in why
     assert "disk is full" in why
     assert "second" in second
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("room", ["16k", "40k", "52k"])
+def test_a_disk_without_room_for_a_journal(tmp_path: Path, room: str) -> None:
+    """Nothing half-made stays, and the remedy is none that needs a journal."""
+    code = (
+        "import sys; from pathlib import Path; from culvert.errors import JournalError\n"
+        "from culvert.journal.journal import Journal\n"
+        "from tests.journal.dummies import HEAD\n"
+        "directory = Path(sys.argv[1]) / 'run'\n"
+        "try:\n"
+        "    Journal.create(directory, HEAD).close()\n"
+        "except JournalError as error:\n"
+        "    print(error.why, '|', error.remedy)\n"
+        "    print(sorted(path.name for path in directory.iterdir()))\n"
+    )
+    mount = 'mount -t tmpfs -o size="$4",mode=755 none "$1" && exec "$2" -c "$3" "$1"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mount, "sh", tmp_path, sys.executable, code, room],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    why, left = done.stdout.splitlines()
+    assert "disk is full" in why
+    assert left in ("['journal.lock']", "['journal.lock', 'journal.sqlite']")
+    if "journal.sqlite" not in left:
+        assert "nothing was measured" in why
+        assert "--resume" not in why

@@ -26,7 +26,7 @@ from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
 from culvert.journal.source import Source
-from culvert.journal.trouble import explained
+from culvert.journal.trouble import explained, explained_making
 from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within, write_copy
 from culvert.journal.verify import verify
 
@@ -72,7 +72,7 @@ class Journal:
                     "it holds a journal already",
                     "go on with it by --resume, or choose another --out",
                 )
-            with explained(path):
+            with explained_making(path):
                 make_file(hold.folder, FILE, lambda sql: insert_run(sql, head))
             return cls._begin(path, hold, head)
 

@@ -28,8 +28,12 @@ def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
         fill(connection)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
-    finally:
+    except BaseException:
         connection.close()
+        folder.remove(new)
+        folder.remove(f"{new}-journal")
+        raise
+    connection.close()
     made = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
     try:
         give_to_caller(made)  # SQLite gives the log beside it to the same owner

@@ -18,11 +18,13 @@ class Disturber(StrEnum):
     STEAL = "stolen CPU time"
     CLOCK = "clock step"
     HEAT = "CPU throttled"
+    RUN = "another run"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, or times."""
+    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, times, or
+    a number of runs."""
 
     by: Disturber
     value: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,28 @@ def corrupt(path: Path, why: str) -> JournalError:
     return JournalError(str(path), f"the journal is corrupt: {why}", remedy)
 
 
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+INDEX_BYTES = 64 * 1024
+LEAST_BYTES = 1 << 20
+"""Free space for a new journal with its log and a few trials."""
+
+
+@contextmanager
+def explained_making(path: Path) -> Iterator[None]:
+    """As ``explained``, where no journal exists yet that a run could go on with."""
+    try:
+        with explained(path):
+            yield
+    except JournalError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF not in _NO_ROOM:
+            raise
+        raise JournalError(
+            str(path.parent),
+            "the disk is full: there is no room for a journal, and nothing was measured",
+            f"free {LEAST_BYTES >> 20} MB or more, or choose another --out, then run it again",
+        ) from error
+
+
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Raise JournalError for what SQLite raises within."""
@@ -36,11 +59,22 @@ def explained(path: Path) -> Iterator[None]:
 def _explain(error: sqlite3.Error, path: Path) -> JournalError:
     # The low byte of an extended code is the primary one (https://sqlite.org/rescode.html).
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_IOERR and _is_full(path.parent):
+        code = sqlite3.SQLITE_FULL
     for codes, what, why, remedy in _TROUBLES:
         if code in codes:
             place = path.parent if what == "directory" else path
             return JournalError(str(place), why.format(error=error), remedy)
     return corrupt(path, str(error))
+
+
+def _is_full(directory: Path) -> bool:
+    """Whether not even the index of SQLite's log fits, whose failure SQLite calls I/O error."""
+    try:
+        space = os.statvfs(directory)
+    except OSError:
+        return False
+    return space.f_bavail * space.f_frsize < INDEX_BYTES
 
 
 _TROUBLES = (

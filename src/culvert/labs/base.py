@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from culvert.errors import CulvertError
 from culvert.labs.host import Host
 from culvert.labs.link.witness import Witness
 from culvert.labs.node import Node
@@ -88,6 +89,10 @@ class Lab(ABC):
     def obstacles(self) -> Sequence[str]:
         """What the underlay has kept from passing because the lab requests it, in words."""
         return ()
+
+    def broken(self) -> CulvertError | None:
+        """What of the lab itself has died or is stopped, as the error that says so."""
+        return None
 
     @abstractmethod
     def open(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from culvert.journal.record import Series
+from culvert.labs.ending import how_ended, remedy_for
 from culvert.proof.canary import echo_marked
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
@@ -36,13 +37,17 @@ def survivors(vpn: Vpn) -> list[Check]:
     for name, processes in vpn.processes.items():
         for process in processes:
             if not process.alive():
+                code = process.returncode()
                 checks.append(
                     Check(
                         PROCESSES_LIVED,
                         passed=False,
-                        detail=f"{process.name} on node {name} ended "
-                        f"(exit code {process.returncode()})" + log_tail(process),
-                        remedy="see the error in its log; try it by hand with 'culvert up'",
+                        detail=f"{process.name} on node {name} {how_ended(code)}"
+                        + log_tail(process),
+                        remedy=remedy_for(
+                            code,
+                            otherwise="see the error in its log; try it by hand with 'culvert up'",
+                        ),
                     )
                 )
             elif stopped := process.stopped():

@@ -31,7 +31,7 @@ from culvert.report.claims import Claims
 from culvert.report.claims import as_json as as_document
 from culvert.report.labels import Labels
 from culvert.report.terminal.claims import claims_text
-from culvert.run import outline
+from culvert.run import neighbours, outline
 from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
@@ -47,12 +47,12 @@ from culvert.vpns.installed import installed_catalogue
 
 LABS = ("netns", "vm")
 MOST_PROBLEMS = 8
-"""Problems that the summary spells out; the report has all."""
+"""Problems that the summary lists; the report has all."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the command line asks for."""
+    """The request of the command line."""
 
     study: str
     directory: Path | None
@@ -62,7 +62,7 @@ class RunRequest:
     scale: str = ""
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
-        """The study and the plan of its cells; raises UsageError for what cannot be run."""
+        """The study and the plan of its cells; raises UsageError if they cannot be run."""
         if self.lab not in LABS:
             raise UsageError(f"lab '{self.lab}'", "is unknown", f"use {', '.join(LABS)}")
         catalogue = installed_catalogue()
@@ -79,11 +79,11 @@ class RunRequest:
         return study, plan, catalogue
 
     def resuming(self, directory: Path) -> str:
-        """The command that goes on with this run, ready for a shell."""
+        """The shell command that resumes this run."""
         return shlex.join(["culvert", *replace(self, resume=True).arguments(directory)])
 
     def arguments(self, directory: Path) -> list[str]:
-        """The arguments of ``culvert`` that ask for the same with the journal in ``directory``."""
+        """The arguments of ``culvert`` for the same request, with the journal in ``directory``."""
         words = ["run", self.study, "--out", str(directory)]
         if self.resume:
             words.append("--resume")
@@ -97,10 +97,10 @@ class RunRequest:
 
 
 def dry(request: RunRequest, *, as_json: bool) -> None:
-    """Print the cells and how long it takes; nothing is touched."""
+    """Print the cells and the expected duration, without running anything."""
     study, plan, catalogue = request.prepared()
     estimate = estimate_of(study, plan, catalogue)
-    # A guest has processors of its own.
+    # A guest has its own processors.
     missing = shortfalls(study, Machine.here(), plan) if request.lab == LABS[0] else []
     if as_json:
         document = outline.as_json(study, plan, estimate)
@@ -117,15 +117,15 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
 def run_in_guest(
     request: RunRequest, *, as_json: bool, vehicle: str | None, kernel: Path | None
 ) -> int:
-    """The same in a guest, whose nodes are namespaces there; the exit code."""
-    study, _, _ = request.prepared()  # what is wrong with it is told before a guest starts
+    """Run the study in a guest, in which the nodes are namespaces; return the exit code."""
+    study, _, _ = request.prepared()  # reports errors of the study before a guest starts
     directory = (request.directory or _directory(study, resume=request.resume)).absolute()
     arguments = request.arguments(directory) + (["--json"] if as_json else [])
     return lab.run(arguments, directory, vehicle=vehicle, kernel=kernel)
 
 
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
-    """Run what the journal does not hold yet; say what came of it."""
+    """Run the trials that are not in the journal yet, and print a summary."""
     study, plan, catalogue = request.prepared()
     directory = request.directory or _directory(study, resume=request.resume)
     _remove_leftovers(quiet=as_json)
@@ -136,6 +136,9 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         environment=environment.capture() | inside.described() | rootless.described(),
     )
     with ExitStack() as stack:
+        if (other := neighbours.warning()) and not as_json:
+            out.print(other, style="yellow", markup=False)
+        stack.enter_context(neighbours.announced())
         begin = Journal.resume if request.resume else Journal.create
         journal = stack.enter_context(begin(directory, head))
         if not request.resume:
@@ -159,15 +162,15 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         try:
             tally = runner.run()
         except KeyboardInterrupt:
-            err.print(f"interrupted; go on with: {request.resuming(directory)}", markup=False)
+            err.print(f"interrupted; resume with: {request.resuming(directory)}", markup=False)
             raise
         except BrokenPipeError:
             if not nobody_reads():
                 raise
             raise CulvertError(
                 "culvert run",
-                "nobody reads its output any more",
-                f"write it to a file and go on with: {request.resuming(directory)}",
+                "the reader of its output has closed the pipe",
+                f"redirect the output to a file and resume with: {request.resuming(directory)}",
             ) from None
         journal.finish(tally.ending)
         rows = journal.rows()
@@ -179,7 +182,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
-    """The claims by all that the journal holds."""
+    """The claims, judged by all trials in the journal."""
     return judge(study, rows, line=line_here(study.vpns)) if study.file.claim else []
 
 
@@ -204,16 +207,16 @@ def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
 
 def _directory(study: Study, *, resume: bool) -> Path:
     if resume:
-        raise UsageError("--resume", "it is not said which run", "add --out DIR")
+        raise UsageError("--resume", "the run's directory is missing", "name it with --out DIR")
     return Path("results") / f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def _remove_leftovers(*, quiet: bool) -> None:
-    """What an interrupted run left behind would compete with this one."""
+    """Remove the remains of an interrupted run, which would compete with this run for CPU time."""
     removed = Counter(str(leftover.kind) for leftover in cleanup.remove_leftovers())
     if removed and not quiet:
         things = ", ".join(f"{count} {kind}" for kind, count in removed.items())
-        out.print(f"removed what an interrupted run left behind: {things}", style="dim")
+        out.print(f"removed the remains of an interrupted run: {things}", style="dim")
 
 
 def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) -> None:
@@ -244,8 +247,8 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
         if count
     )
     out.print(
-        f"{shown or 'nothing was left to do'}   {clock(tally.elapsed_s)} min, "
-        f"{tally.measuring_share:.0%} of it measuring   ({tally.stopped})"
+        f"{shown or 'no trial was left to run'}   {clock(tally.elapsed_s)} min, "
+        f"{tally.measuring_share:.0%} of the time measuring   ({tally.stopped})"
     )
     for note in tally.notes[:MOST_PROBLEMS]:
         out.print(note, markup=False, style="yellow")
@@ -256,12 +259,12 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
 
 
 def _explain(problem: TrialProblem, count: int, *, wordings: int) -> None:
-    """Why trials do not count, and what to do about it."""
+    """Why trials do not count, and the remedy."""
     trials = "1 trial" if count == 1 else f"{count} trials"
     style = STYLES[problem.status]
-    such_as = "such as: " if wordings > 1 else ""
+    example = "for example: " if wordings > 1 else ""
     out.print(
-        Text(f"{problem.vpn}: {trials} {problem.status}: {such_as}{problem.reason}", style=style),
+        Text(f"{problem.vpn}: {trials} {problem.status}: {example}{problem.reason}", style=style),
         Text(f"  remedy: {problem.remedy}"),
         sep="\n",
     )

@@ -1,4 +1,4 @@
-"""One trial from nothing to a record: lab, tunnel, proof, measurement, proof, and all of it gone.
+"""One trial: build the lab, bring the VPN up, prove, measure, prove again, and remove everything.
 
 ::
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, NotPossible, VpnError
+from culvert.errors import CulvertError, NotPossible
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
 from culvert.measurements.base import Measurement
@@ -30,6 +30,8 @@ from culvert.proof.canary import send_canary
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
+from culvert.run.causes import cause_of_trouble, naming_the_cause
+from culvert.run.neighbours import Neighbours
 from culvert.run.paths import open_session, require_room, together
 from culvert.run.traps import refuse_without_effect, traps
 from culvert.topology.drawing import as_json
@@ -52,7 +54,7 @@ LabFactory = Callable[[LabSpec], Lab]
 
 @dataclass
 class TrialFinding:
-    """What came of a trial, before it is written down."""
+    """The outcome of a trial, before it is recorded."""
 
     status: Status
     version: str = ""
@@ -85,7 +87,7 @@ class Execution:
         self._known_max_size = known_max_size
 
     def execute(self) -> TrialFinding:
-        """Run it; errors of lab, VPN and probe become the finding's status."""
+        """Run the trial; errors of lab, VPN and probe become the finding's status."""
         finding = TrialFinding(Status.FAILED)
         try:
             require_room(self._vpn, self._spec.topology)
@@ -112,11 +114,11 @@ class Execution:
             try:
                 self._measure(lab, finding)
             except CulvertError as error:
-                cause = self._cause(error)
-                raise type(cause)(cause.what, _beside(cause.why, lab), cause.remedy) from error
-            if finding.status is Status.INVALID:
-                self._blame_the_dead(finding)
-                finding.reason = _beside(finding.reason, lab)
+                raise type(error)(
+                    error.what, _with_obstacles(error.why, lab), error.remedy
+                ) from error
+            if finding.status is not Status.OK:
+                finding.reason = _with_obstacles(finding.reason, lab)
 
     def _measure(self, lab: Lab, finding: TrialFinding) -> None:
         vpn, paths = self._vpn, lab.spec.topology.paths
@@ -129,27 +131,33 @@ class Execution:
         refuse_without_effect(vpn, lab)
         vpn.prepare(lab)
         begun = time.monotonic()
-        vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
+        with naming_the_cause(vpn, lab):
+            vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
         if not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)
         outcomes = []
+        neighbours = Neighbours()
         for path in paths:
+            neighbours.look()
             with ExitStack() as stack:
                 session = open_session(stack, lab, vpn, path, self._known_max_size)
-                outcome = self._on_path(session, finding)
+                with naming_the_cause(vpn, lab, session.probes):
+                    outcome = self._on_path(session, finding)
                 if outcome is None:
+                    self._attribute(finding, session)
                     return
                 outcomes.append((path, outcome))
+            neighbours.look()
         finding.outcome = together(outcomes)
         finding.evidence.withheld = finding.outcome.withheld
-        finding.evidence.marks = finding.outcome.marks
+        finding.evidence.marks = [*finding.outcome.marks, *neighbours.marks()]
         finding.status = Status.OK
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
 
     def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
-        """The outcome with its common metrics; None where a proof failed."""
+        """The outcome with its common metrics; None if a proof failed."""
         vpn = self._vpn
         drives = self._measurement.drives_tunnel
         if not drives and not self._proved(finding, session.path, before(session)):
@@ -176,24 +184,16 @@ class Execution:
         self._add_common_metrics(session, outcome)
         return outcome
 
-    def _cause(self, error: CulvertError) -> CulvertError:
-        """If a process of the VPN has died, that is why, whatever was noticed first."""
-        dead = next((check for check in survivors(self._vpn) if not check.passed), None)
-        if dead is None or isinstance(error, VpnError):
-            return error
-        return VpnError(self._vpn.id, f"{dead.detail}; noticed as: {error}", dead.remedy)
-
-    def _blame_the_dead(self, finding: TrialFinding) -> None:
-        """A proof that failed because the VPN had died, or was stopped, is a failure of the VPN."""
-        dead = next((check for check in survivors(self._vpn) if not check.passed), None)
-        if dead is not None:
-            first = finding.evidence.first_failure
-            noticed = first is not None and not first.name.startswith(
-                (PROCESSES_LIVED, PROCESSES_RUN)
-            )
-            finding.status = Status.FAILED
-            finding.reason = dead.detail + (f"; noticed as: {finding.reason}" if noticed else "")
-            finding.remedy = dead.remedy
+    def _attribute(self, finding: TrialFinding, session: Session) -> None:
+        """A proof that failed because something had died, or was stopped, is a failure of that."""
+        cause = cause_of_trouble(self._vpn, session.lab, session.probes)
+        if cause is None:
+            return
+        first = finding.evidence.first_failure
+        itself = first is not None and first.name.startswith((PROCESSES_LIVED, PROCESSES_RUN))
+        noticed = "" if itself else f"; noticed as: {finding.reason}"
+        finding.status = Status.FAILED
+        finding.reason, finding.remedy = f"{cause}{noticed}", cause.remedy
 
     def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
         if len(self._spec.topology.paths) > 1:
@@ -227,16 +227,16 @@ def _unsupported(missing: list[Missing]) -> TrialFinding:
     )
 
 
-def _beside(reason: str, lab: Lab) -> str:
-    """What the lab itself has kept from passing, as long as it can tell, and a reason: it may end
-    with many lines of a log."""
+def _with_obstacles(reason: str, lab: Lab) -> str:
+    """The reason, preceded by the packets that the lab itself has blocked, if it can report them:
+    the reason may end with many lines of a log."""
     with suppress(CulvertError):
         return "; ".join((*lab.obstacles(), reason))
     return reason
 
 
 def before(session: Session) -> list[Check]:
-    """What must hold of a path before its numbers count."""
+    """The checks that a path must pass before its figures count."""
     ends = (session.source, session.target)
     return [
         judge_data_path(session.vpn, ends),

@@ -21,6 +21,10 @@ POLL_S = 0.0002
 _LOG_LINES = 5
 
 
+class ProgramEnded(VpnError):
+    """A VPN's program that ended while a fact was awaited; the reason names it."""
+
+
 def wait_for_fact(
     fact: Callable[[], T | None],
     *,
@@ -47,7 +51,7 @@ def wait_for_fact(
             value = None
         if value is not None or process is None or not ended:
             return value
-        raise VpnError(
+        raise ProgramEnded(
             vpn,
             f"{process.name} ended with code {process.returncode()} before {what}"
             + log_tail(process),

@@ -103,6 +103,10 @@ class NetnsLab(Lab):
         """What routers with a firewall have dropped."""
         return [told for node in self._filters() for told in firewall.obstacles(node)]
 
+    def broken(self) -> LabError | None:
+        """The program of the wires, if it has ended or is stopped."""
+        return self._wire_program.broken()
+
     def open(self) -> None:
         """Make nodes and links; on an error, or Ctrl-C, nothing is left."""
         _require_root()

@@ -7,6 +7,7 @@ one process can make it. It is the first thing that a lab makes and the last tha
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def owner_of(run_id: str) -> Owner | None:
         return Owner(int(pid), int(ticks), boot)
     except (OSError, ValueError):
         return None
+
+
+def others() -> set[Owner]:
+    """The living owners of runs that are not this process, each once."""
+    found = set()
+    with suppress(OSError):
+        for link in RUNS.glob("*.owner"):
+            who = owner_of(link.name.removesuffix(".owner"))
+            if who is not None and who.pid != os.getpid() and who.alive():
+                found.add(who)
+    return found
 
 
 def release(run_id: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
+from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.netns.launch import Started
 from culvert.labs.netns.places import RUN_VARIABLE, run_directory
 from culvert.labs.netns.process import LocalProcess
@@ -61,6 +62,28 @@ class WireProgram:
         if self._process is not None:
             self._process.stop()
             self._process, self._unread = None, b""
+
+    def broken(self) -> LabError | None:
+        """The error that says that it was killed, crashed, or is stopped; None while it works."""
+        process = self._process
+        if process is None:
+            return None
+        if not process.alive():
+            code = process.returncode()
+            return LabError(
+                "the wire (culvert-wire)",
+                f"it {how_ended(code)}, and every link with it",
+                remedy_for(code, otherwise="report it, with the end of its log"),
+            )
+        if stopped := process.stopped():
+            return LabError(
+                "the wire (culvert-wire)",
+                f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer), so no link carries "
+                "packets",
+                "look for what stops processes here (a debugger, a job control, a supervisor), "
+                "then repeat the trial",
+            )
+        return None
 
     def ask(
         self, command: dict[str, Any], *, event: str = "done", deadline_s: float = ANSWER_DEADLINE_S

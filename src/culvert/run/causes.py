@@ -1,0 +1,58 @@
+"""The true cause of a trial that did not work: what was killed, has crashed or is stopped.
+
+What is noticed first is seldom the cause: a probe that is killed leaves its peer with a connection
+that was reset, a wire that is killed leaves a VPN that cannot reach its server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from culvert.errors import CulvertError, DeadlineExceeded, VpnError
+from culvert.labs.base import Lab
+from culvert.probe.client import Probe
+from culvert.proof.alive import survivors
+from culvert.vpns.base import Vpn
+from culvert.vpns.facts import ProgramEnded
+from culvert.waiting import wait_until
+
+ENDING_S = 0.2
+
+
+def broken_part(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> CulvertError | None:
+    """What does not work any more and everything else depends on: links, then the VPN, then the
+    measuring programs."""
+    broken = lab.broken()
+    if broken is not None:
+        return broken
+    dead = next(iter(survivors(vpn)), None)
+    if dead is not None:
+        return VpnError(vpn.id, dead.detail, dead.remedy)
+    return next(filter(None, (probe.broken() for probe in probes)), None)
+
+
+def cause_of_trouble(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> CulvertError | None:
+    """``broken_part``, after trouble was noticed: the kernel closes a process's sockets a moment
+    before the process counts as ended."""
+    try:
+        return wait_until(
+            lambda: broken_part(vpn, lab, probes),
+            what="the end of a process",
+            deadline_s=ENDING_S,
+            poll_s=ENDING_S / 10,
+        )
+    except DeadlineExceeded:
+        return None
+
+
+@contextmanager
+def naming_the_cause(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> Iterator[None]:
+    """Raise the cause instead of what was noticed within, with both in its reason."""
+    try:
+        yield
+    except CulvertError as error:
+        cause = cause_of_trouble(vpn, lab, probes)
+        if cause is None or (isinstance(error, ProgramEnded) and isinstance(cause, VpnError)):
+            raise
+        raise type(cause)(cause.what, f"{cause.why}; noticed as: {error}", cause.remedy) from error
