@@ -18,8 +18,9 @@ SPARED_PER_S = 50
 
 
 def keep_out_of_the_account(lab: Lab, size: int, *, steer: bool = True) -> None:
-    """Steer what node b receives to its own CPUs (unless ``steer`` is False), and drop floods of UDP
-    in packets of ``size``.
+    """Steer what node b receives to its own CPUs (unless ``steer`` is False), and drop floods.
+
+    A flood is UDP in packets of ``size``.
 
     The nodes must have CPUs of their own.
     """

@@ -1,8 +1,8 @@
 """Packets that reach the receiver's program per CPU-second of the whole machine: the main figure.
 
 Neither steering nor wake-ups move this cost out of the account: elapsed time less idle time of all
-CPUs, from before the first packet until both programs have ended. Of the peers iperf3 reports what its
-receiver got.
+CPUs, from before the first packet until both programs have ended. Of the peers iperf3 reports what
+its receiver got.
 """
 
 from __future__ import annotations
