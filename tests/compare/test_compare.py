@@ -183,7 +183,7 @@ def test_shares(text: str, value: float) -> None:
 
 @pytest.mark.parametrize("text", ["3", "-1%", "x", "", "60%", "nan", "1e-3"])
 def test_bad_shares(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a share"):
+    with pytest.raises(UsageError, match="it must be a share from 0 to"):
         share(text, "--tolerance", most=0.5)
 
 
@@ -233,7 +233,7 @@ def test_several_runs_a_side(say: Cli, tmp_path: Path) -> None:
 
 
 def test_one_run_a_side_says_what_it_cannot_know(runs: dict[str, Path]) -> None:
-    assert "One run a side" in method(outcome(runs["before"], runs["alike"]))
+    assert "One run per side" in method(outcome(runs["before"], runs["alike"]))
 
 
 def test_an_emulated_kernel_compares_with_itself_only(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""``culvert compare``: two runs, two versions or two VPNs; the gate of a VPN's CI."""
+"""``culvert compare``: two runs, two versions or two VPNs; for the CI of a VPN."""

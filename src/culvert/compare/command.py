@@ -23,7 +23,7 @@ _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """What the command line asks for. ``tolerance`` and ``alpha`` as written."""
+    """The options of the command line. ``tolerance`` and ``alpha`` as written."""
 
     words: list[str]
     vpns: list[str]
@@ -40,7 +40,9 @@ def run_compare(request: CompareRequest) -> bool:
     tolerance = share(request.tolerance, "--tolerance", most=0.5)
     alpha = share(request.alpha, "--alpha", most=0.2)
     if alpha == 0:
-        raise UsageError("--alpha", "without an error rate nothing can be told", "write 5%")
+        raise UsageError(
+            "--alpha", "with an error rate of 0 no difference can be shown", "write 5%"
+        )
     a, b = sides(request.words, request.vpns)
     outcome = compare(
         a,
@@ -50,7 +52,7 @@ def run_compare(request: CompareRequest) -> bool:
         only=request.only,
         metrics=_metrics(request.metrics),
     )
-    _give(outcome, request.form, request.file)
+    _write(outcome, request.form, request.file)
     return outcome.regressed
 
 
@@ -60,13 +62,13 @@ def share(text: str, option: str, *, most: float) -> float:
     value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 <= value <= most:
         raise UsageError(
-            f"{option} {text}", f"it is not a share of at most {100 * most:g} %", "write 3%"
+            f"{option} {text}", f"it must be a share from 0 to {100 * most:g} %", "write 3%"
         )
     return value
 
 
 def _metrics(text: str | None) -> tuple[str, ...]:
-    """``key`` (the default), ``all``, or names and patterns with commas between."""
+    """``key`` (the default), ``all``, or names and patterns separated by commas."""
     if text is None or text == "key":
         return ()
     if text == "all":
@@ -74,7 +76,7 @@ def _metrics(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _give(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
+def _write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
     if file is None:
         if form is Form.TEXT:
             out.print(render(outcome))

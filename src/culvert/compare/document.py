@@ -12,7 +12,7 @@ from culvert.compare.side import Runs, Side
 
 
 def document(outcome: CompareOutcome) -> dict[str, Any]:
-    """All that was found, in the journal's units."""
+    """All results, in the journal's units."""
     return {
         "a": _side(outcome.a[0]),
         "b": _side(outcome.b[0]),

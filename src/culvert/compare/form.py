@@ -1,4 +1,4 @@
-"""How a comparison is written, apart from the code that does it: --help needs the names."""
+"""Output formats of a comparison, in their own module because --help needs the names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Form(StrEnum):
-    """For people, for programs, for a pull request, for a CI's test report."""
+    """For a terminal, for programs, for a pull request, for the test report of a CI system."""
 
     TEXT = "text"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""A comparison as JUnit's XML, which CI systems show as tests."""
+"""A comparison as JUnit XML, which CI systems show as tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from culvert.console import printable
 
 
 def junit(outcome: CompareOutcome) -> str:
-    """One test a comparison: slower fails, what cannot be told or is missing is skipped."""
+    """One test per comparison: slower fails; undecided and missing ones are skipped."""
     suite = Element("testsuite", name=f"culvert compare {_text(outcome.name)}")
     shown = lines(outcome)
     for line in shown:
@@ -27,7 +27,7 @@ def junit(outcome: CompareOutcome) -> str:
     absent = missing(outcome)
     for one in absent:
         case = SubElement(suite, "testcase", classname="not compared", name=_text(one))
-        SubElement(case, "skipped", message="one side lacks it")
+        SubElement(case, "skipped", message="it is missing on one side")
     failures = suite.findall("testcase/failure")
     skipped = suite.findall("testcase/skipped")
     counts = (("tests", len(suite)), ("failures", len(failures)), ("skipped", len(skipped)))
@@ -45,5 +45,5 @@ def _sentence(line: WordedLine) -> str:
 
 
 def _text(text: str) -> str:
-    """XML has no control characters, not even escaped."""
+    """XML allows no control characters, not even escaped."""
     return printable(text).replace("\ufffe", "").replace("\uffff", "")

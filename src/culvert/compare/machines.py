@@ -1,4 +1,4 @@
-"""What a reader must know before they believe a comparison of two runs."""
+"""Warnings on a comparison of two runs: differing machines, a changed baseline."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _FACTS = (
 
 
 def across(a: Runs, b: Runs) -> str:
-    """Why no metric of both sides compares; empty where they do.
+    """Why speeds of the two sides are not comparable; empty if they are.
 
-    Where a guest's speeds say nothing, they compare with those of another VPN on the same side of
-    the line between kernel and user space, in the same kind of guest.
+    In a guest whose speeds are not comparable with others, they are comparable with those of
+    another VPN with the same data path (kernel or user space), in the same kind of guest.
     """
     every = (*a, *b)
     labels = sorted({at(side.run.environment, "not_comparable") for side in every})
@@ -36,14 +36,14 @@ def across(a: Runs, b: Runs) -> str:
     if not any(labels):
         return ""
     if len(vehicles) > 1 or len(labels) > 1:
-        return f"{labels[-1]}, nor with another machine"
+        return f"{labels[-1]}, nor with those of another machine"
     vpns = [side.vpn for side in every if side.vpn]
     paths = {vpn: path for side in every for vpn, path in side.run.data_paths.items()}
     return line_of(labels[0], paths).objection(vpns)
 
 
 def warnings(a: Runs, b: Runs, found: Sequence[Comparison], *, in_run: bool) -> list[str]:
-    """Sentences; ``in_run``: the sides are two VPNs of one run."""
+    """Warnings as sentences; ``in_run``: the sides are two VPNs of one run."""
     if in_run:
         return list(filter(None, [across(a, b)]))
     return [*_differences(a, b), *_control(found)]
@@ -77,4 +77,4 @@ def _control(found: Sequence[Comparison]) -> Iterator[str]:
         examples = ", ".join(
             f"{one.measurement} {one.metric} {one.change}" for one in moved[:3]
         ) + (f" and {len(moved) - 3} more" if len(moved) > 3 else "")
-        yield f"the link without a VPN changed ({examples}): the machine is not what it was"
+        yield f"the link without a VPN changed ({examples}): the machine has changed"

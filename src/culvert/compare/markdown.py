@@ -14,10 +14,10 @@ _COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note
 
 
 def markdown(outcome: CompareOutcome) -> str:
-    """A heading with the sum, the table, what is missing, the method."""
+    """A heading with the summary, the table, what is missing, the method."""
     parts = [f"### {_text(summary(outcome))}", ""]
     parts += [f"- **{name}**: {_text(entry)}" for name, entry in heading(outcome)]
-    parts += [f"- **Careful**: {_text(warning)}" for warning in outcome.warnings]
+    parts += [f"- **Caution**: {_text(warning)}" for warning in outcome.warnings]
     parts += ["", _row(_COLUMNS), _row(("---",) * 4 + ("---:",) * 3 + ("---",))]
     for line in lines(outcome):
         verdict = str(line.verdict)
@@ -38,5 +38,5 @@ def _row(cells: tuple[str, ...] | list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Foreign text shows as it is: no markup, no link, no second line."""
+    """Text of studies and imports is shown literally: no markup, no link, one line."""
     return _SPECIAL.sub(r"\\\1", printable(_BREAKS.sub(" ", text)))

@@ -1,4 +1,4 @@
-"""What a comparison found: the same content for every form of output."""
+"""The result of a comparison: the same content for every output format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ORDER = (
     *(Change.SLOWER, Change.CHANGED, Change.FASTER),
     *(Change.DIFFERS, Change.UNCLEAR, Change.SAME),
 )
-"""The order in which people see them."""
-NO_VERDICT = "speeds of the two sides do not compare"
+"""The order in which they are shown."""
+NO_VERDICT = "speeds of the two sides are not comparable"
 
 
 @dataclass(frozen=True)
 class CompareOutcome:
-    """``found`` are sorted as they are shown. ``in_run``: both sides are VPNs of one run;
+    """``found`` is in the order of display. ``in_run``: both sides are VPNs of one run;
     ``paired``: its blocks pair their trials."""
 
     a: Runs
@@ -45,23 +45,23 @@ class CompareOutcome:
 
     @property
     def several(self) -> bool:
-        """Whether runs repeat a side, and not the trials of one."""
+        """Whether the repetitions of a side are runs; else they are the trials of one run."""
         return len(self.a) + len(self.b) > 2
 
     @property
     def name(self) -> str:
-        """What was compared with A, as the user would write it."""
+        """Side B, as on the command line."""
         return " ".join(side.name for side in self.b)
 
     @property
     def counts(self) -> dict[Change, int]:
-        """How many of each, those of the baseline left out."""
+        """The number of comparisons with each result, without those of the baseline."""
         changes = [one.change for one in self.found if not one.control]
         return {change: changes.count(change) for change in ORDER}
 
     @property
     def regressed(self) -> bool:
-        """Whether a VPN became slower in anything."""
+        """Whether a VPN became slower in any metric."""
         return self.counts[Change.SLOWER] > 0
 
 
@@ -74,16 +74,16 @@ def compare(
     only: str | None = None,
     metrics: Sequence[str] = (),
 ) -> CompareOutcome:
-    """Compare two sides. ``metrics``: names or patterns; none for those that matter most.
+    """Compare two sides. ``metrics``: names or patterns; empty for the main metrics.
 
-    Raises UsageError where there is nothing to compare.
+    Raises UsageError if there is nothing to compare.
     """
     wanted = list(metrics) or list(compared_metrics())
     rows = [[_only(one.rows, only) for one in side] for side in (a, b)]
     in_run = len(a) == len(b) == 1 and a[0].directory.resolve() == b[0].directory.resolve()
     names = (a[0].vpn or "", b[0].vpn or "")
     if all(names) and names[0] != names[1]:
-        # Two names for one contestant: what differs is shown by the sides.
+        # Both sides get one name here; the heading shows which VPN is A and which is B.
         both = " \u2192 ".join(names)
         rows = [[frame.with_columns(vpn=pl.lit(both)) for frame in side] for side in rows]
     seen = [[_metrics(observations(frame), wanted) for frame in side] for side in rows]
@@ -101,8 +101,8 @@ def compare(
     every = [pl.concat(side) for side in rows]
     missing = absent(every[0], every[1])
     if not found:
-        who = f"{' '.join(one.name for one in a)} and {' '.join(one.name for one in b)}"
-        raise UsageError(who, *_nothing(every, only, metrics, bool(missing)))
+        both_sides = f"{' '.join(one.name for one in a)} and {' '.join(one.name for one in b)}"
+        raise UsageError(both_sides, *_nothing(every, only, metrics, bool(missing)))
     if across(a, b):
         found = [_without_verdict(one) for one in found]
     rank = {change: index for index, change in enumerate(ORDER)}
@@ -144,7 +144,7 @@ def _metrics(observed: pl.DataFrame, wanted: Sequence[str]) -> pl.DataFrame:
         if any(fnmatchcase(name, pattern) for pattern in wanted)
     ]
     found = observed.filter(pl.col("metric").is_in(names))
-    # Figures with labels (per node, per process) are compared when they are asked for.
+    # Metrics with labels (per node, per process) are compared only on request.
     return found if tuple(wanted) != compared_metrics() else found.filter(pl.col("labels") == "{}")
 
 
@@ -157,5 +157,8 @@ def _nothing(
     if metrics and not any(fnmatchcase(name, one) for name in known for one in metrics):
         return f"no metric is named {', '.join(metrics)}", near(metrics[0], known)
     if missing:
-        return "they have no cell in common", "compare runs of one study with the same parameters"
-    return "no trial of theirs counts", "see culvert report for the reasons"
+        return (
+            "the two sides have no cell in common",
+            "compare runs of one study with the same parameters",
+        )
+    return "neither side has a trial that counts", "see culvert report for the reasons"

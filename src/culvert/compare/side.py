@@ -17,8 +17,8 @@ from culvert.study.table import near
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a side. ``rows`` are the journal's, of one VPN where ``vpn`` names it;
-    ``every_row`` those of all its VPNs."""
+    """One run of a side. ``rows`` are those of the journal, of one VPN if ``vpn`` is set;
+    ``every_row`` has those of all VPNs."""
 
     directory: Path
     vpn: str | None
@@ -28,12 +28,12 @@ class Side:
 
     @property
     def name(self) -> str:
-        """As the user would write it."""
+        """As on the command line."""
         return f"{self.directory}:{self.vpn}" if self.vpn else str(self.directory)
 
     @property
     def versions(self) -> dict[str, str]:
-        """The version of each VPN that ran; several are joined."""
+        """The version of each measured VPN; several versions are joined."""
         found: dict[str, list[str]] = {}
         reported = self.rows.filter(pl.col("version") != "").select("vpn", "version").unique()
         for vpn, version in reported.sort("vpn", "version").iter_rows():
@@ -42,17 +42,17 @@ class Side:
 
 
 Runs = tuple[Side, ...]
-"""What stands on one side: the runs that repeat it, at least one."""
+"""One side: at least one run; several runs are its repetitions."""
 
 BETWEEN = "--"
-"""Stands between the runs of both sides where there are several."""
+"""Separates the runs of A from those of B if there are several."""
 
 
 def sides(words: list[str], vpns: list[str]) -> tuple[Runs, Runs]:
-    """The two sides that a command line means. Raises UsageError or JournalError.
+    """The two sides from a command line. Raises UsageError or JournalError.
 
     ``words`` are one or two of DIR or DIR:VPN, or several of them with BETWEEN between the sides;
-    ``vpns`` none, or two ids for one directory.
+    ``vpns`` is empty, or has two ids for one directory.
     """
     if BETWEEN in words:
         at = words.index(BETWEEN)
@@ -78,15 +78,15 @@ Requested = list[list[tuple[Path, str | None]]]
 
 
 def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
-    """Raises UsageError for what is no comparison."""
+    """Raises UsageError if the arguments do not form a comparison."""
     several = BETWEEN in words or vpns
     if not all(requested) or (not several and len(words) != 2) or words.count(BETWEEN) > 1:
         raise UsageError(
             "what to compare",
             "there is one run and nothing to compare it with"
             if len(words) == 1
-            else f"which of these {len(words) - words.count(BETWEEN)} runs are A and which are B "
-            "is not clear",
+            else f"it is not clear which of these {len(words) - words.count(BETWEEN)} runs are A "
+            "and which are B",
             "write 'culvert compare A B', 'culvert compare A1 A2 -- B1 B2', or add --vpn A --vpn B",
         )
     every = [one for side in requested for one in side]
@@ -107,7 +107,7 @@ def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
     if len(set(places)) < len(places):
         raise UsageError(
             " ".join(words),
-            "both sides are the same" if len(places) == 2 else "a run is there twice",
+            "both sides are the same" if len(places) == 2 else "a run is given twice",
             "give two runs, or two VPNs of one run",
         )
 
@@ -121,7 +121,7 @@ def _side(directory: Path, vpn: str | None, read: dict[Path, tuple[RunInfo, pl.D
 
 
 def _split(word: str) -> tuple[Path, str | None]:
-    """A directory may have a colon in its name: what exists is a directory."""
+    """A directory's name may contain a colon: if the path exists, it is a directory."""
     if Path(word).exists() or ":" not in word:
         return Path(word), None
     directory, _, vpn = word.rpartition(":")
@@ -145,6 +145,6 @@ def _of(rows: pl.DataFrame, vpn: str | None, directory: Path) -> pl.DataFrame:
         raise UsageError(f'VPN "{vpn}"', f"it is not in {directory}", near(vpn, known))
     if vpn == BASELINE:
         raise UsageError(
-            f'VPN "{vpn}"', "it is the baseline, and no VPN", "the report compares all with it"
+            f'VPN "{vpn}"', "it is the baseline, not a VPN", "the report compares every VPN with it"
         )
     return rows.filter(pl.col("vpn") == vpn)

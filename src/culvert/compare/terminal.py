@@ -1,4 +1,4 @@
-"""A comparison for people at a terminal."""
+"""A comparison for the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLES = {
 
 
 def render(outcome: CompareOutcome) -> RenderableType:
-    """Sides, warnings, a table, what is missing, and the sum."""
+    """Sides, warnings, a table, what is missing, and the summary."""
     parts: list[RenderableType] = [
         Text.assemble((f"{name}  ", "bold"), shown) for name, shown in heading(outcome)
     ]

@@ -1,4 +1,4 @@
-"""A comparison in words, the same for the terminal, Markdown and JUnit."""
+"""A comparison as text, the same for the terminal, Markdown and JUnit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from culvert.report.sentences import joined
 from culvert.report.versions import short_version
 
 _ENOUGH = 10
-"""With fewer trials that a series is correlated is no more than a guess."""
+"""With fewer trials, the correlation of a series is too uncertain to be shown."""
 
 
 _ONE_RUN_EACH = (
-    "One run a side: by how much runs of the same differ is not known and not allowed for; "
-    "culvert compare A1 A2 -- B1 B2 does."
+    "One run per side: the scatter between runs of one version is unknown and not included; "
+    "culvert compare A1 A2 -- B1 B2 includes it."
 )
 
 _MOST_PERCENT = 99_900
-"""A thousand times: beyond it no interval tells anything."""
+"""A factor of a thousand; larger changes are shown as "over"."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class WordedLine:
 
 
 def lines(outcome: CompareOutcome) -> list[WordedLine]:
-    """Every comparison, in the order in which it is told."""
+    """Every comparison, in the order of display."""
     labels = _labels(outcome)
     return [_line(one, labels) for one in outcome.found]
 
 
 def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:
-    """What A and B are."""
+    """The runs of A and B."""
     return [("A", _side(outcome, 0)), ("B", _side(outcome, 1))]
 
 
@@ -64,17 +64,17 @@ def summary(outcome: CompareOutcome) -> str:
         if count:
             words = f"same within {share}" if change is Change.SAME else str(change)
             parts.append(f"{count} {words}")
-    return ", ".join(parts) or "only the link without a VPN was compared"
+    return ", ".join(parts) or "only the baseline was compared"
 
 
 def method(outcome: CompareOutcome) -> str:
-    """How it was decided, in a sentence."""
+    """The statistical method, in one sentence."""
     alpha, share = _percent(outcome.alpha), _percent(outcome.tolerance)
     if outcome.in_run:
         how = (
             "block by block, sign-flip test"
             if outcome.paired
-            else "as two series, Holm's correction: no blocks pair their trials"
+            else "as two series with Holm's correction, because no blocks pair the trials"
         )
         differs = (
             f"Differs: at most {_percent(COLUMN_ALPHA)} false alarms in each column of the report "
@@ -82,7 +82,7 @@ def method(outcome: CompareOutcome) -> str:
         )
     else:
         unit = "run by run" if outcome.several else "trial by trial, allowing for correlated trials"
-        differs = f"Differs: at most {alpha} false alarms in all ({unit}, Holm)"
+        differs = f"Differs: at most {alpha} false alarms in total ({unit}, Holm)"
     sentence = (
         f"B against A, 95 % intervals. {differs}. Faster, slower: significantly by more than "
         f"{share}, same: significantly by less (two one-sided tests), each at most {alpha} false "
@@ -92,7 +92,7 @@ def method(outcome: CompareOutcome) -> str:
 
 
 def missing(outcome: CompareOutcome) -> list[str]:
-    """Cells that one side lacks, those of several VPNs in one sentence."""
+    """Cells that are missing on one side, several VPNs in one sentence."""
     labels = _labels(outcome)
     found: dict[tuple[str, str, str], list[str]] = {}
     for one in outcome.absent:
@@ -105,7 +105,7 @@ def missing(outcome: CompareOutcome) -> list[str]:
 
 
 def signed_percent(ratio: float, low: float, high: float) -> str:
-    """A ratio as a change, with no more digits than its interval bears."""
+    """A ratio as a change, with no more digits than its interval justifies."""
     width = 100 * (high - low)
     places = min(2, decimals_for(width, 2)) if width > 0 else 1
     middle, *ends = (_signed(100 * (value - 1), places) for value in (ratio, low, high))
@@ -126,8 +126,8 @@ def _run(side: Side) -> str:
         f"{vpn} {short_version(version)}" if short_version(version) != vpn else vpn
         for vpn, version in side.versions.items()
     ]
-    sentence = f" ({', '.join(versions)})" if versions else ""
-    return f"{side.name}, {side.run.started_at[:16].replace('T', ' ')} UTC{sentence}"
+    suffix = f" ({', '.join(versions)})" if versions else ""
+    return f"{side.name}, {side.run.started_at[:16].replace('T', ' ')} UTC{suffix}"
 
 
 def _line(one: Comparison, labels: Labels) -> WordedLine:
@@ -163,7 +163,7 @@ def _unit(one: Comparison, many: int) -> str:
     plural = "" if many == 1 else "s"
     if one.paired:
         return f"block{plural}"
-    return f"{'trial' if one.runs_a is None else 'run'}{plural} a side"
+    return f"{'trial' if one.runs_a is None else 'run'}{plural} per side"
 
 
 def _signed(value: float, places: int) -> str:
