@@ -92,6 +92,17 @@ impl Stop {
         !self.asked() && both[0].any().unwrap_or(false)
     }
 
+    /// Waits until one of the descriptors can be read, for a request to end, or for the time.
+    pub fn wait_any_readable<'a>(
+        &'a self,
+        descriptors: &mut Vec<PollFd<'a>>,
+        until_monotonic_ns: u64,
+    ) {
+        let left_ns = until_monotonic_ns.saturating_sub(clock::monotonic_ns());
+        descriptors.push(self.poll_fd());
+        self.poll(descriptors, left_ns);
+    }
+
     fn poll_fd(&self) -> PollFd<'_> {
         PollFd::new(self.event.as_fd(), PollFlags::POLLIN)
     }

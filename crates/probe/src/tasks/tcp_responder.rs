@@ -13,11 +13,11 @@ use crate::tasks::tcp_sink::accept;
 use crate::values::{Seconds, Token};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest request and response.
 pub const MAX_MESSAGE: u32 = 1 << 20;
@@ -159,6 +159,30 @@ impl Drop for Counted<'_> {
     }
 }
 
+/// Fills the buffer within that time in all, however the bytes are spread.
+fn read_within(
+    mut connection: &Socket,
+    buffer: &mut [u8],
+    timeout: Duration,
+) -> std::io::Result<()> {
+    let end = Instant::now() + timeout;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        connection.set_read_timeout(Some(left))?;
+        match connection.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(length) => filled += length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 fn respond(
     connection: Socket,
     token: &Token,
@@ -167,9 +191,8 @@ fn respond(
 ) -> std::io::Result<()> {
     let _interrupt = context.stop.interrupts(&connection)?;
     connection.set_tcp_nodelay(true)?;
-    connection.set_read_timeout(Some(GREETING_TIMEOUT))?;
     let mut greeting = [0; GREETING];
-    let read = { &connection }.read_exact(&mut greeting);
+    let read = read_within(&connection, &mut greeting, GREETING_TIMEOUT);
     let Some(greeting) = read.ok().and_then(|()| Greeting::read(&greeting, token)) else {
         counts.strangers.fetch_add(1, Ordering::Relaxed);
         return Ok(());

@@ -4,6 +4,7 @@ use crate::support::{Agent, CANARY, TOKEN};
 use crate::{LOOPBACK, OTHER_TOKEN};
 use serde_json::{Value, json};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 fn sum(of: &Value, field: &str) -> u64 {
     let all = of.as_array().unwrap().iter();
@@ -235,6 +236,76 @@ fn a_tcp_stranger_is_turned_away() {
     assert_eq!(sink["strangers"], 1);
     assert_eq!(sink["bytes"], 0);
     assert_eq!(sink["ended"], "stopped");
+}
+
+/// Three silent ones, one that drips a byte at a time, one that has left again, and half a token.
+fn strangers(port: u16) -> Vec<TcpStream> {
+    let call = || TcpStream::connect((LOOPBACK, port)).unwrap();
+    let mut callers: Vec<TcpStream> = std::iter::repeat_with(call).take(5).collect();
+    std::io::Write::write_all(&mut callers[3], &[0x11; 8]).unwrap();
+    let mut dripping = callers[4].try_clone().unwrap();
+    std::thread::spawn(move || {
+        while std::io::Write::write_all(&mut dripping, &[0x11]).is_ok() {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    });
+    drop(call());
+    callers
+}
+
+#[test]
+fn strangers_keep_no_session_out_of_a_sink() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "duration_max_s": 20, "interval_ms": 50, "streams": 2,
+    }))["port"]
+        .clone();
+    let held = strangers(port.as_u64().unwrap() as u16);
+    let begun = Instant::now();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "canary": CANARY, "duration_s": 0.2, "congestion_control": "reno", "write_size": 10000,
+        "nodelay": true, "interval_ms": 50, "drain_s": 10, "streams": 2,
+    }));
+    let source = agent.done(2);
+    let sink = agent.done(1);
+    assert!(
+        begun.elapsed() < Duration::from_millis(1900),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(source["bytes_written"].as_u64().unwrap() > 0);
+    assert_eq!(source["bytes_written"], sink["bytes"]);
+    assert_eq!(sink["corrupt_samples"], 0);
+    assert_eq!(sink["strangers"], 6);
+    drop(held);
+}
+
+#[test]
+fn whoever_drips_a_token_is_turned_away_in_time() {
+    for request in [
+        json!({
+            "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN,
+            "duration_max_s": 20, "interval_ms": 50,
+        }),
+        json!({"id": 1, "do": "tcp_responder", "bind": LOOPBACK, "token": TOKEN, "idle_s": 20}),
+    ] {
+        let mut agent = Agent::start();
+        let port = agent.ready(request)["port"].as_u64().unwrap() as u16;
+        let held = strangers(port);
+        let begun = Instant::now();
+        for mut caller in &held {
+            // Closed, or reset because of bytes that nobody read.
+            assert_eq!(std::io::Read::read(&mut caller, &mut [0]).unwrap_or(0), 0);
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(agent.stop(1)["strangers"], 6);
+    }
 }
 
 #[test]

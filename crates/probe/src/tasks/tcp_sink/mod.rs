@@ -1,5 +1,6 @@
 //! `tcp_sink`: accepts the connections of a session and drains them; sends as well if asked to.
 
+mod lobby;
 pub mod stream;
 
 use crate::clock;
@@ -8,16 +9,13 @@ use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::tasks::tcp_source::stream::{Backward, write_until};
 use crate::values::{Canary, Seconds, Token};
+use lobby::{Admitted, TOKEN_TIMEOUT, admit};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
-use std::io::Read;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use stream::{Drained, End, Reading, drain, together};
 
-/// How long a caller may take to show the token.
-const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
 pub const MAX_STREAMS: u16 = 128;
 
 #[derive(Debug, Deserialize)]
@@ -65,25 +63,16 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> 
     context.ready(Listening { port });
     let begun_ns = clock::monotonic_ns();
     let deadline_ns = begun_ns + parameters.duration_max_s.ns();
-    let mut strangers = 0;
-    let mut connections = Vec::new();
-    while connections.len() < usize::from(parameters.streams)
-        && !context.stop.asked()
-        && clock::monotonic_ns() < deadline_ns
-    {
-        let Some(connection) = accept(&listener)? else {
-            continue;
-        };
-        let _interrupt = context
-            .stop
-            .interrupts(&connection)
-            .map_err(during("tcp_sink"))?;
-        if shows_token(&connection, &parameters.token) {
-            connections.push(connection);
-        } else {
-            strangers += 1;
-        }
-    }
+    let Admitted {
+        connections,
+        strangers,
+    } = admit(
+        &listener,
+        &parameters.token,
+        usize::from(parameters.streams),
+        deadline_ns,
+        &context.stop,
+    )?;
     // Nobody else may come in from here on.
     drop((interrupt, listener));
     let reading = Reading {
@@ -202,11 +191,4 @@ pub fn accept(listener: &Socket) -> Result<Option<Socket>, Failure> {
             _ => Err(Failure::io("accept TCP", &error)),
         },
     }
-}
-
-pub fn shows_token(mut connection: &Socket, token: &Token) -> bool {
-    let mut shown = [0; 16];
-    connection.set_read_timeout(Some(TOKEN_TIMEOUT)).is_ok()
-        && connection.read_exact(&mut shown).is_ok()
-        && shown == token.0
 }
