@@ -49,7 +49,7 @@ class Forgoes(Works):
 
     def missing(self, host: Host) -> list[Missing]:
         fast = self.variant.name == "fast"
-        return [Missing("the archive's best", "culvert install forgoes")] if fast else []
+        return [Missing.to_install("the archive's best", "forgoes")] if fast else []
 
 
 class RoleMissing(Works):
@@ -156,7 +156,7 @@ def test_what_no_installation_brings_is_a_note() -> None:
 def test_a_vpn_that_still_lacks_what_was_to_be_installed_is_not_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lack = [Missing("its program", "culvert install incomplete")]
+    lack = [Missing.to_install("its program", "incomplete")]
     monkeypatch.setattr(Incomplete, "missing", lambda self, host: lack)
     result = one("incomplete/fast")
     assert not result.ok

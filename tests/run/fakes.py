@@ -39,7 +39,7 @@ class Fake(NoVpn):
         if self.variant.name == "stupid":
             raise LookupError("no such\nthing")
         if self.variant.name == "absent":
-            return [Missing("program fake", "culvert install fake")]
+            return [Missing.to_install("program fake", "fake")]
         return []
 
 

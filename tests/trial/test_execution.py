@@ -250,7 +250,7 @@ class NotInstalled(Vxlan):
     """Lacks its program."""
 
     def missing(self, host: Host) -> list[Missing]:
-        return [Missing("program ipsec-unheard-of", "culvert install unheard-of")]
+        return [Missing.to_install("program ipsec-unheard-of", "unheard-of")]
 
 
 def test_what_is_not_installed_is_unsupported_with_the_remedy() -> None:

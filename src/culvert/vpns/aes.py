@@ -14,7 +14,7 @@ from pathlib import Path
 from culvert.errors import NotPossible
 from culvert.labs.cpu import aes
 from culvert.vpns.base import Vpn
-from culvert.vpns.variant import DataPath
+from culvert.vpns.variant import DataCipher, DataPath
 
 GUEST_REMEDY = "measure it in a guest whose kernel has none: culvert run --lab vm"
 _OPENSSL = "OpenSSL"
@@ -33,18 +33,18 @@ class AesUse:
     used: bool | None
     how: str
     remedy: str = ""
-
-
-def has_aes(vpn: Vpn) -> bool:
-    """Whether the variant's name or facts contain AES: otherwise it uses another cipher."""
-    words = (vpn.variant.name, *vpn.variant.facts.values())
-    return any("aes" in word.lower() for word in words)
+    needed: bool = True
+    """False: the cipher is none or another, so that instructions change nothing."""
 
 
 def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
     """The use of AES instructions by a tunnel that is up."""
-    if not has_aes(vpn):
-        return AesUse(False, "not used: no AES in this variant")
+    cipher = vpn.variant.cipher
+    if cipher is None:
+        remedy = "declare the variant's cipher in the driver"
+        return AesUse(None, "unknown: the driver declares no cipher", remedy)
+    if cipher is not DataCipher.AES:
+        return AesUse(False, f"not used: the cipher is {cipher}", needed=False)
     if vpn.data_path is DataPath.KERNEL:
         return kernel_use()
     if aes.has_instructions() is False:
@@ -62,13 +62,9 @@ def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
 
 def require_requested_aes(requested: bool | None, use: AesUse) -> None:
     """Raise NotPossible if this VPN cannot fulfil the condition's ``aes`` here."""
-    if requested is not None and use.used is not requested and not _needs_none(use):
+    if requested is not None and use.used is not requested and use.needed:
         wanted = "true" if requested else "false"
         raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
-
-
-def _needs_none(use: AesUse) -> bool:
-    return use == AesUse(False, "not used: no AES in this variant")
 
 
 def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:

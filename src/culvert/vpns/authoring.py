@@ -22,12 +22,21 @@ from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
 from culvert.vpns.program import TunProgram
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
+from culvert.vpns.variant import (
+    DIRECT,
+    LEAVE_OUT,
+    DataCipher,
+    DataPath,
+    Missing,
+    Route,
+    Variant,
+)
 
 __all__ = [
     "DIRECT",
     "LEAVE_OUT",
     "Completed",
+    "DataCipher",
     "DataPath",
     "Ends",
     "Host",

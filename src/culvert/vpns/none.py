@@ -10,7 +10,7 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
-from culvert.vpns.variant import DataPath, Missing, Variant
+from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
 
 
 class NoVpn(Vpn):
@@ -19,7 +19,13 @@ class NoVpn(Vpn):
     name = "none"
     summary = "No VPN: the baseline"
     variants: ClassVar[tuple[Variant, ...]] = (
-        Variant("none", "the bare underlay", {"encryption": "none"}, encrypts=False),
+        Variant(
+            "none",
+            "the bare underlay",
+            {"encryption": "none"},
+            cipher=DataCipher.NONE,
+            encrypts=False,
+        ),
     )
 
     def missing(self, host: Host) -> list[Missing]:

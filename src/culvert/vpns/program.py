@@ -43,8 +43,11 @@ class TunProgram(TunnelVpn):
         """The program and /dev/net/tun."""
         missing = missing_tun(host)
         if host.find(self.program) is None:
-            remedy = f"culvert install {self.id}" if self.role else f"put {self.program} on PATH"
-            missing.append(Missing(self.program, remedy))
+            missing.append(
+                Missing.to_install(self.program, self.id)
+                if self.role
+                else Missing(self.program, f"put {self.program} on PATH")
+            )
         return missing
 
     def version(self, host: Host) -> str:

@@ -17,6 +17,15 @@ class DataPath(StrEnum):
     KERNEL = "kernel"
 
 
+class DataCipher(StrEnum):
+    """What encrypts the data: the key exchange may use another one."""
+
+    NONE = "none"
+    AES = "AES"
+    CHACHA20 = "ChaCha20"
+    OTHER = "another cipher than AES"
+
+
 @dataclass(frozen=True)
 class Variant:
     """One way to run a VPN. ``facts`` are its properties for the reader (cipher, key exchange
@@ -25,6 +34,8 @@ class Variant:
     name: str
     summary: str
     facts: Mapping[str, str] = field(default_factory=dict)
+    cipher: DataCipher | None = None
+    """None: not declared. Only of a declared one can a condition's ``aes`` be verified."""
     encrypts: bool = True
     integrity_only: bool = False
     """It protects integrity but not confidentiality (AH, ESP without a cipher): its packets must be
@@ -37,12 +48,14 @@ class Missing:
 
     what: str
     remedy: str
+    installable: bool = False
+    """Whether ``culvert install`` provides it; it does not for a feature of the kernel, for
+    example."""
 
-    @property
-    def installable(self) -> bool:
-        """Whether ``culvert install`` provides it; it does not for a feature of the kernel, for
-        example."""
-        return self.remedy.startswith("culvert install")
+    @classmethod
+    def to_install(cls, what: str, vpn: str) -> Missing:
+        """Something that ``culvert install`` of that VPN provides."""
+        return cls(what, f"culvert install {vpn}", installable=True)
 
 
 @dataclass(frozen=True)

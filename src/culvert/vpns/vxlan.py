@@ -18,7 +18,7 @@ from culvert.labs.node import Node
 from culvert.vpns.base import underlay_address
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataPath, Missing, Variant
+from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
 
 DEVICE = "vxlan0"
 PORT = 4789
@@ -36,6 +36,7 @@ class Vxlan(TunnelVpn):
             "plain",
             "the kernel's VXLAN with one unicast peer",
             {"encryption": "none", "transport": f"UDP {PORT}"},
+            cipher=DataCipher.NONE,
             encrypts=False,
         ),
     )

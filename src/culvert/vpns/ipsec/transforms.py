@@ -12,7 +12,7 @@ from culvert.labs.host import Host
 from culvert.vpns.facts import kernel_feature, missing_from_kernel
 from culvert.vpns.ipsec import esp
 from culvert.vpns.outer import OuterFlow
-from culvert.vpns.variant import Missing, Variant
+from culvert.vpns.variant import DataCipher, Missing, Variant
 
 IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
 
@@ -39,7 +39,12 @@ class Transform:
     proposal: str
     shape: esp.EspShape | None
     algorithms: tuple[Algorithm, ...]
-    encrypts: bool = True
+    kind: DataCipher
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether it has a cipher."""
+        return self.kind is not DataCipher.NONE
 
     @property
     def protocol(self) -> int:
@@ -64,20 +69,28 @@ _NULL = (Algorithm("enc", "ecb(cipher_null)", 0), _SHA256)
 
 TRANSFORMS: Mapping[str, Transform] = {
     "esp-aes128cbc-sha256": Transform(
-        "AES-128-CBC with SHA-256", "aes128-sha256", esp.CBC_SHA256, _cbc(16)
+        "AES-128-CBC with SHA-256", "aes128-sha256", esp.CBC_SHA256, _cbc(16), DataCipher.AES
     ),
     "esp-aes256cbc-sha256": Transform(
-        "AES-256-CBC with SHA-256", "aes256-sha256", esp.CBC_SHA256, _cbc(32)
+        "AES-256-CBC with SHA-256", "aes256-sha256", esp.CBC_SHA256, _cbc(32), DataCipher.AES
     ),
-    "esp-aes128gcm": Transform("AES-128-GCM", "aes128gcm16", esp.GCM, _aead(_GCM, 16)),
-    "esp-aes256gcm": Transform("AES-256-GCM", "aes256gcm16", esp.GCM, _aead(_GCM, 32)),
+    "esp-aes128gcm": Transform(
+        "AES-128-GCM", "aes128gcm16", esp.GCM, _aead(_GCM, 16), DataCipher.AES
+    ),
+    "esp-aes256gcm": Transform(
+        "AES-256-GCM", "aes256gcm16", esp.GCM, _aead(_GCM, 32), DataCipher.AES
+    ),
     "esp-chacha20poly1305": Transform(
-        "ChaCha20-Poly1305", "chacha20poly1305", esp.CHACHA20_POLY1305, _aead(_CHACHA20, 32)
+        "ChaCha20-Poly1305",
+        "chacha20poly1305",
+        esp.CHACHA20_POLY1305,
+        _aead(_CHACHA20, 32),
+        DataCipher.CHACHA20,
     ),
     "esp-null-sha256": Transform(
-        "no cipher with SHA-256", "null-sha256", esp.NULL_SHA256, _NULL, encrypts=False
+        "no cipher with SHA-256", "null-sha256", esp.NULL_SHA256, _NULL, DataCipher.NONE
     ),
-    "ah-sha256": Transform("SHA-256", "sha256", None, (_SHA256,), encrypts=False),
+    "ah-sha256": Transform("SHA-256", "sha256", None, (_SHA256,), DataCipher.NONE),
 }
 """By the names of variants."""
 
@@ -91,6 +104,7 @@ def variant(name: str, facts: Mapping[str, str]) -> Variant:
         name,
         summary,
         {**cipher, **facts},
+        cipher=transform.kind,
         encrypts=transform.encrypts,
         integrity_only=not transform.encrypts,
     )

@@ -53,6 +53,7 @@ def _variant(cipher: Cipher) -> Variant:
         cipher.value.lower(),
         "no encryption, HMAC-SHA256" if clear else summary,
         facts | _BOTH | _IN_USER_SPACE | _CERTIFICATES,
+        cipher=cipher.kind,
         encrypts=not clear,
         integrity_only=clear,
     )
@@ -60,14 +61,23 @@ def _variant(cipher: Cipher) -> Variant:
 
 def _offloaded(cipher: Cipher) -> Variant:
     facts = {"cipher": cipher.value} | _BOTH | _IN_KERNEL | _CERTIFICATES
-    return Variant(_DCO + cipher.value.lower(), f"{cipher.value} in the kernel", facts)
+    return Variant(
+        _DCO + cipher.value.lower(),
+        f"{cipher.value} in the kernel",
+        facts,
+        cipher=cipher.kind,
+    )
 
 
-VARIANTS = (
-    *(_variant(cipher) for cipher in Cipher if cipher is not Cipher.NONE),
-    _variant(Cipher.NONE),
-    *(_offloaded(cipher) for cipher in Cipher if cipher.aead),
-)
+_CHOICES = {
+    variant.name: (variant, cipher, offloaded)
+    for variant, cipher, offloaded in (
+        *((_variant(cipher), cipher, False) for cipher in Cipher if cipher is not Cipher.NONE),
+        (_variant(Cipher.NONE), Cipher.NONE, False),
+        *((_offloaded(cipher), cipher, True) for cipher in Cipher if cipher.aead),
+    )
+}
+VARIANTS = tuple(variant for variant, _, _ in _CHOICES.values())
 
 
 @dataclass(frozen=True)
@@ -82,9 +92,8 @@ class Choice:
     @classmethod
     def of(cls, variant: str, options: frozenset[str]) -> Choice:
         """From the names of a variant and its options."""
-        name = variant.removeprefix(_DCO)
-        cipher = next(cipher for cipher in Cipher if cipher.value.lower() == name)
-        return cls(cipher, variant.startswith(_DCO), options, settings.Settings.of(options))
+        _, cipher, offloaded = _CHOICES[variant]
+        return cls(cipher, offloaded, options, settings.Settings.of(options))
 
     @property
     def transport(self) -> Transport:

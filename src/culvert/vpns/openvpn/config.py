@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
 from culvert.vpns.openvpn.settings import DEFAULTS, Settings
+from culvert.vpns.variant import DataCipher
 
 DEVICE = "tun0"
 PORT = 1194
@@ -36,7 +37,18 @@ class Cipher(Enum):
     @property
     def aead(self) -> bool:
         """Whether it authenticates by itself."""
-        return self is not Cipher.NONE and not self.value.endswith("CBC")
+        return self not in {Cipher.NONE, Cipher.AES_128_CBC, Cipher.AES_256_CBC}
+
+    @property
+    def kind(self) -> DataCipher:
+        """The cipher without mode and key length."""
+        match self:
+            case Cipher.NONE:
+                return DataCipher.NONE
+            case Cipher.CHACHA20_POLY1305:
+                return DataCipher.CHACHA20
+            case _:
+                return DataCipher.AES
 
 
 class Transport(StrEnum):

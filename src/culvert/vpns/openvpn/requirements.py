@@ -13,7 +13,8 @@ from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
 from culvert.vpns.openvpn.config import Transport
 from culvert.vpns.variant import Missing
 
-INSTALL = "culvert install openvpn"
+_NAME = "openvpn"
+INSTALL = f"culvert install {_NAME}"
 
 
 def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
@@ -29,7 +30,7 @@ def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
 
 def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
     if program is None:
-        yield Missing("openvpn", INSTALL)
+        yield Missing.to_install("openvpn", _NAME)
     yield from missing_tun(host)
 
 
@@ -44,7 +45,8 @@ def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
     if program is None and kind == ovpn_kernel.OUT_OF_TREE:
         yield Missing(f"an OpenVPN 2.6, which uses {kind}", "put one on PATH")
     elif program is None:
-        yield Missing(f"an OpenVPN of 2.7 or later, which uses {ovpn_kernel.IN_TREE}", INSTALL)
+        what = f"an OpenVPN of 2.7 or later, which uses {ovpn_kernel.IN_TREE}"
+        yield Missing.to_install(what, _NAME)
 
 
 def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Missing]:
@@ -65,4 +67,4 @@ def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Mis
             f"drop the option {PSK}, or install OpenVPN 2.6 or 2.7",
         )
     if host.find("ping") is None:
-        yield Missing("ping", INSTALL)
+        yield Missing.to_install("ping", _NAME)

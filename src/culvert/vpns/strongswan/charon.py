@@ -16,7 +16,8 @@ from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
 from culvert.vpns.variant import Missing
 
-INSTALL = "culvert install strongswan"
+_NAME = "strongswan"
+INSTALL = f"culvert install {_NAME}"
 _DAEMON = "charon-systemd"
 _CONTROL = "swanctl"
 _PLUGIN = "libstrongswan-kernel-libipsec.so"
@@ -34,13 +35,13 @@ def missing_programs(host: Host) -> Iterator[Missing]:
     """The programs that are not installed."""
     for program in (_DAEMON, _CONTROL, "ip"):
         if host.find(program) is None:
-            yield Missing(program, INSTALL)
+            yield Missing.to_install(program, _NAME)
 
 
 def missing_in_user_space(host: Host) -> Iterator[Missing]:
     """What ESP in charon needs in addition."""
     if not any(host.exists(f"{place}/{_PLUGIN}") for place in _PLUGIN_DIRECTORIES):
-        yield Missing("strongSwan's plugin kernel-libipsec", INSTALL)
+        yield Missing.to_install("strongSwan's plugin kernel-libipsec", _NAME)
     yield from missing_tun(host)
 
 

@@ -19,7 +19,7 @@ from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import missing_from_kernel, missing_tun, path_of_device, wait_for_fact
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataPath, Missing, Variant
+from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import tool as wg_tool
@@ -59,15 +59,19 @@ _IN_KERNEL = {
 }
 
 
+def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) -> Variant:
+    return Variant(name, summary, {**_CRYPTO, **(facts or {})}, cipher=DataCipher.CHACHA20)
+
+
 class WireGuard(TunnelVpn):
     """The target listens on a fixed port; each source connects from a random one."""
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
     variants: ClassVar[tuple[Variant, ...]] = (
-        Variant("go", "the current Go module, at a pinned version", _CRYPTO),
-        Variant("go-debian", "the distribution's package, without UDP GSO and GRO", _CRYPTO),
-        Variant(_KERNEL, "the kernel's WireGuard", {**_CRYPTO, **_IN_KERNEL}),
+        _variant("go", "the current Go module, at a pinned version"),
+        _variant("go-debian", "the distribution's package, without UDP GSO and GRO"),
+        _variant(_KERNEL, "the kernel's WireGuard", _IN_KERNEL),
     )
     options: ClassVar[Mapping[str, str]] = {
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
@@ -99,10 +103,10 @@ class WireGuard(TunnelVpn):
         if self.in_kernel:
             missing += missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
             if host.find(wg_tool.PROGRAM) is None:
-                missing.append(Missing(wg_tool.PROGRAM, f"culvert install {self.id}"))
+                missing.append(Missing.to_install(wg_tool.PROGRAM, self.id))
         else:
             if self._program(host) is None:
-                missing.append(Missing(f"{PROGRAM} for {self.id}", f"culvert install {self.id}"))
+                missing.append(Missing.to_install(f"{PROGRAM} for {self.id}", self.id))
             missing += missing_tun(host)
         if _NO_OFFLOADS not in self.chosen:
             return missing
@@ -110,7 +114,7 @@ class WireGuard(TunnelVpn):
             what = "segmentation offload (this version has none)"
             missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
-            missing.append(Missing("ethtool", f"culvert install {self.id}"))
+            missing.append(Missing.to_install("ethtool", self.id))
         return missing
 
     def version(self, host: Host) -> str:
