@@ -109,7 +109,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_keeps_what_it_has(
     run.line("2/500")
     said = run.end(number)
     assert said.code == 130
-    hint = next(line for line in said.err.splitlines() if "go on with: " in line)
+    hint = next(line for line in said.err.splitlines() if "resume with: " in line)
     assert hint.endswith(f"culvert run {study} --out '{out}' --resume")
     with Journal.open(out) as journal:
         kept = len(journal.done())
@@ -160,7 +160,7 @@ def test_a_run_whose_reader_goes_says_how_to_go_on(tmp_path: Path, start: Start)
     run.process.stdout.close()
     assert run.process.stderr is not None
     told = run.process.stderr.read()
-    Said(run.process.wait(60), "", told).refused(1, "nobody reads", "--resume")
+    Said(run.process.wait(60), "", told).refused(1, "has closed the pipe", "--resume")
 
 
 @no_wireguard

@@ -60,7 +60,7 @@ def test_each_cell_that_is_not_precise_is_named() -> None:
     first, second, third = notes_on(PLAN, decision)
     assert first.startswith("wireguard/go udp packet_size 64 x is known to ±")
     assert second == "none tcp y has 2 trials that count, too few for an interval"
-    assert third == "claims not decided at the last look: d"
+    assert third == "claims not decided at the last check: d"
     assert notes_on(PLAN, Decision(StopReason.BLOCKS)) == []
 
 

@@ -87,7 +87,7 @@ def test_the_screen_shows_medians_counts_problems_and_what_runs() -> None:
         target.truncate(0)
         screen.begin(STEP)
         shown = target.getvalue()
-    for words in ("A title", "trial 7 of 20", "1:01 to go", "(3)", "3 ok", "1 failed", "it died"):
+    for words in ("A title", "trial 7 of 20", "1:01 left", "(3)", "3 ok", "1 failed", "it died"):
         assert words in shown
     assert "absent" not in shown  # told at the end, and no surprise
 

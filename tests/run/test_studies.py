@@ -64,11 +64,11 @@ def test_warnings_name_what_is_perhaps_not_meant(mine: Path) -> None:
     assert found["ok"]
     assert [line.split(":")[0] for line in found["warnings"]] == [
         "3 blocks give no interval",
-        "no test",
-        '[[lacking]] names the measurement "video", which the study does not ask for',
+        "the claim vague has no test and is not judged",
+        '[[lacking]] names the measurement "video", which the study does not use',
         "scale small",
     ]
-    assert found["warnings"][-1].endswith("cannot be judged at this scale: wireguard/go left out")
+    assert found["warnings"][-1].endswith("cannot be judged at this scale, which omits wireguard/go")
 
 
 def test_every_problem_has_its_line_and_remedy(say: Cli, tmp_path: Path) -> None:

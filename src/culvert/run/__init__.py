@@ -1,1 +1,1 @@
-"""Running a study: one trial after another, each on a fresh lab, each proved, each journalled."""
+"""Running a study: one trial after another, each on a new lab, each proved and journalled."""

@@ -1,4 +1,4 @@
-"""Which cells of a plan a claim needs."""
+"""The cells of a plan that a claim needs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from culvert.study.study import Study
 
 
 def cells_of_claim(study: Study, plan: Plan, claim: str) -> frozenset[str]:
-    """The keys of all cells that the sides of a claim look at, with their baselines.
+    """The keys of all cells that the sides of a claim refer to, with their baselines.
 
-    None of them if the plan has no cell of one of the sides: no repetition then decides the claim.
+    Empty if the plan has no cell for one of the sides: no repetition can then decide the claim.
     """
     test = study.tests[claim]
     here = [cell for cell in plan.cells if cell.measurement == test.measurement]
     for side in test.vpns:
-        if not any(cell.vpn == side.vpn and _looks_at(side, cell) for cell in here):
+        if not any(cell.vpn == side.vpn and _refers_to(side, cell) for cell in here):
             return frozenset()
-    return frozenset(cell.key for cell in here if any(_looks_at(side, cell) for side in test.vpns))
+    return frozenset(cell.key for cell in here if any(_refers_to(side, cell) for side in test.vpns))
 
 
-def _looks_at(side: VpnSide, cell: Cell) -> bool:
+def _refers_to(side: VpnSide, cell: Cell) -> bool:
     if cell.vpn not in (side.vpn, BASELINE):
         return False
     if side.where.condition not in (None, cell.condition):

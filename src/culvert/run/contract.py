@@ -1,4 +1,4 @@
-"""``culvert vpns check``: a driver in the contract's run, rule by rule."""
+"""``culvert vpns check``: the contract test of a driver, rule by rule."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from culvert.vpns.contract.check import Rule, Violation
 
 
 def check_contract(word: str, link: str, *, as_json: bool) -> bool:
-    """Print each rule and whether the driver keeps it; True if it keeps all.
+    """Print each rule and whether the driver passes it; True if it passes all.
 
-    Raises UsageError for an unknown VPN or link, NotPossible where something is missing here.
+    Raises UsageError for an unknown VPN or link, NotPossible if a requirement is missing here.
     """
     if link not in ("veth", "wire"):
         raise UsageError(f"link '{link}'", "is unknown", "use veth or wire")
@@ -59,5 +59,5 @@ def _show(name: str, found: list[Violation]) -> None:
         for violation in found:
             if violation.rule is rule:
                 out.print(f"       {violation.detail}", markup=False, style="yellow")
-    verdict = f"breaks {len(broken)} of {len(Rule)} rules" if found else "keeps the contract"
+    verdict = f"fails {len(broken)} of {len(Rule)} rules" if found else "passes the contract test"
     out.print(f"{name} {verdict}", markup=False, style="bold")

@@ -1,4 +1,4 @@
-"""How long a run takes on this machine: its trials, and the links that each block verifies."""
+"""The expected duration of a run on this machine: its trials, and the links verified in a block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from culvert.study.study import Study
 def estimate_of(
     study: Study, plan: Plan, catalogue: Catalogue, times: TrialTimes | None = None
 ) -> TimeEstimate:
-    """Of the whole run, by ``times`` or what was learned here."""
+    """The duration of the whole run, from ``times`` or from earlier runs on this machine."""
     here = cores()
     links = verifications(plan, lambda condition: study.lab_spec(condition, here).link)
     return plan.estimate(expectation(catalogue, times or learned()), links)
@@ -35,7 +35,7 @@ def expectation(catalogue: Catalogue, times: TrialTimes) -> Callable[[Cell], flo
 
 
 def verifications(plan: Plan, link_of: LinkOf) -> tuple[Cell, ...]:
-    """What each block measures of the links, beside its cells."""
+    """The verifications of links in each block, in addition to its cells."""
     conditions = dict.fromkeys(cell.condition for cell in plan.present)
     return tuple(
         verification_of(condition) for condition in conditions if emulated(link_of, condition)

@@ -37,15 +37,15 @@ from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 
 MOST_TOLD = 12
-"""Losses that are printed; the journal has more."""
+"""Number of losses that are printed; the journal has more."""
 MOST_KEPT = 1000
-"""Losses that the journal's environment lists; all are counted."""
+"""Number of losses that the journal's environment lists; all are counted."""
 _NAME = "imported-{form}"
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What the command line asks for."""
+    """The request of the command line."""
 
     form: ForeignFormat
     paths: Sequence[Path]
@@ -53,12 +53,12 @@ class ImportRequest:
     naming: Naming
     condition: str
     study: str = ""
-    """Whose claims are judged: a shipped study or a file."""
+    """The study with the claims to judge: a shipped study or a file."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of it."""
+    """The outcome of an import."""
 
     directory: Path
     trials: Sequence[TrialRecord]
@@ -68,14 +68,14 @@ class Imported:
 
     @property
     def exit_code(self) -> int:
-        """1 where something of the files is in no trial. Failed runs are data, not a failure."""
+        """1 if a part of the files is in no trial. Failed runs are data, not a failure."""
         return 1 if self.lost else 0
 
 
 def import_files(request: ImportRequest) -> Imported:
     """Read the files, write the journal and the tables. Raises UsageError, JournalError.
 
-    Nothing is written where the files hold no run at all.
+    Nothing is written if the files contain no run.
     """
     files = foreign_files(request.paths)
     runs, lost, others = _read(request.form, files)
@@ -92,7 +92,7 @@ def import_files(request: ImportRequest) -> Imported:
     runs = as_studied(runs)
     notes += _names(ids)
     if others:
-        notes.append(f"left out, without a run of {request.form}: {_some(others)}")
+        notes.append(f"ignored, as they contain no run of {request.form}: {_some(others)}")
     trials = trial_records(runs, ids, request.condition, number)
     directory = request.directory or Path("results") / (
         f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -108,20 +108,23 @@ def import_files(request: ImportRequest) -> Imported:
 
 @dataclass(frozen=True)
 class _Judged:
-    """The study that the journal gets: its text and its title."""
+    """The study recorded in the journal: its text and its title."""
 
     text: str = ""
     title: str = ""
 
 
 def _study(request: ImportRequest, *, known: bool) -> _Judged:
-    """The user's study, or that of a paper whose data this is. Raises StudyError."""
+    """The user's study, or the shipped study of the paper that the data is from.
+
+    Raises StudyError.
+    """
     if request.study:
         study = Study.load(request.study, installed_catalogue())
         return _Judged(study.text, study.title)
     if not known:
         return _Judged()
-    # A shipped study is valid: checking it again takes as long as reading the data.
+    # A shipped study is valid: validating it again would take as long as reading the data.
     text = find_study(STUDY).read_text(encoding="utf-8")
     return _Judged(text, str(tomllib.loads(text)["title"]))
 
@@ -129,7 +132,7 @@ def _study(request: ImportRequest, *, known: bool) -> _Judged:
 def _read(
     form: ForeignFormat, files: Sequence[ForeignFile]
 ) -> tuple[list[ForeignRun], list[Lost], list[str]]:
-    """Runs, what is lost, and the names of other files that a directory holds besides."""
+    """Runs, losses, and the names of other files in the same directories."""
     read = reader(form)
     several = len({file.path.parent for file in files}) > 1
     found = [(file, read(file.path)) for file in files]
@@ -138,19 +141,19 @@ def _read(
     lost: list[Lost] = []
     others: list[str] = []
     for file, one in found:
-        # A README beside the data; a file of the data's own kind would be a damaged one.
+        # Such as a README next to the data; a file with the data's suffix would be a damaged one.
         if not one.runs and kinds and not file.named and file.path.suffix not in kinds:
             others.append(file.shown)
             continue
         lost += [replace(each, file=file.shown) for each in one.lost]
         if not one.runs and not one.lost:
-            lost.append(Lost(file.shown, 0, "it holds no run"))
+            lost.append(Lost(file.shown, 0, "it contains no run"))
         runs += [_named(run, file.path, file.shown, several=several) for run in one.runs]
     return runs, lost, others
 
 
 def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> ForeignRun:
-    """Data that does not say of which VPN it is takes the name of its directory, or of the file."""
+    """A run without the name of its VPN gets the name of its directory, or of the file."""
     return replace(
         run,
         file=shown,
@@ -161,14 +164,14 @@ def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> Foreign
 def _ordered(runs: list[ForeignRun]) -> tuple[list[ForeignRun], list[str], Number]:
     if recognised(runs):
         note = (
-            "these are kjorveziroski2024's runs: they are numbered in the order of time, which the "
-            "authors' JSON tells; the rows of the file are in another"
+            "these are the runs of kjorveziroski2024: they are numbered in the order of their "
+            "times, which the authors' JSON contains; the rows of the file are in another order"
         )
         return runs, [note], number_in_time
     ordered, timed = in_order(runs)
     if timed:
         return ordered, ["runs are numbered in the order of their times"], as_found
-    note = "not every run says when it was made: runs are numbered as the files have them"
+    note = "not every run has a time: runs are numbered in the order of the files"
     return ordered, [note], as_found
 
 
@@ -177,9 +180,14 @@ def _names(ids: dict[str, str]) -> list[str]:
     others = [vpn for vpn in ids.values() if vpn.startswith(f"{BASELINE}/")]
     notes = [f'the baseline "{vpn}" is {name}' for vpn, name in bare.items()]
     if others:
-        notes.append(f"without a VPN as well: {', '.join(others)} (--baseline NAME takes another)")
+        notes.append(
+            f"further runs without a VPN: {', '.join(others)} "
+            "(--baseline NAME selects another baseline)"
+        )
     if BASELINE not in ids.values():
-        notes.append("no baseline: nothing is compared with a link without a VPN (--baseline NAME)")
+        notes.append(
+            "no baseline: there is no comparison with a link without a VPN (--baseline NAME)"
+        )
     return notes
 
 
@@ -193,13 +201,13 @@ def _head(
     name = _NAME.format(form=request.form)
     vpns = sorted({trial.vpn for trial in trials})
     files = sorted({str(trial.evidence["imported"]["file"]) for trial in trials})
-    said = {
+    imported = {
         "format": str(request.form),
         "files": files,
         "notes": notes,
         "lost": [str(one) for one in lost[:MOST_KEPT]],
         "lost_count": sum(one.count for one in lost),
-        "proof": "none: Culvert did not see this traffic",
+        "proof": "none: Culvert did not observe this traffic",
     }
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
     return RunHead(
@@ -211,7 +219,7 @@ def _head(
         seed=1,
         lab=IMPORTED,
         culvert_version=__version__,
-        environment={"imported": said},
+        environment={"imported": imported},
     )
 
 
@@ -220,7 +228,7 @@ def _sha256(text: str) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Up to three of them."""
+    """Up to three of the names, and the number of the others."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
 
@@ -237,11 +245,11 @@ def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:
     except OSError as error:
         what = str(directory / "tables")
         why = f"it cannot be written: {error.strerror}"
-        raise UsageError(what, why, "make room, then import again") from error
+        raise UsageError(what, why, "free some disk space, then import again") from error
 
 
 def show(done: Imported, *, as_json: bool) -> None:
-    """What was imported, what was lost and where, and what to do next."""
+    """Print the number of imported runs, the losses and their places, and the next command."""
     counts = Counter(str(trial.status) for trial in done.trials)
     reasons = Counter(
         (trial.vpn, trial.status, trial.reason)
@@ -261,9 +269,11 @@ def show(done: Imported, *, as_json: bool) -> None:
         out.print(f"lost: {one}", markup=False, style="red")
     if len(done.lost) > MOST_TOLD:
         out.print(f"... and {len(done.lost) - MOST_TOLD} more places")
-    told = ", ".join(f"{counts[str(status)]} {status}" for status in Status if counts[str(status)])
+    statuses = ", ".join(
+        f"{counts[str(status)]} {status}" for status in Status if counts[str(status)]
+    )
     runs = "1 run" if len(done.trials) == 1 else f"{len(done.trials)} runs"
-    out.print(f"{runs} imported: {told}; lost: {_lost(done.lost)}")
+    out.print(f"{runs} imported: {statuses}; lost: {_lost(done.lost)}")
     for name in done.tables:
         out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
     where = shlex.quote(str(done.directory))
@@ -288,7 +298,7 @@ def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:
 
 
 def checked_condition(name: str) -> str:
-    """The condition that the user names. Raises UsageError for what is no name."""
+    """The user's name for the condition. Raises UsageError if it is not a valid name."""
     if name != cleaned(name):
         raise UsageError(f"--condition '{name}'", "is not a name", "use letters, digits and dashes")
     return name

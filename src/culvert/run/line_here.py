@@ -1,4 +1,5 @@
-"""The line between kernel and user space on this machine, by the drivers of what is measured."""
+"""The line between figures that are not comparable with each other on this machine: in some guests
+the kernel and user space run at different speeds. The drivers state each VPN's data path."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from culvert.vpns import registry
 
 
 def line_here(vpns: Iterable[str]) -> Line:
-    """The line in what is measured by this process."""
+    """The line for measurements of this process."""
     found = guest()
     if found is None:
         return line_of("", {})
@@ -20,7 +21,7 @@ def line_here(vpns: Iterable[str]) -> Line:
 
 
 def _data_path(vpn: str) -> str | None:
-    """None for one that cannot be used here."""
+    """The data path of a VPN; None if the VPN cannot be used here."""
     try:
         return str(registry.create(registry.parse(vpn)).data_path)
     except CulvertError:

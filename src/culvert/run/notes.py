@@ -1,4 +1,4 @@
-"""What a run says when it ends: which cells are not as well known as the plan asked, and why."""
+"""Notes at the end of a run: cells without the precision that the plan requests, and the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culvert.plan.stopping import Decision
 
 
 def notes_on(plan: Plan, decision: Decision) -> list[str]:
-    """One line a cell that is not precise, and one for the claims that are still open."""
+    """One line for each imprecise cell, and one for the claims that are not decided."""
     cells = {cell.key: cell for cell in plan.cells}
     notes = [
         f"{_named(cells[key], plan)} {precision}"
@@ -18,24 +18,25 @@ def notes_on(plan: Plan, decision: Decision) -> list[str]:
         if key in cells
     ]
     if decision.claims:
-        notes.append(f"claims not decided at the last look: {', '.join(sorted(decision.claims))}")
+        names = ", ".join(sorted(decision.claims))
+        notes.append(f"claims not decided at the last check: {names}")
     return notes
 
 
 def _named(cell: Cell, plan: Plan) -> str:
-    """The cell with the parameters that tell it from others of its measurement."""
+    """The cell with the parameters that distinguish it from others of its measurement."""
     own = json.loads(cell.parameters)
     others = [
         json.loads(other.parameters)
         for other in plan.cells
         if other.measurement == cell.measurement
     ]
-    told = [
+    differing = [
         f"{key} {value}"
         for key, value in own.items()
         if any(other.get(key) != value for other in others)
     ]
-    words = [cell.vpn, cell.measurement, *told]
+    words = [cell.vpn, cell.measurement, *differing]
     if len({other.condition for other in plan.cells}) > 1:
         words.append(cell.condition)
     return " ".join(words)

@@ -1,4 +1,4 @@
-"""What a study comes to, before anything is measured: its cells, its plan, and the time."""
+"""Outline of a study before it is run: its cells, its plan and the expected duration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from culvert.study.study import Study
 
 
 def cells_table(study: Study, plan: Plan) -> Table:
-    """Each measurement in each condition, with the VPNs that it is made of."""
+    """Each measurement in each condition, with its VPNs."""
     vpns: dict[tuple[str, str, str], list[Text]] = {}
     for cell in plan.cells:
         style = "dim strike" if cell in plan.absent else ""
@@ -30,7 +30,7 @@ def cells_table(study: Study, plan: Plan) -> Table:
 
 
 def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
-    """How many cells, how often, until when, how long."""
+    """The number of cells and blocks, the stopping rule and the expected duration."""
     blocks = (
         str(plan.max_blocks)
         if plan.min_blocks == plan.max_blocks
@@ -51,7 +51,7 @@ def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
 
 
 def absent_text(study: Study, plan: Plan) -> list[str]:
-    """Why cells are unsupported, with their number; one line a reason."""
+    """Why cells are unsupported, with their number; one line for each reason."""
     counts: dict[str, int] = {}
     for cell in plan.cells:
         reason = study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
@@ -61,7 +61,7 @@ def absent_text(study: Study, plan: Plan) -> list[str]:
 
 
 def as_json(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
-    """The same for programs."""
+    """The outline for ``--json``."""
     return {
         "study": study.name,
         "scale": study.scale or None,
@@ -86,7 +86,7 @@ def as_json(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
 
 
 def lasting(seconds: float) -> str:
-    """A time for people: "58 s", "4 min 50 s", "2 h 5 min"."""
+    """A duration as text: "58 s", "4 min 50 s", "2 h 5 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{whole} s"

@@ -1,4 +1,4 @@
-"""The measured paths of a trial: a session for each in turn, and their outcomes as one."""
+"""The measured paths of a trial: a session for each in turn, and their combined outcome."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
 PATH = "path"
-"""The label of what was measured on one path of several."""
+"""The label of figures measured on one of several paths."""
 
 
 def require_room(vpn: Vpn, topology: Topology) -> None:
-    """Raise NotPossible for more members than the VPN can have."""
+    """Raise NotPossible if the topology has more members than the VPN supports."""
     most, count = vpn.most_members(), len(topology.members)
     if most is not None and count > most:
         raise NotPossible(
             vpn.id,
-            f"is for {most} nodes, topology {topology.name} has {count} members",
+            f"connects at most {most} nodes, but topology {topology.name} has {count} members",
             'use topology = "pair" or "routed" for it',
         )
 
@@ -35,8 +35,8 @@ def require_room(vpn: Vpn, topology: Topology) -> None:
 def open_session(
     stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, known_max_size: dict[str, int]
 ) -> Session:
-    """A session with a probe on both ends, and one on each other node that can tell something: on
-    routers, and where the VPN has processes. The stack closes them."""
+    """A session with a probe on both ends, on routers, and on other nodes with processes of the
+    VPN. The stack closes them."""
     source, target = lab.ends(path)
     probes = {node.name: stack.enter_context(Probe(node)) for node in (source, target)}
     others = {
@@ -56,8 +56,8 @@ def open_session(
 
 
 def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
-    """One path's outcome as it is. Of several each figure with its path as a label, and their
-    median without."""
+    """The outcome of a single path is returned unchanged. For several paths: each figure with its
+    path as a label, and the median over the paths without this label."""
     if len(outcomes) == 1:
         return outcomes[0][1]
     whole = Outcome([], [])

@@ -1,7 +1,6 @@
-"""What a run shows while it goes on.
+"""Progress of a run, on a terminal or as lines.
 
-The screen is drawn between trials only: drawing takes processor time, and none of it may fall into
-a measurement.
+The screen is drawn between trials only: drawing takes CPU time, which would disturb a measurement.
 """
 
 from __future__ import annotations
@@ -34,19 +33,20 @@ STYLES = {
 
 @dataclass(frozen=True)
 class ProgressStep:
-    """A trial and where it stands in the run."""
+    """A trial and its number in the run."""
 
     trial: Trial
     number: int | None
-    """Among the trials that are tried; None where the study tells what is lacking for this one."""
+    """Number among the trials that are run; None if ``[[lacking]]`` makes this trial unsupported.
+    """
     total: int | None
-    """Trials of the whole run that are tried, at most; None where only the time ends it."""
+    """Largest number of trials of the whole run; None if only a budget limits it."""
     remaining_s: float
-    """At most."""
+    """Longest expected time until the end of the run."""
 
 
 class Progress(Protocol):
-    """Told of each trial before and after."""
+    """Called before and after each trial."""
 
     def begin(self, step: ProgressStep) -> None:
         """A trial is about to start."""
@@ -66,14 +66,14 @@ class Silent:
 
 
 class Lines:
-    """One line a trial, for logs and pipes."""
+    """One line for each trial, for logs and pipes."""
 
     def __init__(self, console: Console, labels: Labels) -> None:
         self._console = console
         self._labels = labels
 
     def begin(self, step: ProgressStep) -> None:
-        """Nothing: the line comes when there is something to say."""
+        """Nothing: the line is printed at the end of the trial."""
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """The trial, its status, and its main figure or the reason."""
@@ -94,7 +94,7 @@ class Lines:
 
 
 class Screen:
-    """A live table: what runs, how long yet, the figures so far. A context manager."""
+    """A live table: current trial, remaining time, figures so far. A context manager."""
 
     def __init__(self, console: Console, title: str, labels: Labels) -> None:
         self._title = title
@@ -114,7 +114,7 @@ class Screen:
         self._live.__exit__(None, None, None)
 
     def begin(self, step: ProgressStep) -> None:
-        """Draw, then keep still until the trial has ended."""
+        """Draw once; nothing is drawn until the trial has ended."""
         if step.number is None:
             return
         self._figures[step.trial.cell.vpn]  # a row from the start
@@ -124,12 +124,12 @@ class Screen:
             (cell_label(self._labels, step.trial), "bold"),
             f"   block {step.trial.block}, trial {step.number}"
             + (f" of {step.total}" if step.total is not None else ""),
-            (f"   about {clock(step.remaining_s)} to go", "cyan"),
-            (f"   {clock(time.monotonic() - self._begun)} so far", "dim"),
+            (f"   about {clock(step.remaining_s)} left", "cyan"),
+            (f"   {clock(time.monotonic() - self._begun)} elapsed", "dim"),
         )
         parts: list[RenderableType] = [
             Text(self._title, style="bold"),
-            Columns([bar]),  # a bar alone does not end its line
+            Columns([bar]),  # a bar alone prints no line break
             now,
             self._table(),
             self._status_line(),
@@ -182,17 +182,17 @@ def cell_label(labels: Labels, trial: Trial) -> str:
 
 
 def measurement_label(labels: Labels, trial: Trial) -> str:
-    """The measurement and what tells it apart from its neighbours in the study."""
+    """The measurement and the parameters that distinguish it from others of the study."""
     return labels.cell(trial.cell.condition, trial.cell.measurement, trial.cell.parameters)
 
 
 def one_line(reason: str) -> str:
-    """The reason without line breaks: logs of VPNs have them."""
+    """The reason without line breaks, which logs of VPNs contain."""
     return " ".join(reason.split())
 
 
 def with_unit(value: float, unit: str) -> str:
-    """One figure with the unit that suits it."""
+    """One figure in a suitable unit."""
     return scale_for(unit, [value]).text(value)
 
 

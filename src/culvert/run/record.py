@@ -1,4 +1,4 @@
-"""A trial and what came of it, as the journal keeps it."""
+"""Builds the journal's record of a trial and its finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the plan of a study: trial after trial into the journal."""
+"""Runs the plan of a study, one trial after another, and records each in the journal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.vpns import registry
 
 GIVE_UP_AFTER = 3
-"""Failures in a row of one VPN in one condition, after which it is not tried there again."""
+"""Consecutive failures of a VPN in a condition after which its trials there are not run."""
 
 
 class Runner:
@@ -80,12 +80,12 @@ class Runner:
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
         self._tried: Counter[str] = Counter()
-        """Trials by cell key, those of earlier sessions among them."""
+        """Trials by cell key, including those of earlier sessions."""
 
     def run(self) -> Tally:
-        """Measure what the journal does not hold yet.
+        """Run the trials that are not in the journal yet.
 
-        Raises JournalError if a trial cannot be written; what was measured before stays.
+        Raises JournalError if a trial cannot be written; earlier trials stay in the journal.
         """
         done = self._journal.done()
         self._tried.update(cell for _, cell in done)
@@ -116,7 +116,7 @@ class Runner:
             if record.status is Status.OK:
                 self._stopwatch.note(trial.cell, record.duration_s, record.measuring_s)
             if self._plan.pause_s and step.number is not None:
-                time.sleep(self._plan.pause_s)  # the study asked for it
+                time.sleep(self._plan.pause_s)  # requested by the study
         self._stopwatch.keep()
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
@@ -135,7 +135,7 @@ class Runner:
         return {name: keys for name, keys in cells.items() if keys}
 
     def _dead(self, cell: Cell) -> bool:
-        """Whether it is known that no trial of the cell will count."""
+        """Whether no further trial of the cell can count."""
         return (
             cell in self._plan.absent
             or cell.key in self._unsupported
@@ -188,7 +188,7 @@ class Runner:
         except CulvertError as error:
             return TrialFinding(Status.FAILED, reason=str(error), remedy=error.remedy)
         except Exception as error:
-            # Drivers and measurements may be anybody's: one that breaks spoils its own trials only.
+            # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
             defect = as_error(error, f"{cell.vpn}, {cell.measurement}")
             return TrialFinding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
@@ -212,7 +212,7 @@ class Runner:
         number = sum(self._tried[key] for key in present) + 1
         total = None
         if self._plan.most_blocks is not None:
-            # What turns out not to be possible here is not tried again.
+            # Cells found to be unsupported are not run again.
             total = sum(
                 self._tried[key] if key in self._unsupported else self._plan.most_blocks
                 for key in present
@@ -235,12 +235,12 @@ class Runner:
         self._progress.end(step, record, headline)
 
     def _expected_s(self, cell: Cell) -> float:
-        """From this run's own trials as soon as there are any."""
+        """The duration of a trial, from this run's own trials if there are any."""
         known_s = self._stopwatch.median_s(cell)
         return self._before_s(cell) if known_s is None else known_s
 
     def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
-        """At most, from before the trial of that number."""
+        """The longest expected time from the start of trial ``number`` to the end of the run."""
         cells = [cell for cell in self._plan.present if cell.key not in self._unsupported]
         block_s = sum(map(self._expected_s, [*cells, *self._verifications]))
         mean_s = block_s / max(len(cells), 1)
@@ -250,7 +250,7 @@ class Runner:
 
 
 def block_seed(seed: int, block: int) -> int:
-    """What decides about packets in a block: the same for all its cells, so that they can be
-    compared as pairs; another in each block, so that blocks are repetitions. 48 bits."""
+    """The seed of the links in a block, 48 bits: equal for all its cells, so that they can be
+    compared as pairs; different in each block, so that blocks are repetitions."""
     digest = hashlib.sha256(f"{seed}/{block}".encode()).digest()
     return int.from_bytes(digest[:6], "big")

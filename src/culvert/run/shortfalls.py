@@ -1,4 +1,4 @@
-"""What a study asks of a machine that the machine does not have: its cells would be unsupported."""
+"""Requirements of a study that the machine does not meet: the cells would be unsupported."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from culvert.study.study import Study
 from culvert.topology.graph import Topology
 
 NODE_BYTES = 1 << 20
-"""Of a namespace with its links and its thread: 0.7 MB measured."""
+"""Memory of a namespace with its links and its thread: 0.7 MB measured."""
 MEMBER_BYTES = 16 << 20
-"""Of a VPN's program, which takes 10 to 60 MB."""
+"""Memory of a VPN's program, which takes 10 to 60 MB."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What labs are made of. ``cores`` are the CPUs that may be used, by physical core."""
+    """The resources for labs. ``cores`` are the CPUs that may be used, by physical core."""
 
     cores: Sequence[tuple[int, ...]]
     memory_bytes: int | None = None
-    """What is available; None where it is not known."""
+    """Available memory; None if unknown."""
 
     @classmethod
     def here(cls) -> Machine:
@@ -43,8 +43,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """One thing that is missing. ``line`` of the study's text asks for it (None where that is a
-    default); ``cells`` of the study's are unsupported for it, in ``conditions``."""
+    """One missing requirement. ``line`` of the study's text requests it (None if it is a default);
+    it makes ``cells`` cells of the study unsupported, in ``conditions``."""
 
     line: int | None
     what: str
@@ -70,8 +70,8 @@ class Shortfall:
 def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list[Shortfall]:
     """What the labs of the study's conditions need and the machine does not have.
 
-    ``plan`` where only a part of the study is meant. Conditions whose cells are lacking anyway
-    (``[[lacking]]``) are left out.
+    ``plan`` limits it to a part of the study. Conditions whose cells are all unsupported by
+    ``[[lacking]]`` are left out.
     """
     plan = plan or Plan.of(study)
     cells = Counter(cell.condition for cell in plan.cells if cell not in plan.absent)
@@ -102,9 +102,9 @@ def _require_memory(topology: Topology, machine: Machine) -> None:
 
 
 def _line(study: Study, name: str, machine: Machine) -> int | None:
-    """Where the study asks for the CPUs of a condition."""
+    """The line on which the study requests the CPUs of a condition."""
     condition = study.condition(name)
-    # A scale leaves conditions out: the text has them all.
+    # A scale leaves conditions out, but the text contains all of them.
     tables = tomllib.loads(study.text).get("condition", [])
     index = next((at for at, table in enumerate(tables) if table.get("name") == name), None)
     key = _key(study, condition, machine)
@@ -113,7 +113,7 @@ def _line(study: Study, name: str, machine: Machine) -> int | None:
 
 
 def _key(study: Study, condition: ConditionTable, machine: Machine) -> str | None:
-    """The condition's key that cannot be met; None where it is ``cpus`` of ``[lab]``."""
+    """The condition's key that cannot be fulfilled; None if it is ``cpus`` of ``[lab]``."""
     if condition.router is not None and condition.router.cores is not None:
         try:
             nodes = [node.name for node in topology_of(study.file.lab, condition).nodes]

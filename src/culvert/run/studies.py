@@ -24,7 +24,7 @@ from culvert.study.warnings import warnings_of
 
 
 def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
-    """Problems and warnings of each file, every one with its line and remedy."""
+    """Problems and warnings of each file, with line and remedy."""
     found = []
     for name in names:
         try:
@@ -44,13 +44,13 @@ def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
                 f"scale {scale}: {line}" for line in warnings_of(smaller) if line not in warned
             ]
         missing = [one.as_json() for one in shortfalls(study, Machine.here())]
-        told: dict[str, Any] = {"warnings": warned, "shortfalls": missing}
-        found.append({"study": name, "ok": True, "problems": [], **told})
+        rest: dict[str, Any] = {"warnings": warned, "shortfalls": missing}
+        found.append({"study": name, "ok": True, "problems": [], **rest})
     return found
 
 
 def show_checked(found: Sequence[dict[str, Any]]) -> None:
-    """For people: problems go to standard error, as errors do."""
+    """Print the outcome of ``check``: problems go to standard error, like errors."""
     for one in found:
         for problem in one["problems"]:
             err.print(f"{problem['what']}: {problem['why']}", markup=False, style="bold red")
@@ -66,7 +66,7 @@ def show_checked(found: Sequence[dict[str, Any]]) -> None:
 
 
 def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
-    """All that a study comes to."""
+    """The outline of a study, its claims, published values, warnings and shortfalls."""
     plan = Plan.of(study)
     estimate = estimate_of(study, plan, catalogue)
     return {
@@ -103,7 +103,7 @@ def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def show(study: Study, catalogue: Catalogue) -> None:
-    """For people."""
+    """Print the outline of a study, its claims, published values and warnings."""
     plan = Plan.of(study)
     estimate = estimate_of(study, plan, catalogue)
     out.print(outline.cells_table(study, plan))
@@ -114,8 +114,8 @@ def show(study: Study, catalogue: Catalogue) -> None:
     for scale in study.file.scale if not study.scale else ():
         smaller = Study.parse(study.text, catalogue, scale=scale, directory=None)
         fewer = Plan.of(smaller)
-        told = outline.plan_text(fewer, estimate_of(smaller, fewer, catalogue))
-        out.print(f"  --scale {scale}: {told}", markup=False)
+        text = outline.plan_text(fewer, estimate_of(smaller, fewer, catalogue))
+        out.print(f"  --scale {scale}: {text}", markup=False)
     if study.file.claim:
         out.print()
         out.print(_claims(study))
@@ -139,7 +139,7 @@ def _claims(study: Study) -> Table:
 
 
 def _published(study: Study) -> Table:
-    """How many values each place prints: all of them are in ``--json``."""
+    """The number of values in each place; ``--json`` has the values."""
     places = Counter((one.place, one.measurement, one.metric) for one in study.published)
     count = len(study.published)
     title = Text(f"{count} published value{'s' if count != 1 else ''}", style="bold")
@@ -172,9 +172,9 @@ def listing(catalogue: Catalogue) -> list[dict[str, Any]]:
 
 
 def show_list(found: Sequence[dict[str, Any]]) -> None:
-    """For people."""
+    """Print the shipped studies as a table."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("study", "what it answers", "cells", "claims", "takes at most", "scales"):
+    for column in ("study", "title", "cells", "claims", "longest duration", "scales"):
         table.add_column(column, overflow="fold")
     for one in found:
         takes = "no limit" if one["max_s"] is None else outline.lasting(one["max_s"])
@@ -184,5 +184,5 @@ def show_list(found: Sequence[dict[str, Any]]) -> None:
 
 
 def schema_text(catalogue: Catalogue) -> str:
-    """The JSON schema as it stands in docs/study.schema.json."""
+    """The JSON schema as written to docs/study.schema.json."""
     return json.dumps(json_schema(catalogue), indent=1, sort_keys=True, ensure_ascii=False)

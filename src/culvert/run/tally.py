@@ -1,4 +1,4 @@
-"""What came of a run."""
+"""The outcome of a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from culvert.journal.record import Status, TrialRecord
 
 @dataclass(frozen=True)
 class TrialProblem:
-    """Why trials of a VPN do not count, and what to do about it; ``cause`` is what they share.
+    """Why trials of a VPN do not count, and the remedy; ``cause`` is common to these trials.
 
-    Problems are equal where all but the ``reason`` is: it is that of the first trial.
+    Equality ignores the ``reason``, which is that of the first trial.
     """
 
     vpn: str
@@ -30,19 +30,19 @@ class TrialProblem:
 
 @dataclass
 class Tally:
-    """Trials of this session by status, and the problems with the number of trials they spoilt."""
+    """Trials of this session by status, and the problems with the number of trials affected."""
 
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
     lacking: int = 0
-    """Of the unsupported, those that the study says are lacking (``[[lacking]]``)."""
+    """Number of the unsupported trials that the study declares as missing (``[[lacking]]``)."""
     problems: dict[TrialProblem, int] = field(default_factory=dict)
     reasons: dict[TrialProblem, set[str]] = field(default_factory=dict)
-    """The wordings of each."""
+    """The different reasons of each problem."""
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
     stopped: str = ""
     notes: list[str] = field(default_factory=list)
-    """What the plan asked for and did not get, a line each."""
+    """Requirements of the plan that were not met, one line each."""
 
     def add(self, record: TrialRecord, *, lacking: bool = False) -> None:
         """Count a trial."""
@@ -57,7 +57,7 @@ class Tally:
 
     @property
     def worst_first(self) -> list[tuple[TrialProblem, int]]:
-        """Problems with their trials: what is not possible here after what went wrong."""
+        """Problems with their numbers of trials: failed and invalid first, then unsupported."""
         return sorted(
             self.problems.items(),
             key=lambda item: (item[0].status is Status.UNSUPPORTED, -item[1]),
@@ -70,17 +70,17 @@ class Tally:
 
     @property
     def measuring_share(self) -> float:
-        """Part of the time that was spent measuring, 0 to 1."""
+        """Share of the elapsed time spent measuring, 0 to 1."""
         return self.measuring_s / self.elapsed_s if self.elapsed_s else 0.0
 
     @property
     def exit_code(self) -> int:
-        """0: all counts; 1: something failed or is invalid; 3: something is not possible here.
+        """0: all trials count; 1: a trial failed or is invalid; 3: a trial is unsupported here.
 
-        What the study itself says is lacking is as planned, unless nothing else is left.
+        Cells that the study declares as missing do not count as unsupported, unless no trial is ok.
         """
         if self.statuses[Status.FAILED] or self.statuses[Status.INVALID]:
             return 1
         unsupported = self.statuses[Status.UNSUPPORTED]
-        surprises = unsupported - self.lacking
-        return 3 if surprises or (unsupported and not self.statuses[Status.OK]) else 0
+        unexpected = unsupported - self.lacking
+        return 3 if unexpected or (unsupported and not self.statuses[Status.OK]) else 0

@@ -1,4 +1,5 @@
-"""What silently changes a result, read from a tunnel that is up, to stand beside its figures."""
+"""Properties of a tunnel that silently change a result; they are read while the tunnel is up and
+reported with its figures."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from culvert.vpns.variant import DataPath
 def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     """AES instructions, threads and the tunnel's device, in words.
 
-    Raises NotPossible where they are not what the condition asks.
+    Raises NotPossible if they differ from the condition's request.
     """
     if vpn.outer_flow is None:
         return {}
@@ -26,31 +27,31 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     if threads:
         found["threads"] = threads
     devices = {node.name: _device(vpn, node) for node in (lab.a, lab.b)}
-    told = list(dict.fromkeys(filter(None, devices.values())))
-    if len(told) == 1:
-        found["tunnel device"] = told[0]
-    elif told:
+    different = list(dict.fromkeys(filter(None, devices.values())))
+    if len(different) == 1:
+        found["tunnel device"] = different[0]
+    elif different:
         found["tunnel device"] = "; ".join(f"{name}: {text}" for name, text in devices.items())
     return found
 
 
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
-    """Raise NotPossible for a CPU quota that does not reach the one that carries the data."""
+    """Raise NotPossible for a CPU quota that does not limit the VPN's data path."""
     if vpn.data_path is DataPath.KERNEL and lab.spec.processors.quota:
         raise NotPossible(
             "router.quota",
-            f"{vpn.id} works in the kernel, and a quota holds back programs only",
-            "emulate the slow machine by fewer cores, or use a VPN in user space",
+            f"the data path of {vpn.id} is in the kernel, and a quota limits programs only",
+            "emulate the slow machine with fewer cores, or use a VPN in user space",
         )
 
 
 def _threads(vpn: Vpn) -> str:
-    told = []
+    counts = []
     for name, processes in vpn.processes.items():
         for process in processes:
             count = sum(1 for _ in _tasks(process.pid))
-            told.append(f"{process.name} on {name}: {count}")
-    return ", ".join(told)
+            counts.append(f"{process.name} on {name}: {count}")
+    return ", ".join(counts)
 
 
 def _tasks(pid: int) -> list[Path]:

@@ -1,4 +1,4 @@
-"""How long trials took on this machine, kept for the estimates of runs to come."""
+"""Durations of trials on this machine, kept for the estimates of later runs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from culvert.plan.cells import Cell
 FILE = "trial-times.json"
 MOST_KEPT = 5000
 OVERHEAD_S = 0.5
-"""Beside its measuring, before any was measured here: lab, tunnel, proof and taking down."""
+"""Overhead of a trial (lab, tunnel, proof, removal) before any trial was timed on this machine."""
 
 
 @dataclass(frozen=True)
 class TrialTimes:
-    """Median seconds: ``whole`` of a trial by what it measures, ``overhead`` beside the measuring
-    by VPN."""
+    """Median seconds: ``whole`` trials by cell, and their ``overhead``, the time outside the
+    measurement, by VPN."""
 
     whole: Mapping[str, float] = field(default_factory=dict)
     overhead: Mapping[str, float] = field(default_factory=dict)
 
     def expected_s(self, cell: Cell, measuring_s: float) -> float:
-        """A trial with its overhead; ``measuring_s`` is what the measurement itself asks for."""
+        """A trial with its overhead; ``measuring_s`` is the measurement's own estimate."""
         known = self.whole.get(_key(cell))
         if known is not None:
             return known
@@ -36,7 +36,7 @@ class TrialTimes:
 
 
 def learned() -> TrialTimes:
-    """What was measured on this machine; nothing if it cannot be read."""
+    """The times kept on this machine; empty if they cannot be read."""
     try:
         content = json.loads(_path().read_text(encoding="utf-8"))
         return TrialTimes(
@@ -55,17 +55,17 @@ class Stopwatch:
         self._overhead: dict[str, list[float]] = defaultdict(list)
 
     def note(self, cell: Cell, duration_s: float, measuring_s: float) -> None:
-        """A trial that was measured."""
+        """Add the times of a trial."""
         self._whole[_key(cell)].append(duration_s)
         self._overhead[cell.vpn].append(duration_s - measuring_s)
 
     def median_s(self, cell: Cell) -> float | None:
-        """Of the cell's trials so far."""
+        """The median of the cell's trials so far."""
         known = self._whole.get(_key(cell))
         return statistics.median(known) if known else None
 
     def keep(self) -> None:
-        """Add them to what is known of this machine. That they cannot be kept is no trouble."""
+        """Add them to the times kept on this machine. A write error is ignored."""
         if not self._whole:
             return
         old = learned()

@@ -1,4 +1,4 @@
-"""Before each block, every impaired link is verified: asked and delivered must agree."""
+"""Before each block, every impaired link is verified: it must deliver what was requested."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from culvert.study.parameters import canonical_json
 from culvert.topology.link.spec import LinkSpec
 
 POSITION = 0
-"""In its block: before all trials."""
+"""Position of a verification in its block: before all trials."""
 
 
 LinkOf = Callable[[str], LinkSpec]
-"""The link that a condition asks for. It may raise CulvertError: the condition's trials tell it."""
+"""The link that a condition requests. It may raise CulvertError; the condition's trials report it.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Verdict:
 
 
 class Underlays:
-    """What is known of the links of a run, by block and condition."""
+    """The verdicts on the links of a run, by block and condition."""
 
     def __init__(self, link_of: LinkOf, journal: Journal) -> None:
         self._link_of = link_of
@@ -68,19 +69,19 @@ class Underlays:
         return record_of(verification, finding, started_at, time.monotonic() - begun)
 
     def objection(self, trial: Trial) -> TrialFinding | None:
-        """Why the trial cannot count, if its link does something else than was asked."""
+        """A finding for the trial if its link failed the verification: the trial cannot count."""
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
         if verdict is None or verdict.status is Status.OK:
             return None
         status = verdict.status if verdict.status is Status.UNSUPPORTED else Status.INVALID
         return TrialFinding(
             status,
-            reason=f"not measured, for the underlay in this block: {verdict.reason}",
+            reason=f"not measured, because of the underlay in this block: {verdict.reason}",
             remedy=verdict.remedy,
         )
 
     def _recalled(self, block: int, cell: Cell) -> _Verdict:
-        """What the journal of an interrupted run says."""
+        """The verdict in the journal of an interrupted run."""
         trials = self._journal.trials()
         found = trials.filter((pl.col("block") == block) & (pl.col("cell") == cell.key))
         row = found.row(-1, named=True)
@@ -88,7 +89,7 @@ class Underlays:
 
 
 def emulated(link_of: LinkOf, condition: str) -> bool:
-    """Whether anything is asked of the link that a plain cable does not do."""
+    """Whether a condition requests a link with impairments or an emulated rate."""
     try:
         link = link_of(condition)
     except CulvertError:
@@ -97,6 +98,6 @@ def emulated(link_of: LinkOf, condition: str) -> bool:
 
 
 def verification_of(condition: str) -> Cell:
-    """What is measured before each block where the condition's link is emulated."""
+    """The cell that verifies the condition's link before each block, if the link is emulated."""
     parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
     return Cell(BASELINE, condition, Underlay.kind, canonical_json(parameters))

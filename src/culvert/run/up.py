@@ -1,4 +1,4 @@
-"""``culvert up``: one tunnel, proved and kept until Ctrl-C, to try things by hand."""
+"""``culvert up``: one tunnel, proved and kept until Ctrl-C, for experiments by hand."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from culvert.vpns.base import Vpn
 
 DEFAULT_MEMBERS = 3
 WATCH_S = 1.0
-"""How often the VPN's processes are looked at while the tunnel is kept."""
+"""Interval between checks of the VPN's processes while the tunnel is kept."""
 
 
 def keep_up(name: str, topology: str, *, as_json: bool) -> None:
-    """Bring ``name`` up, prove it, say how to use it, and wait for Ctrl-C.
+    """Bring ``name`` up, prove it, print how to use it, and wait for Ctrl-C.
 
-    Raises NotPossible if something is missing, VpnError if the VPN dies, and KeyboardInterrupt if
-    it is interrupted before the tunnel is up. Whatever happens, nothing is left.
+    Raises NotPossible if a requirement is missing, VpnError if the VPN dies, and KeyboardInterrupt
+    if it is interrupted before the tunnel is up. The lab is removed in every case.
     """
     rootless.enter()
     vpn = registry.create(registry.parse(name))
@@ -61,8 +61,8 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
         if as_json:
             print_json(kept.as_json())
         else:
-            kept.say()
-        with suppress(KeyboardInterrupt):  # that is how it is meant to end
+            kept.show()
+        with suppress(KeyboardInterrupt):  # the normal end
             _wait(vpn)
     err.print(f"{vpn.id} is removed", style="dim")
 
@@ -73,7 +73,7 @@ def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
 
 
 def _shape(word: str) -> Topology:
-    """pair, routed, star or mesh, with so many members: ``star:5``."""
+    """pair, routed, star or mesh, with the number of members: ``star:5``."""
     name, _, count = word.partition(":")
     try:
         shape, number = Shape(name), int(count or DEFAULT_MEMBERS)
@@ -110,7 +110,7 @@ class _Kept:
         return namespace_name(self.lab.run_id, node.name)
 
     def as_json(self) -> dict[str, Any]:
-        """What a script needs to use the tunnel."""
+        """The data that a script needs to use the tunnel."""
         return {
             "vpn": self.vpn.id,
             "version": self.vpn.version(self.lab.a),
@@ -130,8 +130,8 @@ class _Kept:
             },
         }
 
-    def say(self) -> None:
-        """The same for people."""
+    def show(self) -> None:
+        """Print the state of the tunnel, its checks and how to use it."""
         verdict = "[green]proved[/]" if self.proved else "[yellow]NOT PROVED[/]"
         out.print(
             f"[bold]{self.vpn.id}[/] {escape(self.vpn.version(self.lab.a))} "
@@ -147,7 +147,7 @@ class _Kept:
         to = self.vpn.inner(self.lab.b).ip
         enter = shlex.join(_how_to_enter())
         out.print(
-            f"\nTry, in another terminal:"
+            f"\nTo use it, in another terminal:"
             f"\n  {enter} {self.namespace(self.lab.a)} ping {to}"
             f"\n  {enter} {self.namespace(self.lab.b)} bash"
             f"\n\nCtrl-C removes it.",
@@ -156,7 +156,7 @@ class _Kept:
 
 
 def _how_to_enter() -> list[str]:
-    """What stands before a namespace's name in another terminal."""
+    """The command, without the namespace's name, that enters a namespace from another terminal."""
     init = init_outside()
     if init is None:
         return ["sudo", "ip", "netns", "exec"]
@@ -165,8 +165,8 @@ def _how_to_enter() -> list[str]:
 
 
 def _wait(vpn: Vpn) -> NoReturn:
-    """Until KeyboardInterrupt; raises VpnError if a process of the VPN ends."""
+    """Wait until KeyboardInterrupt; raises VpnError if a process of the VPN ends."""
     while True:
         for check in survivors(vpn):
             raise VpnError(vpn.id, check.detail, check.remedy)
-        time.sleep(WATCH_S)  # nothing tells us of a death; Ctrl-C ends it at once
+        time.sleep(WATCH_S)  # a death is not signalled; Ctrl-C interrupts the sleep at once

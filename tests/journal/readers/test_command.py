@@ -77,7 +77,7 @@ def test_json(say: Cli, tmp_path: Path) -> None:
     assert said.code == 1
     told = json.loads(said.out)
     assert told["trials"] == {"ok": 2, "invalid": 0, "failed": 1, "unsupported": 0}
-    assert told["lost"] == [{"file": "b/z.json", "line": 0, "why": "it holds no run", "count": 1}]
+    assert told["lost"] == [{"file": "b/z.json", "line": 0, "why": "it contains no run", "count": 1}]
     with Journal.open(tmp_path / "o") as journal:
         assert set(journal.trials()["vpn"]) == {"none", "b"}
         assert set(journal.trials()["condition"]) == {"lossy"}
@@ -94,7 +94,7 @@ def test_a_tree_is_read_without_what_lies_beside_the_data(say: Cli, tmp_path: Pa
     said = say("import", "hey", tmp_path / "data", "--out", tmp_path / "o")
     assert said.code == 0, said.err
     assert "3 runs imported: 3 ok; lost: nothing" in said.out
-    assert "left out, without a run of hey: README.md, none/LICENSE" in said.out
+    assert "ignored, as they contain no run of hey: README.md, none/LICENSE" in said.out
     assert "git" not in said.out
     with Journal.open(tmp_path / "o") as journal:
         trials = journal.trials()

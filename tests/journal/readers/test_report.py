@@ -55,7 +55,7 @@ def test_it_says_that_it_was_imported(data: Data) -> None:
     assert (told.level, told.title) == ("mixed", "Imported: not proved by Culvert")
     said = "; ".join(limits(data))
     assert 'the baseline "none" is native-mtu1230' in said
-    assert "without a VPN as well: none/native-mtu1450" in said
+    assert "further runs without a VPN: none/native-mtu1450" in said
     assert "places of the files that could not be read: 1" in said
     names = [name for name, _ in facts(data)]
     assert "Imported" in names
