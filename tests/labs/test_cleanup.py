@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.netns import cleanup, owner
+from culvert.labs.netns import binding, cleanup, owner
 from culvert.labs.netns.cleanup import Leftover, LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
+from culvert.labs.netns.places import RUNS
+from culvert.machine import cgroup
 from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.processors import Processors
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
@@ -198,3 +202,65 @@ def test_processes_that_hold_a_namespace_without_a_name_are_found(lab: LabFactor
     assert not sleeper.alive()
     cleanup.remove(process)
     cleanup.remove(namespace)
+
+
+def test_a_strangers_variable_binds_nothing(lab: LabFactory) -> None:
+    """Neither of a run that goes on, nor of one that is gone, nor of one that never was."""
+    pair = lab()
+    strangers = [
+        subprocess.Popen(
+            ["sleep", "1000"],
+            env={"CULVERT_RUN": run_id, "CULVERT_NODE": "a"},
+            start_new_session=True,
+        )
+        for run_id in (pair.run_id, new_run_id())
+    ]
+    try:
+        found = cleanup.find_leftovers(all_runs=True)
+        processes = {one.pid for one in found if one.kind is LeftoverKind.PROCESS}
+        assert not processes & {stranger.pid for stranger in strangers}
+        cleanup.remove(Leftover(LeftoverKind.PROCESS, f"{strangers[0].pid} sleep", pair.run_id))
+        pair.close()
+        assert [stranger.poll() for stranger in strangers] == [None, None]
+    finally:
+        for stranger in strangers:
+            stranger.kill()
+            stranger.wait()
+
+
+def test_a_wire_is_found_by_its_record_alone(lab: LabFactory) -> None:
+    """It runs outside of the namespaces. A record of another process of that id is none."""
+    pair = lab(LabSpec(link=LinkSpec(kind="wire")))
+    pid = pair.wires[0].program.pid
+    assert pid is not None
+    wire = Leftover(LeftoverKind.PROCESS, f"{pid} culvert-wire", pair.run_id)
+    assert wire in cleanup.find_leftovers(all_runs=True)
+    (link,) = (RUNS / pair.run_id).glob("*.process")
+    _, ticks, boot = link.readlink().name.split(".")
+    link.unlink()
+    link.symlink_to(f"{os.getpid()}.{ticks}.{boot}")
+    found = cleanup.find_leftovers(all_runs=True)
+    assert {pid, os.getpid()}.isdisjoint(
+        one.pid for one in found if one.kind is LeftoverKind.PROCESS
+    )
+
+
+def test_a_member_of_a_control_group_is_found_without_its_namespaces(lab: LabFactory) -> None:
+    pair = lab(LabSpec(processors=Processors(quota={"a": 0.5})))
+    (group,) = (path for path, run in cgroup.runs().items() if run == pair.run_id)
+    stranger = subprocess.Popen(["sleep", "1000"], env={})
+    try:
+        (group / "cgroup.procs").write_text(str(stranger.pid))
+        process = Leftover(LeftoverKind.PROCESS, f"{stranger.pid} sleep", pair.run_id)
+        assert process in cleanup.find_leftovers(all_runs=True)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_the_mount_of_a_nodes_directory_is_told_from_that_of_the_run() -> None:
+    host = "29 1 0:26 / /run/culvert/ab12 rw,nosuid - tmpfs culvert-ab12 rw,mode=700"
+    node = "99 1 0:26 /a/run /run rw,nosuid shared:1 - tmpfs culvert-ab12 rw,mode=700"
+    other = "30 1 0:27 /a/run /run rw,nosuid - tmpfs tmpfs rw"
+    assert binding._mounted_run(f"{host}\n{other}\n") is None
+    assert binding._mounted_run(f"{host}\n{node}\n") == "ab12"

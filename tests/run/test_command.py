@@ -222,7 +222,7 @@ def test_each_fault_of_a_vpn_spoils_its_own_trial(
         "breaks-pipe": "BrokenPipeError",
         "port-in-use": "UDP port 51820: refused: Address already in use",
         "dies-at-start": "ended with code 7 before it is up; its log ends: no licence",
-        "dies-in-the-middle": "wireguard-go-a on node a ended (exit code -9)",
+        "dies-in-the-middle": "wireguard-go-a on node a was killed (SIGKILL)",
         "never-up": "completed a handshake",
         "stays": "does not want to go",
     }.items():
@@ -241,7 +241,7 @@ def test_each_fault_of_a_vpn_spoils_its_own_trial(
         ("raises", 1, "ValueError: two lines"),
         ("port-in-use", 1, "Address already in use"),
         ("dies-at-start", 1, "no licence"),
-        ("dies-in-the-middle", 1, "ended (exit code -9)"),
+        ("dies-in-the-middle", 1, "was killed (SIGKILL)"),
     ],
 )
 def test_up_tells_what_went_wrong(

@@ -1,7 +1,7 @@
 """Find and remove what a run left behind: at the end of a lab, and after ``kill -9``.
 
-Nothing here needs to have been told what there is: processes carry the run's id in their
-environment or are in one of its namespaces, the rest is found by name (``places``).
+Nothing has to be remembered in between: processes are found by what binds them to a run
+(``binding``), the rest by name (``places``).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pathlib import Path
 
 from culvert.errors import LabError
 from culvert.labs.netns import owner, syscalls
-from culvert.labs.netns.places import NAMESPACES, RUN_VARIABLE, RUNS, owner_link, run_directory
+from culvert.labs.netns.binding import Binding, namespace_runs
+from culvert.labs.netns.places import RUNS, owner_link, run_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
 
 KILL_DEADLINE_S = 5.0
 REMOVE_DEADLINE_S = 5.0
-_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 
 
 class LeftoverKind(StrEnum):
@@ -154,7 +154,7 @@ def _kill(process: Leftover) -> None:
         return
     try:
         # The number may be another process's by now: the descriptor is not, from here on.
-        if _run_of(process.pid, _namespaces_of()) != process.run_id:
+        if Binding.now().run_of(process.pid) != process.run_id:
             return
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
@@ -189,18 +189,7 @@ def _named_runs() -> set[str]:
             name = entry.name.removesuffix(".owner")
             if re.fullmatch(RUN_ID, name):
                 runs.add(name)
-    return runs | set(_namespace_runs().values()) | set(cgroup.runs().values())
-
-
-def _namespace_runs() -> dict[Path, str]:
-    """The run of each namespace that is held by name."""
-    runs = {}
-    with suppress(OSError):
-        for entry in NAMESPACES.iterdir():
-            match = _NAMESPACE.fullmatch(entry.name)
-            if match:
-                runs[entry] = match.group(1)
-    return runs
+    return runs | set(namespace_runs().values()) | set(cgroup.runs().values())
 
 
 def _things(run_id: str) -> Iterator[Leftover]:
@@ -208,7 +197,7 @@ def _things(run_id: str) -> Iterator[Leftover]:
     for path, run in sorted(cgroup.runs().items()):
         if run == run_id:
             yield Leftover(LeftoverKind.CGROUP, str(path), run_id)
-    for path, run in sorted(_namespace_runs().items()):
+    for path, run in sorted(namespace_runs().items()):
         if run == run_id:
             yield Leftover(LeftoverKind.NAMESPACE, str(path), run_id)
     directory = run_directory(run_id)
@@ -227,48 +216,16 @@ def _mounts_below(directory: Path) -> list[Path]:
     return [point for point in points if point.is_relative_to(directory)]
 
 
-def _namespaces_of(runs: set[str] | None = None) -> dict[int, str]:
-    """The run of each network namespace that is held by name, by its inode."""
-    inodes = {}
-    for path, run in _namespace_runs().items():
-        if runs is None or run in runs:
-            with suppress(OSError):
-                inodes[path.stat().st_ino] = run
-    return inodes
-
-
 def _processes(runs: set[str] | None = None) -> Iterator[Leftover]:
-    inodes = _namespaces_of(runs)
+    binding = Binding.now(runs)
     for pid in _pids():
-        run_id = _run_of(pid, inodes)
+        run_id = binding.run_of(pid)
         if run_id is not None and pid != os.getpid() and _runs(pid):
             yield Leftover(LeftoverKind.PROCESS, f"{pid} {_program(pid)}", run_id)
 
 
 def _pids() -> Iterable[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (speed)
-
-
-def _run_of(pid: int, inodes: dict[int, str]) -> str | None:
-    """The run that a process belongs to, by its namespace or its environment."""
-    try:
-        run_id = inodes.get(os.stat(f"/proc/{pid}/ns/net").st_ino)  # noqa: PTH116 (speed)
-        if run_id is not None:
-            return run_id
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return None  # gone, or a zombie
-    match = re.search(rf"(?:^|\0){RUN_VARIABLE}=({RUN_ID})(?:\0|$)".encode(), environment)
-    return match.group(1).decode() if match and _is_of_our_namespace(pid) else None
-
-
-def _is_of_our_namespace(pid: int) -> bool:
-    """False in another PID namespace: a user's run without root, or a container's. Its owner is not
-    to be seen from here, and the kernel ends it with the first process there."""
-    try:
-        return Path(f"/proc/{pid}/ns/pid").samefile("/proc/self/ns/pid")
-    except OSError:
-        return False  # gone
 
 
 def _program(pid: int) -> str:

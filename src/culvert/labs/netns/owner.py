@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs.netns.places import RUNS, owner_link
+from culvert.labs.netns.places import RUNS, owner_link, run_directory
+
+_RECORD = ".process"
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,32 @@ def claim(run_id: str) -> None:
 
 def owner_of(run_id: str) -> Owner | None:
     """The run's owner, dead or alive, or None if nobody claimed it."""
+    return _parsed(owner_link(run_id))
+
+
+def _parsed(link: Path) -> Owner | None:
     try:
-        pid, ticks, boot = owner_link(run_id).readlink().name.split(".")
+        pid, ticks, boot = link.readlink().name.split(".")
         return Owner(int(pid), int(ticks), boot)
     except (OSError, ValueError):
         return None
+
+
+def record(run_id: str, name: str, pid: int) -> None:
+    """Remember a process that the run started outside of its namespaces, so that a clean-up can
+    tell it from a stranger's: only root can write there. No error if it has ended."""
+    who = _process(pid)
+    if who is not None:
+        link = run_directory(run_id) / f"{name}{_RECORD}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"{who.pid}.{who.start_ticks}.{who.boot}")
+
+
+def recorded(run_id: str) -> set[Owner]:
+    """The processes that were remembered and run."""
+    links = run_directory(run_id).glob(f"*{_RECORD}")
+    found = {_parsed(link) for link in links}
+    return {who for who in found if who is not None and who.alive()}
 
 
 def others() -> set[Owner]:

@@ -8,7 +8,11 @@
     /run/netns/culvert-RUN-NODE a node's network namespace
     culvert-RUN-NODE            a node's control group, where it has a CPU quota
 
-and every process of a run has CULVERT_RUN=RUN in its environment.
+    /run/culvert/RUN/*.process  symbolic links to what the run started outside of its namespaces
+
+Every process of a run is in one of its namespaces, control groups or mount namespaces (whose /run
+is a node's), or is recorded. CULVERT_RUN=RUN in its environment shows people whose it is; it proves
+nothing, because anybody can set it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A running ``culvert-wire``: all wires of a lab in one process.
 
-It ends with its standard input, so it never outlives us; its devices end with it. It is started
-with the first wire.
+It ends when its standard input is closed, so it never outlives this process; its devices are
+removed with it. It is started with the first wire.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
 from culvert.labs.ending import how_ended, remedy_for
+from culvert.labs.netns import owner
 from culvert.labs.netns.launch import Started
 from culvert.labs.netns.places import RUN_VARIABLE, run_directory
 from culvert.labs.netns.process import LocalProcess
@@ -26,7 +27,7 @@ _ERRORS = {1: LabError, 2: UsageError, 3: NotPossible}
 
 
 class WireProgram:
-    """Takes commands, one at a time (crates/wire/README.md)."""
+    """Executes commands, one at a time (crates/wire/README.md)."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
@@ -35,11 +36,11 @@ class WireProgram:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, while it runs."""
+        """The process id while it runs."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> None:
-        """Start it unless it runs. Raises LabError or NotPossible."""
+        """Start it unless it is running. Raises LabError or NotPossible."""
         if self._process is not None:
             return
         program = tools.require("culvert-wire", "run `make setup`")
@@ -54,11 +55,12 @@ class WireProgram:
                 cwd="/",
                 start_new_session=True,
             )
+        owner.record(self._run_id, "wire", popen.pid)
         self._process = LocalProcess("culvert-wire", Started(popen, time.monotonic_ns()), log)
         self._answer("ready", START_DEADLINE_S)
 
     def stop(self) -> None:
-        """End it, and with it all wires and their devices. Idempotent."""
+        """Stop it; this removes all wires and their devices. Idempotent."""
         if self._process is not None:
             self._process.stop()
             self._process, self._unread = None, b""
@@ -88,7 +90,8 @@ class WireProgram:
     def ask(
         self, command: dict[str, Any], *, event: str = "done", deadline_s: float = ANSWER_DEADLINE_S
     ) -> dict[str, Any]:
-        """Say a command; the answer. Raises LabError for a refusal or if the wire has died."""
+        """Send a command and return the answer. Raises LabError if it is refused or the wire has
+        died."""
         process = self._running()
         try:
             process.stdin.write(json.dumps(command).encode() + b"\n")
@@ -103,16 +106,16 @@ class WireProgram:
         return self._process
 
     def _answer(self, event: str, deadline_s: float) -> dict[str, Any]:
-        """The next line of that kind; raises what a refusal says, or that the wire has died."""
+        """The next event of that kind. Raises LabError for a refusal or if the wire has died."""
         end = time.monotonic() + deadline_s
         while True:
-            said: dict[str, Any] = json.loads(self._line(end, deadline_s))
-            if said["event"] == "refused":
-                raise LabError(f"the wire: {said['what']}", said["why"], said["remedy"])
-            if said["event"] == "end":
+            answer: dict[str, Any] = json.loads(self._line(end, deadline_s))
+            if answer["event"] == "refused":
+                raise LabError(f"the wire: {answer['what']}", answer["why"], answer["remedy"])
+            if answer["event"] == "end":
                 raise self._died()
-            if said["event"] == event:
-                return said
+            if answer["event"] == event:
+                return answer
 
     def _line(self, end: float, deadline_s: float) -> bytes:
         descriptor = self._running().stdout.fileno()
@@ -124,7 +127,7 @@ class WireProgram:
                 raise DeadlineExceeded(
                     "the wire",
                     f"did not answer within {deadline_s:g} s",
-                    "see whether the machine is overloaded",
+                    "check whether the machine is overloaded",
                 )
             piece = os.read(descriptor, 65536)
             if not piece:
@@ -134,11 +137,11 @@ class WireProgram:
         return line
 
     def _died(self) -> Exception:
-        """What its last words were."""
+        """The error in the last line of its log."""
         process = self._running()
         code = process.wait(deadline_s=ANSWER_DEADLINE_S)
-        words = process.log_text().strip().splitlines()
-        said = words[-1].removeprefix("culvert-wire cables: ") if words else "said nothing"
-        why, _, remedy = said.rpartition("; ")
+        lines = process.log_text().strip().splitlines()
+        last = lines[-1].removeprefix("culvert-wire cables: ") if lines else "printed no error"
+        why, _, remedy = last.rpartition("; ")
         kind = _ERRORS.get(code or 0, LabError)
-        return kind("the wire", why or said, remedy if why else "see its log; run `culvert doctor`")
+        return kind("the wire", why or last, remedy if why else "see its log; run `culvert doctor`")
