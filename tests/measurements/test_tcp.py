@@ -169,7 +169,7 @@ def test_both_directions_and_all_connections_add_up() -> None:
     assert outcome.goodput_bytes == 10_000
     assert outcome.traffic is not None
     assert outcome.traffic.a_to_b_sent == outcome.traffic.b_to_a_sent
-    assert set(found) <= set(Tcp.metrics)
+    assert set(found) <= {spec.name for spec in Tcp.metrics}
 
 
 def test_each_connection_has_its_series() -> None:

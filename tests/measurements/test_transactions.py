@@ -33,7 +33,7 @@ def measure(kind: type[TcpRr | TcpCrr], **more: Any) -> Outcome:
     outcome = kind().run(made, TransactionParameters.model_validate({"request_size": 7}))
     given = asked(made.a, kind.kind)
     assert (given["request_size"], given["response_size"]) == (7, 1)
-    assert {metric.name for metric in outcome.metrics} <= set(kind.metrics)
+    assert {metric.name for metric in outcome.metrics} <= {spec.name for spec in kind.metrics}
     return outcome
 
 

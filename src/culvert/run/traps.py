@@ -23,7 +23,7 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     use = aes_use(vpn)
     require_requested_aes(lab.spec.processors.aes, use)
     found = {"AES instructions": use.how}
-    threads = _threads(vpn)
+    threads = _threads(vpn, lab)
     if threads:
         found["threads"] = threads
     devices = {node.name: _device(vpn, node) for node in (lab.a, lab.b)}
@@ -45,12 +45,13 @@ def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
         )
 
 
-def _threads(vpn: Vpn) -> str:
+def _threads(vpn: Vpn, lab: Lab) -> str:
+    """Of the ends of the first path."""
     counts = []
-    for name, processes in vpn.processes.items():
-        for process in processes:
+    for node in (lab.a, lab.b):
+        for process in vpn.processes[node.name]:
             count = sum(1 for _ in _tasks(process.pid))
-            counts.append(f"{process.name} on {name}: {count}")
+            counts.append(f"{process.name} on {node.name}: {count}")
     return ", ".join(counts)
 
 
