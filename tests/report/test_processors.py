@@ -48,7 +48,7 @@ def test_a_slow_router_is_labelled_emulated() -> None:
     assert any("a slow router emulated by a CPU quota" in limit for limit in limits(data))
     rows = {row[0]: row[2] for row in underlay_views(data)[0].table.rows}
     assert rows["CPU quota"] == "emulated: 2000 us in each 10000 us"
-    assert rows["told to all programs"] == "OPENSSL_ia32cap = ~0x1"
+    assert rows["set for all programs"] == "OPENSSL_ia32cap = ~0x1"
     assert rows["packet steering"] == "u0: rx-0/rps_cpus = 3"
 
 

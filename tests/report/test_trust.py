@@ -57,7 +57,7 @@ def test_a_good_machine_has_no_limits() -> None:
 def test_an_unknown_machine_is_a_limit() -> None:
     run = small()
     run.run["environment"] = {}
-    assert limits(data_of(run)) == ("nothing is recorded of the machine",)
+    assert limits(data_of(run)) == ("no facts about the machine are recorded",)
 
 
 def imported(days: Mapping[str, str]) -> Run:
@@ -83,7 +83,7 @@ def test_configurations_on_days_of_their_own_are_badged() -> None:
 def test_imported_runs_are_never_paired() -> None:
     data = data_of(imported(dict.fromkeys(VPNS, "2026-11-20")))
     assert not data.comparisons["paired"].any()
-    assert "never paired" in "; ".join(limits(data))
+    assert "not paired" in "; ".join(limits(data))
     assert "Nothing is paired" in Page(page_of(imported({}))).text
 
 
@@ -280,5 +280,5 @@ def test_the_bare_links_ceiling_stands_beside_goodput() -> None:
     )
     run.rows = pl.concat([run.rows, ceiling])
     text = Page(page_of(run)).text
-    assert "bare link's ceiling then, Mbit/s" in text
+    assert "ceiling of the bare link, Mbit/s" in text
     assert "12 500" in text.replace("\u202f", " ")

@@ -1,1 +1,1 @@
-"""Showing it: one HTML file that opens from disk, figures and tables, the terminal."""
+"""The report: one HTML file that opens from disk, figures and tables, the terminal summary."""

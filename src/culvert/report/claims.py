@@ -20,8 +20,8 @@ from culvert.study.study import Study
 
 @dataclass(frozen=True)
 class Claims:
-    """``printed`` is what the source of each claim prints, by its id. ``trouble`` tells why a study
-    that has claims could not be judged."""
+    """``printed`` is what the source of each claim prints, by its id. ``trouble`` is the reason why
+    a study that has claims could not be judged; else empty."""
 
     judged: tuple[Judged, ...] = ()
     beside: tuple[Beside, ...] = ()
@@ -31,20 +31,20 @@ class Claims:
     @property
     def counts(self) -> dict[Verdict, int]:
         """How many claims have each verdict."""
-        told = [one.verdict for one in self.judged]
-        return {verdict: told.count(verdict) for verdict in Verdict}
+        verdicts = [one.verdict for one in self.judged]
+        return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
 
 def claims_of(
     run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame, line: Line = NO_LINE
 ) -> Claims:
-    """Judge what the run's study claims. ``rows``, ``summary`` and ``line`` as in ``Data``."""
+    """Judge the claims of the run's study. ``rows``, ``summary`` and ``line`` as in ``Data``."""
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
     try:
         study = Study.recalled(run.toml, run.canonical or "{}", recalled_catalogue())
     except CulvertError as error:
-        return Claims(trouble=f"this Culvert cannot read the run's study any more: {error}")
+        return Claims(trouble=f"this version of Culvert cannot read the run's study: {error}")
     found = judge(
         study,
         rows,
@@ -52,8 +52,8 @@ def claims_of(
         imported=run.imported,
     )
     printed = ((claim.id, _printed(claim)) for claim in study.file.claim if claim.published)
-    told = beside(study, rows, summary, imported=run.imported)
-    return Claims(tuple(found), tuple(told), tuple(printed))
+    published = beside(study, rows, summary, imported=run.imported)
+    return Claims(tuple(found), tuple(published), tuple(printed))
 
 
 def as_json(claims: Claims) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def as_json(claims: Claims) -> dict[str, Any]:
 
 
 def claims_table(claims: Claims) -> pl.DataFrame:
-    """claims.csv: one row a claim. The effect is of the comparison that the verdict hangs on."""
+    """claims.csv: one row per claim. The effect is that of the comparison that decides."""
     printed = dict(claims.printed)
     columns: dict[str, Any] = {
         "id": pl.String,
@@ -93,15 +93,15 @@ def claims_table(claims: Claims) -> pl.DataFrame:
     }
     rows = []
     for one in claims.judged:
-        told = one.telling
-        effect = told.effect if told else None
+        deciding = one.telling
+        effect = deciding.effect if deciding else None
         rows.append(
             (
                 *(one.id, str(one.verdict), one.text, one.source, one.place, one.test),
-                told.text if told else None,
+                deciding.text if deciding else None,
                 *((effect.value, effect.low, effect.high) if effect else (None,) * 3),
                 ("ratio" if effect.ratio else one.unit) if effect else None,
-                *((told.n, told.paired) if told else (None, None)),
+                *((deciding.n, deciding.paired) if deciding else (None, None)),
                 *(one.p_value, one.more, one.why or None, printed.get(one.id)),
             )
         )
@@ -109,7 +109,7 @@ def claims_table(claims: Claims) -> pl.DataFrame:
 
 
 def published_table(claims: Claims) -> pl.DataFrame:
-    """published.csv: one row a published value and cell; measured in the published unit."""
+    """published.csv: one row per published value and cell, measured in the published unit."""
     columns: dict[str, Any] = {
         "vpn": pl.String,
         "condition": pl.String,
@@ -143,9 +143,9 @@ def published_table(claims: Claims) -> pl.DataFrame:
 
 def _printed(claim: ClaimTable) -> str:
     values = claim.published if isinstance(claim.published, tuple) else (claim.published,)
-    told = []
+    texts = []
     for one in values:
         if one is not None:
             unit = "" if one.unit == "1" else f" {one.unit}"
-            told.append(f"{one.value:g}{unit}{f' ({one.place})' if one.place else ''}")
-    return "; ".join(told)
+            texts.append(f"{one.value:g}{unit}{f' ({one.place})' if one.place else ''}")
+    return "; ".join(texts)

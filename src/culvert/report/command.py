@@ -20,7 +20,7 @@ def report_on(
     """Write the report into the run's directory, or into ``target``; ``show`` prints the summary
     as well.
 
-    Returns the path of the page and what was analysed.
+    Returns the path of the page and the analysed run.
     """
     with Journal.open(directory) as journal:
         run, rows = journal.run(), journal.rows()

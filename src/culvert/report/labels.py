@@ -1,4 +1,4 @@
-"""Short names for cells: only the parameters that tell the cells of a study apart."""
+"""Short names for cells: only the parameters in which the cells of a study differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER = (
     "duration",
     "warmup",
 )
-"""What is told first; the rest follows by name."""
+"""The parameters named first; the others follow in alphabetical order."""
 
 _WORDS: dict[str, str] = {
     "protocol": "over {}",
@@ -42,7 +42,7 @@ _WORDS: dict[str, str] = {
     "duration": "for {}",
     "warmup": "after {} of warm-up",
 }
-"""How a parameter reads; one that is not here is told as name and value."""
+"""Text of a parameter; one that is not listed here is shown as name and value."""
 
 _SPECIAL: dict[tuple[str, object], str] = {
     ("packet_size", "max"): "largest packets",
@@ -77,22 +77,22 @@ class Labels:
         by_measurement: dict[str, list[dict[str, Any]]] = {}
         for measurement, parameters in cells.iter_rows():
             by_measurement.setdefault(measurement, []).append(parsed(parameters))
-        self._telling = {
-            measurement: _telling(measurement, found)
+        self._differing = {
+            measurement: _differing(measurement, found)
             for measurement, found in by_measurement.items()
         }
         self._conditions = frame["condition"].drop_nulls().n_unique()
 
     def parameters(self, measurement: str, parameters: str) -> str:
-        """``64 byte packets``, ``streams 4``; empty where the study has one cell of the kind."""
+        """``64 byte packets``, ``streams 4``; empty if the measurement has one cell."""
         values = parsed(parameters)
         shown = [
-            _one(key, values[key]) for key in self._telling.get(measurement, ()) if key in values
+            _one(key, values[key]) for key in self._differing.get(measurement, ()) if key in values
         ]
         return ", ".join(shown)
 
     def cell(self, condition: str, measurement: str, parameters: str) -> str:
-        """``UDP, 64 byte packets, lossy``: the condition only where there are several."""
+        """``UDP, 64 byte packets, lossy``: the condition only if there are several."""
         parts = [measurement_title(measurement), self.parameters(measurement, parameters)]
         if self._conditions > 1:
             parts.append(condition)
@@ -100,7 +100,7 @@ class Labels:
 
 
 def parsed(parameters: str | None) -> dict[str, Any]:
-    """Parameters as a dictionary; what is no JSON object counts as none."""
+    """Parameters as a dictionary; empty if the text is not a JSON object."""
     try:
         values = json.loads(parameters or "{}")
     except ValueError:
@@ -117,18 +117,18 @@ def everything(parameters: str) -> str:
 
 
 def order(parameters: str) -> tuple[float, str]:
-    """Sorts cells of a measurement by packet size, the largest last, then by their text."""
+    """Sort key of a measurement's cells: packet size (``max`` last), then the text."""
     size = parsed(parameters).get("packet_size")
     return (float(size) if isinstance(size, int | float) else float("inf"), parameters)
 
 
 def slug(text: str) -> str:
-    """A file name's part: ASCII letters, digits and dashes, never empty."""
+    """A part of a file name: ASCII letters, digits and dashes, never empty."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
     return "-".join(part for part in kept.split("-") if part)[:60].rstrip("-") or "unnamed"
 
 
-def _telling(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _differing(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     always = _ALWAYS.get(measurement, ())
     keys = sorted({key for values in found for key in values})
     differing = [key for key in keys if len({json.dumps(v.get(key)) for v in found}) > 1]
@@ -150,6 +150,6 @@ def _value(key: str, value: object) -> str:
     if isinstance(value, int | float):
         number = f"{value:g}" if abs(value) < 1e5 else f"{value:.0f}"
         return f"{number} s" if key in _SECONDS else number
-    # A text has its unit within: a space between, as in all other places.
+    # A text includes its unit: separate them by a space, as everywhere else.
     found = _QUANTITY.fullmatch(str(value))
     return f"{found[1]} {found[2].replace('us', 'µs')}" if found else str(value)

@@ -1,4 +1,4 @@
-"""Leaves of what the journal tells as nested dictionaries, as text."""
+"""Leaves of the journal's nested dictionaries, as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @lru_cache(maxsize=2048)
 def evidence(text: str | None) -> Mapping[str, Any]:
-    """A trial's evidence; what is no JSON object counts as none. Many trials' are the same."""
+    """A trial's evidence; empty if it is not a JSON object. Cached: many trials have the same."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
@@ -19,14 +19,14 @@ def evidence(text: str | None) -> Mapping[str, Any]:
 
 
 def find(tree: object, *path: str) -> Any:
-    """What is at the end of a path of keys; None if there is nothing."""
+    """The value at the end of a path of keys; None if it is missing."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
 
 
 def at(tree: Mapping[str, Any], *path: str) -> str:
-    """A leaf as text; empty if there is none."""
+    """A leaf as text; empty if it is missing."""
     found = find(tree, *path)
     return leaf(found) if found not in (None, [], {}) else ""
 

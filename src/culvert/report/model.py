@@ -1,4 +1,4 @@
-"""What charts and page are made of, gathered once."""
+"""The analysed run, from which charts and page are drawn."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Data:
     run: RunInfo
     rows: pl.DataFrame
     trials: pl.DataFrame
-    """Without warm-up blocks (0 and below), which never count."""
+    """Without warm-up blocks (block 0 and below), which never count."""
     every_trial: pl.DataFrame
     histograms: pl.DataFrame
     series: pl.DataFrame
@@ -71,14 +71,14 @@ class Data:
     counts_by_vpn: dict[str, StatusCounts]
     labels: Labels
     vpns: list[str]
-    """All of the study, in the order in which every chart shows them."""
+    """All VPNs of the study, in the order of every chart."""
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
     line: Line = NO_LINE
-    """Across which nothing of the run compares."""
+    """Figures on different sides of it are not comparable in this run."""
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """Of an import: the tables of a paper whose data it is, by file name."""
+    """Of an import: the tables of the paper that published the data, by file name."""
 
 
 TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -115,7 +115,7 @@ def gather(
     histograms: pl.DataFrame,
     series: pl.DataFrame,
 ) -> Data:
-    """Analyse a run. Frames as the journal gives them; empty ones are fine."""
+    """Analyse a run. Frames as the journal returns them; they may be empty."""
     rows = printable(typed(rows, ROWS_SCHEMA))
     trials = printable(typed(trials, TRIALS_SCHEMA))
     every, trials = trials, trials.filter(pl.col("block") > 0)
@@ -160,7 +160,7 @@ def _place(names: Sequence[str], name: str) -> int:
 
 
 def printable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Names without control characters and line separators, which no chart or terminal can show.
+    """Names without control characters and line separators; charts and terminals cannot show them.
 
     A study cannot contain them; an imported or damaged journal can.
     """
@@ -171,7 +171,7 @@ def printable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def typed(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """The columns asked, in the types asked; those that are absent are null."""
+    """The columns of ``schema`` in its types; missing ones are null."""
     columns: list[Any] = [
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in schema.items()

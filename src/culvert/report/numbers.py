@@ -1,4 +1,4 @@
-"""Numbers as people read them: sensible digits, one unit a column, intervals beside medians."""
+"""Numbers for readers: significant digits, one unit per column, intervals next to medians."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
-    "ms": ((1.0, "ms"),),  # initiation: 0.08 beside 27 reads better than two units
+    "ms": (
+        (1.0, "ms"),
+    ),  # initiation: 0.08 and 27 in one unit are easier to compare than two units
     "s": ((1.0, "s"), (1e-3, "ms")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "1/s": ((1.0, "/s"),),
@@ -30,17 +32,17 @@ class Scale:
     digits: int = 3
 
     def number(self, value: float, low: float | None = None, high: float | None = None) -> str:
-        """The value without its unit, with no more digits than its interval bears."""
+        """The value without its unit, with no more digits than its interval justifies."""
         places = self._places(value, low, high)
         return rounded(value / self.factor, places, significant=2)
 
     def ends(self, value: float, low: float | None, high: float | None) -> str:
-        """``[405, 420]``; empty where there is no interval."""
+        """``[405, 420]``; empty without an interval."""
         if low is None or high is None:
             return ""
         places = self._places(value, low, high)
-        told = [rounded(end / self.factor, places, significant=1) for end in (low, high)]
-        return f"[{told[0]}, {told[1]}]"
+        ends = [rounded(end / self.factor, places, significant=1) for end in (low, high)]
+        return f"[{ends[0]}, {ends[1]}]"
 
     def with_interval(self, value: float, low: float | None, high: float | None) -> str:
         """``412 [405, 420]``, or ``412`` where there is no interval."""
@@ -50,7 +52,7 @@ class Scale:
         """The value and its unit."""
         return f"{self.number(value, low, high)} {self.name}"
 
-    def told(self, value: float, low: float | None, high: float | None) -> str:
+    def with_unit_and_interval(self, value: float, low: float | None, high: float | None) -> str:
         """Value, unit and interval: ``412 Mbit/s [405, 420]``."""
         return f"{self.text(value, low, high)} {self.ends(value, low, high)}".rstrip()
 
@@ -67,8 +69,8 @@ class Scale:
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
-    """One unit for all values of a column: that of the greatest, but the next smaller one where
-    the least would be below one and the greatest keeps to five figures."""
+    """One unit for all values of a column: that of the greatest value, or the next smaller unit if
+    the least value would be below one and the greatest stays below five digits."""
     known = _SCALES.get(unit)
     if known is None:
         return Scale(1.0, unit)
@@ -76,7 +78,7 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     if not sizes:
         return Scale(*known[-1])
     if unit == "bytes" and max(sizes) < 1e4:
-        return Scale(1.0, "bytes")  # sizes of packets: 1420 is not 1.42 kB to anybody
+        return Scale(1.0, "bytes")  # packet sizes: 1420 bytes is never written as 1.42 kB
     if unit == "ms" and min(sizes) >= 1e4:
         return Scale(1e3, "s")
     fitting = [step for step in known if step[0] <= max(sizes)] or [known[-1]]
@@ -88,21 +90,21 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
 
 
 def decimals_for(value: float, significant: int) -> int:
-    """Decimal places that show so many significant digits; none for numbers that need none."""
+    """Decimal places that show so many significant digits; 0 if the integer part has them."""
     if value == 0 or not math.isfinite(value):
         return 0
     return min(6, max(0, significant - 1 - _magnitude(value)))
 
 
 def rounded(value: float, places: int, *, significant: int) -> str:
-    """Rounded to ``places`` (negative: to tens), but to no fewer significant digits than asked."""
+    """Rounded to ``places`` (negative: to tens), but to at least ``significant`` digits."""
     if value and math.isfinite(value):
         places = min(6, max(places, significant - 1 - _magnitude(value)))
     return grouped(round(value, places), max(0, places))
 
 
 def grouped(value: float, decimals: int) -> str:
-    """With thousands grouped and a true minus sign."""
+    """With grouped thousands and a minus sign (U+2212)."""
     text = f"{abs(value):,.{decimals}f}".replace(",", THIN)
     zero = not any(digit in text for digit in "123456789")
     return f"\u2212{text}" if value < 0 and not zero else text
@@ -117,12 +119,12 @@ PERCENT = Scale(0.01, "%", digits=2)
 
 
 def percent(ratio: float) -> str:
-    """A share of one as per cent: ``41 %``, ``4.1 %``; below a hundredth of one, ``0.00 %``."""
+    """A ratio as per cent: ``41 %``, ``4.1 %``; below 0.005 %, ``0.00 %``."""
     return f"{grouped(100 * ratio, min(2, decimals_for(100 * ratio, 2)))} %"
 
 
 def duration(seconds: float | None) -> str:
-    """``4 min 12 s``, ``2.1 s``; an en dash where it is not known."""
+    """``4 min 12 s``, ``2.1 s``; an en dash if it is not known."""
     if seconds is None or not math.isfinite(seconds):
         return "\u2013"
     if seconds < 60:

@@ -1,7 +1,7 @@
-"""Colours: fixed per VPN family, told apart by colour-blind readers, readable on light and dark.
+"""Colours: fixed per VPN family, distinct for colour-blind readers, readable on light and dark.
 
-Mid-tones in the spirit of Okabe and Ito, "Color Universal Design" (2008). Colour never carries
-anything alone: every mark is also labelled, or has a shape of its own.
+Mid-tones in the spirit of Okabe and Ito, "Color Universal Design" (2008). Colour is never
+the only distinction: every mark also has a label or its own shape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known about a run besides its trials."""
+"""Facts about a run other than its trials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 IMPORTED = "imported"
-"""The lab of what other tools measured."""
+"""The lab of runs that other tools measured."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class RunInfo:
     environment: Mapping[str, Any] = field(default_factory=dict)
     installs: tuple[Install, ...] = ()
     data_paths: Mapping[str, str] = field(default_factory=dict)
-    """Where each VPN handled its packets, by the proof of its trials."""
+    """The data path of each VPN (kernel or user space), as proved in its trials."""
     stopped: str = ""
-    """Why the plan ended the run, as ``StopReason`` words it; empty where it did not."""
+    """The text of the ``StopReason`` that ended the run; empty if none did."""
 
     @property
     def imported(self) -> bool:
@@ -50,7 +50,7 @@ class RunInfo:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Names in the study's order; empty where no study is known."""
+        """Names in the study's order; empty if the study is not recorded."""
         try:
             return tuple(str(one["name"]) for one in json.loads(self.canonical)["condition"])
         except (ValueError, KeyError, TypeError):
@@ -64,7 +64,7 @@ class RunInfo:
 
     @classmethod
     def from_journal(cls, run: Mapping[str, Any]) -> RunInfo:
-        """From the journal's dictionary; what is absent stays unknown."""
+        """From the journal's dictionary; missing keys keep their defaults."""
         seed = run.get("seed")
         environment = run.get("environment")
         return cls(

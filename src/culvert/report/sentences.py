@@ -1,4 +1,4 @@
-"""Verdicts in words, for a reader who will not look at a chart."""
+"""Results as sentences, for readers who do not look at charts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from culvert.report.numbers import PERCENT, Scale, grouped, scale_for
 
 NO_DIFFERENCE = "no difference shown"
 UNDECIDED = "undecided"
-"""Beside an interval that excludes "no effect" where the column, all pairs at once, does not."""
+"""Marks an interval that excludes "no effect" while the test of the column does not reject it."""
 _PLAIN = Scale(1.0, "")
 
 
 def verdict(headline: Headline, vpn: str) -> str:
-    """One sentence on a VPN: throughput, latency, CPU, initiation, as far as there are numbers."""
+    """One sentence on a VPN: throughput, latency, CPU, initiation, as far as they were measured."""
     answers = {
         question: headline.answers[vpn, question.key]
         for question in headline.questions
@@ -37,13 +37,13 @@ def verdict(headline: Headline, vpn: str) -> str:
 
 
 def standing(winner: Winner) -> str:
-    """What the data can say about the runners-up."""
+    """How the leader compares with the other VPNs, as far as the data show it."""
     if winner.contenders == 1:
         return "the only VPN with a number"
     parts = []
     if winner.level_with:
-        told = [f"{vpn} ({_more(winner.against[vpn])})" for vpn in winner.level_with]
-        parts.append(f"cannot be told apart from {joined(told)}")
+        level = [f"{vpn} ({_more(winner.against[vpn])})" for vpn in winner.level_with]
+        parts.append(f"not distinguishable from {joined(level)}")
     if winner.undecided:
         parts.append(_undecided(winner))
     if not parts:
@@ -55,7 +55,7 @@ def standing(winner: Winner) -> str:
 
 
 def _undecided(winner: Winner) -> str:
-    """Whom it cannot be compared with, whatever the figures: ``cannot decide with 5 blocks``."""
+    """VPNs for which no figures could decide: ``cannot decide with 5 blocks``."""
     pairs = [winner.against[vpn] for vpn in winner.undecided if vpn in winner.against]
     names = joined(winner.undecided)
     if len(pairs) < len(winner.undecided):
@@ -101,15 +101,15 @@ def share(ratio: float, low: float | None, high: float | None) -> FigureText:
 
 
 def times(ratio: float, low: float | None, high: float | None) -> FigureText:
-    """Eight point one times, as ``8.1 [8.0, 8.6]`` with the sign of multiplication."""
+    """``8.1 [8.0, 8.6]`` with a multiplication sign (U+00D7) after the first number."""
     return FigureText(f"{_PLAIN.number(ratio, low, high)}\u00d7", _PLAIN.ends(ratio, low, high))
 
 
 def difference(unit: str, effect: Estimate) -> FigureText:
-    """``+75 µs [73, 78]``; where none is shown and the interval holds 0, so much and its ends.
+    """``+75 µs [73, 78]``; if no difference is shown and the interval contains 0, only its ends.
 
-    Such a difference is smaller than what the trials scatter by: its digits, and even its sign,
-    would be taken for a result.
+    Such a difference is smaller than the scatter of the trials: readers would take its digits, and
+    even its sign, for a result.
     """
     value, low, high = effect.value, effect.low, effect.high
     if shows_none(effect) and low is not None and high is not None and low <= 0 <= high:
@@ -122,16 +122,16 @@ def difference(unit: str, effect: Estimate) -> FigureText:
 
 
 def shows_none(effect: Estimate) -> bool:
-    """True if there is an interval and the column does not tell the effect from none."""
+    """True if there is an interval and the test of the column does not reject "no effect"."""
     return effect.low is not None and not effect.distinguishable
 
 
-def marked(told: FigureText, effect: Estimate, none: float) -> FigureText:
-    """An interval that excludes ``none`` does not decide where the column does not."""
+def marked(figure: FigureText, effect: Estimate, none: float) -> FigureText:
+    """Mark an interval that excludes ``none`` as undecided if the column's test does not reject."""
     low, high = effect.low, effect.high
     if effect.distinguishable or low is None or high is None or low <= none <= high:
-        return told
-    return FigureText(told.main, f"{told.interval} {UNDECIDED}")
+        return figure
+    return FigureText(figure.main, f"{figure.interval} {UNDECIDED}")
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -152,23 +152,25 @@ def question_scale(headline: Headline, question: Question) -> Scale:
 
 
 def _part(question: Question, answer: Answer) -> str:
-    """What the column's sentence says of a VPN; empty where it has none or lacks the baseline."""
+    """The column's sentence for a VPN; empty without a sentence, or if the baseline is missing."""
     absolute, relative, column = answer.absolute, answer.relative, question.column
     if not column.sentence:
         return ""
     if column.absolute or (question.effect is Effect.RATIO and question.more_is_better):
         scale = scale_for(question.unit, [absolute.value])
-        text = column.sentence.format(scale.told(absolute.value, absolute.low, absolute.high))
+        text = column.sentence.format(
+            scale.with_unit_and_interval(absolute.value, absolute.low, absolute.high)
+        )
         if relative and not column.absolute:
-            told = marked(share(relative.value, relative.low, relative.high), relative, 1)
-            text += f", {told} of what the same link carries without a VPN"
+            figure = marked(share(relative.value, relative.low, relative.high), relative, 1)
+            text += f", {figure} of what the same link carries without a VPN"
         return text
     if relative is None:
         return ""
     if question.effect is Effect.RATIO:
         ratio = times(relative.value, relative.low, relative.high)
         return column.sentence.format(marked(ratio, relative, 1))
-    told = marked(difference(question.unit, relative), relative, 0)
-    if told.main == NO_DIFFERENCE and column.unchanged:
-        return column.unchanged.format(told.interval)
-    return column.sentence.format(told)
+    figure = marked(difference(question.unit, relative), relative, 0)
+    if figure.main == NO_DIFFERENCE and column.unchanged:
+        return column.unchanged.format(figure.interval)
+    return column.sentence.format(figure)

@@ -1,4 +1,4 @@
-"""The tables beside the page, one CSV each, in the journal's units."""
+"""The tables in tables/, one CSV file each, in the journal's units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from culvert.report.model import Data
 from culvert.report.visible import HIDDEN, SHOWN
 
 _FORMULA = r"^[=+\-@\t\r]"
-"""What a spreadsheet takes for a formula, were it not for the apostrophe (OWASP, CSV injection)."""
+"""Text that a spreadsheet would run as a formula (OWASP, CSV injection)."""
 
 
 def tables(data: Data) -> dict[str, pl.DataFrame]:
@@ -26,8 +26,8 @@ def tables(data: Data) -> dict[str, pl.DataFrame]:
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Texts that a spreadsheet would run get an apostrophe before them, and hidden characters
-    show; numbers stay numbers."""
+    """Prefix texts that a spreadsheet would run with an apostrophe, and replace hidden characters;
+    numbers are unchanged."""
     text = pl.col(pl.String)
     return table.with_columns(text.str.replace_all(HIDDEN, SHOWN)).with_columns(
         pl.when(text.str.contains(_FORMULA)).then("'" + text).otherwise(text).name.keep()

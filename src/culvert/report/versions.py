@@ -1,4 +1,4 @@
-"""Versions, short: the whole of each is in the environment section."""
+"""Short versions; the environment section has the full ones."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _PSEUDO = re.compile(r"(v\d+\.\d+\.\d+-(?:[\w.]+\.)?\d{8})\d{6}-[0-9a-f]{12}\b.*
 
 
 def short_version(version: str) -> str:
-    """``2.6.14, package 2.6.14-0+deb12u2`` as ``2.6.14``; of a Go pseudo-version, up to its day."""
+    """``2.6.14, package 2.6.14-0+deb12u2`` as ``2.6.14``; a Go pseudo-version up to its date."""
     return _PSEUDO.sub(r"\1", version.partition(",")[0].strip())

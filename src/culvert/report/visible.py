@@ -1,7 +1,7 @@
-"""Text as it is read: without characters that change how others are shown.
+"""Text without invisible characters and without those that change how others are shown.
 
-Marks of direction make ``none`` out of ``enon``, characters without width make two names alike.
-Imported data and titles may hold them; the journal keeps them, a report shows U+FFFD instead.
+Direction marks can show ``enon`` as ``none``; zero-width characters make two names look alike.
+Imported data and titles may contain them; the journal keeps them, the report shows U+FFFD instead.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 HIDDEN = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but tab and line feed
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed
     r"\x{61c}\x{180e}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{fff9}-\x{fffb}"
-    r"\x{e0000}-\x{e007f}]"  # marks and overrides of direction, no width, tags
+    r"\x{e0000}-\x{e007f}]"  # direction marks and overrides, zero width, tags
 )
-"""A pattern in the form of polars; ``visible`` has the same in Python's."""
+"""The pattern in polars' syntax; ``_HIDDEN`` is the same in Python's."""
 _HIDDEN = re.compile(re.sub(r"\\x\{([0-9a-f]+)\}", lambda one: chr(int(one[1], 16)), HIDDEN))
 SHOWN = "\ufffd"
 
 
 def visible(text: str) -> str:
-    """The text with U+FFFD in place of what nobody sees."""
+    """The text with U+FFFD in place of every hidden character."""
     return _HIDDEN.sub(SHOWN, text) if _HIDDEN.search(text) else text
 
 
 def visible_tree(value: Any) -> Any:
-    """The same for all texts of what will be JSON, keys among them."""
+    """The same for all texts in a JSON value, including keys."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):
@@ -37,5 +37,5 @@ def visible_tree(value: Any) -> Any:
 
 
 def visible_output(value: object) -> object:
-    """For Jinja's ``finalize``: texts alone; what is markup of ours stays as it is."""
+    """For Jinja's ``finalize``: only plain texts; our own markup is unchanged."""
     return visible(value) if type(value) is str else value

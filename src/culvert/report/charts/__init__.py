@@ -1,4 +1,4 @@
-"""The figures, one a file: each takes the analysed run and gives Figures for one condition."""
+"""The figures, one module each: from the analysed run to the Figures of one condition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Section:
 
 
 def sections(data: Data) -> list[Section]:
-    """Every figure that the run has trials for, by condition."""
+    """Every figure for which the run has trials, by condition."""
     makers = (
         goodput_figures,
         latency_figures,
@@ -37,7 +37,7 @@ def sections(data: Data) -> list[Section]:
     found = []
     taken: set[str] = set()
     for headline in data.headlines:
-        with debug_mode(arg=False):  # Altair's checks of each value take longer than the rest
+        with debug_mode(arg=False):  # Altair's validation of each value takes most of the time
             figures = [figure for make in makers for figure in make(data, headline.condition)]
         if figures:
             named = tuple(_named_alone(figure, taken) for figure in figures)
@@ -46,7 +46,7 @@ def sections(data: Data) -> list[Section]:
 
 
 def _named_alone(figure: Figure, taken: set[str]) -> Figure:
-    """The figure under a name that no other has: names are files and places in the page."""
+    """The figure with a unique name: names become file names and anchors in the page."""
     name, number = figure.name, 2
     while name in taken:
         name, number = f"{figure.name}-{number}", number + 1

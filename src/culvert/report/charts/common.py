@@ -1,6 +1,6 @@
-"""What all charts share: VPNs on the y axis in one order, in fixed colours, and the two themes.
+"""Common parts of all charts: VPNs on the y axis in one order, fixed colours, two themes.
 
-A panel is as wide as its place in the page. Colours of ink and grid are left to the theme, so that
+A panel is as wide as its place in the page. The theme sets the colours of text and grid, so that
 one specification serves a light page, a dark page and print: marks name a style, themes define it.
 """
 
@@ -67,11 +67,11 @@ LIGHT = theme(ink="#1b1f27", muted="#565d6b", line="#dfe3e9") | {"background": "
 """For the files in figures/."""
 
 PAGE = theme(ink="var(--ink)", muted="var(--muted)", line="var(--line)")
-"""For the page: its style sheet decides, so light, dark and print need no second drawing."""
+"""For the page: its style sheet sets the colours, so light, dark and print use one drawing."""
 
 
 def vpn_axis(data: Data) -> alt.Y:
-    """VPNs from top to bottom, all of the study, also those without a number."""
+    """The y axis: all VPNs of the study from top to bottom, including those without a value."""
     return alt.Y(
         "vpn:N",
         title=None,
@@ -94,7 +94,7 @@ def vpn_colour(data: Data, *, legend: Sequence[str] = ()) -> alt.Color:
 
 
 def _legend(data: Data, named: Sequence[str]) -> alt.Legend | None:
-    """The VPNs named, in the order of all charts."""
+    """The given VPNs, in the order of all charts."""
     shown = [vpn for vpn in data.vpns if vpn in named]
     return alt.Legend(title=None, columns=2, symbolOpacity=1, values=shown) if shown else None
 
@@ -109,7 +109,7 @@ def vpn_shape(data: Data, *, legend: Sequence[str] = ()) -> alt.Shape:
 
 
 class _Held(str):
-    """Stands for records while a chart is built: Altair would copy each of them a dozen times."""
+    """A placeholder for records while a chart is built: Altair would copy every record."""
 
     __slots__ = ("records",)
     records: Records
@@ -127,12 +127,12 @@ def source(records: Records) -> alt.InlineData:
 
 
 def height(data: Data) -> int:
-    """Height in pixels of a chart with one row a VPN."""
+    """Height in pixels of a chart with one row per VPN."""
     return ROW_PX * max(1, len(data.vpns))
 
 
 def spread(block: int, blocks: Sequence[int]) -> float:
-    """Where in its row, -1 to 1, a block's dot lies: in order of time, so that a drift shows."""
+    """The offset of a block's dot in its row, -1 to 1, in order of time to show drift."""
     if len(blocks) < 2:
         return 0.0
     return 2 * blocks.index(block) / (len(blocks) - 1) - 1
@@ -141,7 +141,7 @@ def spread(block: int, blocks: Sequence[int]) -> float:
 def bars_with_trials(
     data: Data, summary: pl.DataFrame, trials: pl.DataFrame, scale: Scale, title: str, axis: str
 ) -> Panel:
-    """A bar to each median, its interval as a whisker, every trial as a dot, the number beside it.
+    """A bar for each median, its interval as a whisker, each trial as a dot, the number next to it.
 
     ``summary`` (vpn, median, low, high, n) and ``trials`` (vpn, block, value) of one cell.
     """
@@ -203,7 +203,7 @@ def bars_with_trials(
 
 
 def trial_dots(trials: pl.DataFrame, scale: Scale) -> Records:
-    """One record a trial."""
+    """One record per trial."""
     blocks = sorted(trials["block"].unique().to_list())
     return [
         {
@@ -242,7 +242,7 @@ def dot_layer(dots: Records, y: alt.Y, field: str) -> alt.Chart:
 
 
 def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
-    """A VPN of the study without a trial that counts says so in its row."""
+    """The row of a VPN without a trial that counts states that."""
     records: Records = [
         {"vpn": vpn, "text": "no trial that counts"} for vpn in data.vpns if vpn not in having
     ]
@@ -255,15 +255,15 @@ def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
 
 
 def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> Panel:
-    """Layers as one panel that fills its place."""
+    """Layers as one panel that fills its container."""
     chart = alt.LayerChart(layer=list(layers), width="container", height=height_px, title=title)
-    # Altair checks each value where it is set; the whole is checked by a test, as it takes long.
+    # Validation is off here because it is slow; a test validates whole specifications.
     spec: Panel = chart.to_dict(validate=False)
-    # Altair gathers data at the top, where a panel of a larger drawing must not have any.
+    # Altair collects data at the top level, where a panel of a larger drawing must not have any.
     datasets = spec.pop("datasets", {})
     for layer in spec["layer"]:
         name = layer["data"].pop("name", None)
         if name is not None:
             layer["data"] = {"values": datasets[name].records}
-    # The page brings its own theme and must name no address.
+    # The page has its own theme and must not contain an address.
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}

@@ -1,4 +1,4 @@
-"""Cost against throughput: what each VPN carries, and what a gigabyte of it takes of the CPU."""
+"""Cost against throughput: goodput of each VPN, and the CPU seconds per gigabyte of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS = Scale(1.0, "s/GB")
 
 def cost_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: a panel for each cell of tcp and udp."""
-    panels, rows, told = [], [], []
+    panels, rows, names = [], [], []
     for measurement in ("tcp", "udp"):
         found = pick(data.summary, "cpu_s_per_gb", measurement=measurement)
         cells = [p for c, p in contexts(found, measurement) if c == condition]
@@ -26,7 +26,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
             panel, lines = _panel(data, condition, measurement, parameters, name)
             panels.append(panel)
             rows += lines
-            told.append(name)
+            names.append(name)
     if not panels:
         return []
     return [
@@ -38,7 +38,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
                 "the lower right: much goodput for little CPU. Seconds are those of the whole "
                 "machine, both ends and the measuring program included."
             ),
-            alt_text=f"Scatter of CPU seconds per gigabyte against goodput: {'; '.join(told)}.",
+            alt_text=f"Scatter of CPU seconds per gigabyte against goodput: {'; '.join(names)}.",
             panels=tuple(panels),
             table=FigureTable(
                 ("cell", "VPN", "goodput, median [95 %]", "CPU s/GB, median [95 %]", "trials"),

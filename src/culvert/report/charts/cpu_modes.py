@@ -1,4 +1,4 @@
-"""CPU utilisation beside goodput, split by mode as in dekker2020's figures 2 to 5."""
+"""CPU utilisation next to goodput, split by mode as in figures 2 to 5 of dekker2020."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PARTS = {
     "softirq": "cpu_softirq_percent",
 }
 _OTHER = "hard interrupts"
-"""What the total holds beside the parts."""
+"""The remainder of the total that is in no part."""
 _LEAST_OTHER = 1.0
-"""Per cent of one core, from which the remainder is drawn."""
+"""A smaller remainder, in per cent of one core, is not drawn."""
 _PERCENT = Scale(1.0, "%")
 
 Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
@@ -39,7 +39,7 @@ class TableColumns:
 
 
 def cpu_panel(data: Data, cell: Cell) -> Panel | None:
-    """Mean utilisation by mode, the total beside it, every trial's total as a ring."""
+    """Mean utilisation by mode, the total next to it, each trial's total as a ring."""
     totals = cell(data.summary, TOTAL)
     if totals.is_empty():
         return None
@@ -87,13 +87,13 @@ def cpu_columns(data: Data, cell: Cell) -> TableColumns:
     for vpn in data.vpns:
         own = totals.filter(pl.col("vpn") == vpn)
         parts = _parts(data, cell, vpn)
-        told = (
+        total_text = (
             _PERCENT.with_interval(own["median"][0], own["low"][0], own["high"][0])
             if len(own)
             else "\u2013"
         )
         means = (_PERCENT.number(parts[name]) if name in parts else "\u2013" for name in PARTS)
-        rows[vpn] = (told, *means)
+        rows[vpn] = (total_text, *means)
     return TableColumns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
 
 

@@ -1,4 +1,4 @@
-"""Goodput with CPU utilisation beside it, as dekker2020's figures 2 to 5."""
+"""Goodput next to CPU utilisation, as figures 2 to 5 of dekker2020."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert.report.numbers import Scale, scale_for
 
 
 def goodput_figures(data: Data, condition: str) -> list[Figure]:
-    """One figure per cell of tcp and udp that has a trial that counts."""
+    """One figure per cell of tcp and udp with a trial that counts."""
     figures = []
     for measurement in ("tcp", "udp"):
         found = pick(data.summary, "goodput_bps", measurement=measurement)
@@ -48,21 +48,21 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
     limited = not ceiling.is_empty()
     rows = []
     for vpn in data.vpns:
-        told = goodput.filter(pl.col("vpn") == vpn)
+        own = goodput.filter(pl.col("vpn") == vpn)
         rows.append(
             (
                 vpn,
-                _with_interval(told, scale),
-                _text(told, "mean", scale),
-                _text(told, "sd", scale),
-                f"{100 * told['cv'][0]:.1f} %" if len(told) and told["cv"][0] else "\u2013",
+                _with_interval(own, scale),
+                _text(own, "mean", scale),
+                _text(own, "sd", scale),
+                f"{100 * own['cv'][0]:.1f} %" if len(own) and own["cv"][0] else "\u2013",
                 *columns.rows[vpn],
                 *(
                     (_text(ceiling.filter(pl.col("vpn") == vpn), "median", scale),)
                     if limited
                     else ()
                 ),
-                str(told["n"][0]) if len(told) else "0",
+                str(own["n"][0]) if len(own) else "0",
             )
         )
     table = FigureTable(
@@ -73,7 +73,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"sd, {scale.name}",
             "cv",
             *columns.names,
-            *((f"bare link's ceiling then, {scale.name}",) if limited else ()),
+            *((f"ceiling of the bare link, {scale.name}",) if limited else ()),
             "trials",
         ),
         "l" + "r" * (5 + len(columns.names) + limited),

@@ -1,4 +1,4 @@
-"""Connection initiation, as dekker2020's table 4: total and handshake, mean, median, 99 %."""
+"""Connection initiation, as table 4 of dekker2020: total and handshake, mean, median, 99 %."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 KINDS = {"total_ms": "until the first packet is answered", "handshake_ms": "handshake alone"}
-"""What is drawn."""
+"""The times that are drawn."""
 ROWS = {
     "total_ms": "total",
     "handshake_ms": "handshake",
@@ -29,7 +29,7 @@ ROWS = {
     "last_handshake_ms": "until its last packet",
     "first_inner_ms": "until the first inner packet",
 }
-"""What is in the table; until: since the command."""
+"""The times in the table; "until" counts from the command."""
 
 
 def initiation_figures(data: Data, condition: str) -> list[Figure]:
@@ -49,7 +49,7 @@ def initiation_figures(data: Data, condition: str) -> list[Figure]:
 
 def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -> Figure:
     table = initiation_table(single)
-    told = everything(parameters)
+    all_parameters = everything(parameters)
     dots: Records = [
         {
             "vpn": row["vpn"],
@@ -124,12 +124,12 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         name=slug(f"initiation {condition} {name}"),
         title=f"{name}: from the command to the first answered packet",
         caption=(
-            "Each mark is one start; the upright line is the median of all starts, as papers have "
+            "Each mark is one start; the vertical line is the median of all starts, as papers show "
             "it. The headline takes the median of each trial first, since the starts of one trial "
             "are not independent: the two may differ. Total is from the command (a "
-            "program is executed, or told to initiate) to the first inner packet that was "
+            "program is executed, or instructed to initiate) to the first inner packet that was "
             "answered; handshake is from its first to its last packet on the link, by kernel "
-            f"timestamps. Parameters: {told}."
+            f"timestamps. Parameters: {all_parameters}."
         ),
         alt_text=f"Dot plot of connection initiation. Median totals: {totals}.",
         panels=(panel,),

@@ -1,4 +1,4 @@
-"""Latency by percentile, as dekker2020's figure 6: a logarithmic axis of rarity."""
+"""Latency by percentile, as figure 6 of dekker2020: the axis is logarithmic in 1 / (1 - p)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FLOOR_NAME = "the instrument itself"
 HEIGHT_PX = 340
 STEPS = 90
 FEW_DECADES = 2.5
-"""Up to so many powers of ten, the axis has room for steps between them."""
+"""Up to so many powers of ten, the axis has room for ticks between them."""
 
 _TICKS = [1 / (1 - percent / 100) for percent in PERCENTILES]
-# The axis shows 1 / (1 - p): 2 is the median, 10,000 is 99.99 %. No text of the study is in here.
+# The axis shows 1 / (1 - p): 2 is the median, 10,000 is 99.99 %. It contains no study text.
 _TICK_TEXT = "format(100 - 100 / datum.value, '.4~f') + ' %'"
 
 
@@ -52,7 +52,7 @@ def _figure(
     pooled: dict[str, LatencyDistribution],
     floor: LatencyDistribution,
 ) -> Figure:
-    """``floor`` is the instrument's own noise in the same trials, of all VPNs; it may be empty."""
+    """``floor`` is the instrument's own latency in the same trials of all VPNs; it may be empty."""
     middles = [found.percentile(50) for found in pooled.values()]
     scale = scale_for("ns", middles)
     curve: Records = []
@@ -65,7 +65,7 @@ def _figure(
     around = _around(curve, named, own)
     x = alt.X(
         "rarity:Q",
-        title="percentile of all probes: the further right, the rarer",
+        title="percentile of all probes (rarer to the right)",
         scale=alt.Scale(type="log", domain=[2, 12_000], nice=False),
         axis=alt.Axis(values=_TICKS, labelExpr=_TICK_TEXT, grid=True),
     )
@@ -127,27 +127,27 @@ def _floor_layer(own: Records, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def _floor_sentence(floor: LatencyDistribution, scale: Scale) -> str:
-    """What no path can be told to be faster than; empty where it was not measured."""
+    """The least round trip that the instrument can measure; empty if it was not measured."""
     if not floor.total:
         return ""
     parts = [f"{scale.text(floor.percentile(50))} at the median"]
     if floor.supports(99):
         parts.append(f"{scale.text(floor.percentile(99))} at 99\u00a0%")
     return (
-        "The dashed line is the instrument itself, over the loopback in the same trials: "
+        "The dashed line is the instrument itself, over loopback in the same trials: "
         f"{' and '.join(parts)}. "
     )
 
 
 def _around(*records: Records) -> list[float]:
-    """A little more than the range of what is drawn; an HDR histogram may hold a zero."""
+    """A little more than the range of the values; an HDR histogram may contain a zero."""
     values = [max(record["value"], 1e-3) for some in records for record in some]
     return [min(values, default=1.0) / 1.25, max(values, default=1.0) * 1.25]
 
 
 def _ticks(low: float, high: float, scale: Scale) -> list[float]:
-    """Round times from low to high, in the scale's unit: 1, 2 and 5 of each power of ten of a
-    nanosecond, or the powers alone where there are many."""
+    """Ticks from low to high, in the scale's unit: 1, 2 and 5 of each power of ten in
+    nanoseconds, or only the powers if there are many."""
     low_ns, high_ns = low * scale.factor, high * scale.factor
     powers = range(math.floor(math.log10(low_ns)), math.ceil(math.log10(high_ns)) + 1)
     steps = (1, 2, 5) if math.log10(high_ns / low_ns) <= FEW_DECADES else (1,)
@@ -156,7 +156,7 @@ def _ticks(low: float, high: float, scale: Scale) -> list[float]:
 
 
 def _unit_text(scale: Scale) -> str:
-    """An expression that tells an axis value with its unit, so that 10 ms is not 10,000 µs."""
+    """An expression that formats an axis value with its unit: 10 ms, not 10,000 µs."""
     ns = f"round(datum.value * {scale.factor:.0f})"
     steps = ((1e9, "s"), (1e6, "ms"), (1e3, "\u00b5s"))
     text = f"{ns} + ' ns'"
@@ -235,7 +235,7 @@ def _table(
 
 
 def _percentiles(found: LatencyDistribution | None, scale: Scale) -> list[str]:
-    """One cell a percentile, and the number of probes."""
+    """One cell per percentile, and the number of probes."""
     if found is None:
         return ["\u2013"] * len(PERCENTILES) + ["0"]
     cells = [

@@ -1,4 +1,4 @@
-"""Measurements that have no figure of their own: bars of their leading metrics, a table of all."""
+"""Measurements without their own figures: bars of their main metrics, and a table of all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 
 DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
-"""Measurements with figures of their own."""
+"""Measurements with their own figures."""
 _EVERY_TRIAL = frozenset(spec.name for spec in EVERY_TRIAL)
 
 
@@ -81,16 +81,16 @@ def _figure(
 def _row(data: Data, cell: pl.DataFrame, metric: str) -> list[str]:
     found = cell.filter(pl.col("metric") == metric)
     scale = scale_for(found["unit"][0], found["median"].to_list())
-    told = {
-        row["vpn"]: scale.told(row["median"], row["low"], row["high"])
+    texts = {
+        row["vpn"]: scale.with_unit_and_interval(row["median"], row["low"], row["high"])
         for row in found.iter_rows(named=True)
     }
-    return [told.get(vpn, "\u2013") for vpn in data.vpns]
+    return [texts.get(vpn, "\u2013") for vpn in data.vpns]
 
 
 def metric_title(measurement: str, metric: str) -> str:
-    """The declared title; without one, ``rtt_idle_p50_us`` as ``rtt idle p50``: the unit stands
-    beside the number."""
+    """The declared title; without one, ``rtt_idle_p50_us`` as ``rtt idle p50``: the unit is
+    next to the number."""
     if title := title_of(metric, measurement):
         return title
     words = metric.removesuffix("_per_s").split("_")

@@ -1,4 +1,4 @@
-"""A stacked bar to each VPN, its parts in fixed colours, the sum beside it where it is wanted."""
+"""A stacked bar for each VPN, its parts in fixed colours, optionally the sum next to it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def stack(
                 "part:N",
                 scale=alt.Scale(domain=list(fill), range=list(fill.values())),
                 sort=list(fill),
-                # Below, so that rows are level with those of a panel beside it that has no legend.
+                # Below, so that rows align with those of a neighbouring panel without a legend.
                 legend=alt.Legend(
                     title=None, columns=3 if len(fill) <= 3 else 2, labelLimit=170, orient="bottom"
                 ),

@@ -1,4 +1,4 @@
-"""Stacked bars: where UDP packets were lost, and who spent the CPU."""
+"""Stacked bars: where UDP packets were lost, and what used the CPU."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
 
 
 def cpu_figures(data: Data, condition: str) -> list[Figure]:
-    """One figure: who spends the CPU seconds of a gigabyte, a panel for each traffic cell."""
+    """One figure: which part uses the CPU seconds of a gigabyte, a panel for each traffic cell."""
     split = cpu_split(data.observed).filter(pl.col("condition") == condition)
     panels, rows = [], []
     for measurement in ("tcp", "udp"):
@@ -99,12 +99,12 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
     return [
         Figure(
             name=slug(f"cpu {condition}"),
-            title="Who spends the CPU",
+            title="What uses the CPU",
             caption=(
                 "CPU seconds per gigabyte of goodput, means of the trials that count. The VPN's "
                 "processes and the probe by the scheduler's clock; softirq (much of a kernel "
                 "VPN's work) as far as it did not run inside them. The rest of the system is what "
-                "else ran on the machine: kernel threads, and whatever was not part of the trial."
+                "else ran on the machine: kernel threads, and processes outside the trial."
             ),
             alt_text="Stacked bars of CPU seconds per gigabyte by part; figures in the table.",
             panels=tuple(panels),
@@ -136,9 +136,9 @@ def _cost_rows(data: Data, name: str, found: pl.DataFrame) -> list[_CostRow]:
 
 def _with_threads(data: Data, condition: str, rows: Sequence[_CostRow]) -> list[tuple[str, ...]]:
     threads = busiest_threads(data.rows, most=3).filter(pl.col("condition") == condition)
-    told: dict[tuple[str, str], list[str]] = {}
+    busiest: dict[tuple[str, str], list[str]] = {}
     for row in threads.iter_rows(named=True):
         key = (row["vpn"], str((row["measurement"], row["parameters"])))
         seconds = Scale(1.0, "s").number(row["cpu_s"])
-        told.setdefault(key, []).append(f"{row['node']}: {row['thread']} {seconds}")
-    return [(*shown, "; ".join(told.get(key, []))) for key, shown in rows]
+        busiest.setdefault(key, []).append(f"{row['node']}: {row['thread']} {seconds}")
+    return [(*shown, "; ".join(busiest.get(key, []))) for key, shown in rows]

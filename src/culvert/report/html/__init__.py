@@ -1,1 +1,1 @@
-"""html."""
+"""The HTML page, its scripts and the drawn figures."""

@@ -1,4 +1,4 @@
-"""Vega, Vega-Lite and Vega-Embed as one script, kept between reports: bundling takes seconds."""
+"""Vega, Vega-Lite and Vega-Embed as one script, cached between reports: bundling takes seconds."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from culvert.files.folder import run_folder
 from culvert.files.plain import open_own
 
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-"""The version that Altair writes specifications for."""
+"""The version for which Altair writes specifications."""
 
 
 @cache
 def bundle() -> str:
-    """The libraries in a scope of their own. Without a cache directory they are bundled anew."""
+    """The libraries in their own scope. Without a cache directory they are bundled again."""
     name = f"vega-{_VEGA_LITE}-{version('vl-convert-python')}.js"
     kept = _cache_directory() / name
     with suppress(OSError, UnicodeDecodeError, UsageError), open_own(kept) as file:
         found = file.read(_MOST_BYTES).decode()
         if found.startswith(_BEGIN) and found.endswith(_END):
             return found
-    whole: Any = None  # no snippet of ours: the whole of the libraries, as globals
+    whole: Any = None  # no snippet: the complete libraries, as globals
     made = _BEGIN + vl_convert.javascript_bundle(whole, vl_version=_VEGA_LITE) + _END
     _keep(kept, made)
     return made
@@ -41,13 +41,13 @@ _END = "\n})();"
 
 
 def _cache_directory() -> Path:
-    """As the XDG Base Directory Specification has it; a relative path there is to be ignored."""
+    """As the XDG Base Directory Specification defines it; it ignores a relative path."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     home = Path(os.environ.get("HOME", "/nonexistent"))
     return (named if named.is_absolute() else home / ".cache") / "culvert"
 
 
 def _keep(path: Path, text: str) -> None:
-    """Whole or not at all; that it cannot be kept costs time and nothing else."""
+    """Write the cache atomically; if it cannot be written, the next report only takes longer."""
     with suppress(OSError, UsageError), run_folder(path.parent, make=True) as folder:
         folder.write(path.name, text.encode())

@@ -1,8 +1,8 @@
-"""Figures as SVG and PNG, drawn by processes of their own where there are many.
+"""Figures as SVG and PNG, drawn by separate processes if there are many.
 
-Drawing one takes a quarter of a second and holds Python's lock all the while, so threads do not
-help. ``python -P -m culvert.report.html.drawing`` is such a process: it reads specifications from
-standard input and writes images to standard output, each with its length before it.
+Drawing one takes a quarter of a second and holds Python's global lock, so threads do not help.
+``python -P -m culvert.report.html.drawing`` is such a process: it reads specifications from
+standard input and writes images to standard output, each preceded by its length.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 import vl_convert
 
 MANY = 8
-"""Figures for which starting processes pays."""
+"""From so many figures on, separate processes are faster."""
 MOST_PROCESSES = 4
 _LENGTH = struct.Struct(">Q")
 
@@ -32,7 +32,7 @@ class Images(NamedTuple):
 
 
 def draw_all(specs: Sequence[Mapping[str, Any]]) -> Iterator[Images]:
-    """Images of Vega-Lite specifications, in their order. Nothing is fetched from anywhere."""
+    """Images of Vega-Lite specifications, in their order. Nothing is fetched from a network."""
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     if len(specs) < MANY or processes < 2:
         yield from map(_draw, specs)
@@ -45,7 +45,7 @@ def draw_all(specs: Sequence[Mapping[str, Any]]) -> Iterator[Images]:
 
 
 def _drawn_apart(specs: Sequence[Mapping[str, Any]]) -> list[Images]:
-    """By a process; here, should it fail."""
+    """Draw in a process; in this one if it fails."""
     with subprocess.Popen(
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE,
@@ -90,7 +90,7 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """Draw until nothing more comes."""
+    """Draw until the input ends."""
     while (content := _receive(sys.stdin.buffer)) is not None:
         for image in _draw(json.loads(content)):
             _send(sys.stdout.buffer, image)

@@ -1,7 +1,7 @@
-"""The page: one HTML file with everything inside, that cannot reach out even if it wanted to.
+"""The page: one HTML file that contains everything and cannot load anything else.
 
-A content security policy forbids every load and allows only the two scripts of ours, by their
-hashes: a script that slipped into a study's title would not run even if escaping it had failed.
+A content security policy forbids every load and allows only the page's two scripts, by their
+hashes: a script in a study's title would not run even if escaping failed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from culvert.report.visible import visible_output, visible_tree
 
 @dataclass(frozen=True)
 class _Panel:
-    """Where a chart goes and what it is."""
+    """The element of a chart and its specification."""
 
     id: str
     height_px: int
@@ -112,7 +112,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
 
 def _panels(figure: Figure) -> list[_Panel]:
     return [
-        # Room for title, axis and legend, so that nothing jumps when the chart is drawn.
+        # Space for title, axis and legend: the layout does not move when the chart is drawn.
         _Panel(f"{figure.name}-{index}", int(panel["height"]) + 96)
         for index, panel in enumerate(figure.panels)
     ]
@@ -123,7 +123,7 @@ def _template(name: str) -> str:
 
 
 def _safe_script(text: str) -> Markup:
-    """A script that cannot end its own element."""
+    """A script that cannot close its own element."""
     kept = text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return Markup(kept)  # noqa: S704  our own file and the libraries'
 

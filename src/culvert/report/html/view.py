@@ -1,4 +1,4 @@
-"""The few facts at the top of the page, and the commands that measure the same again."""
+"""The facts at the top of the page, and the commands that repeat the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRADEMARK = re.compile(r"\((?:R|TM)\)")
 
 
 def facts(data: Data) -> list[tuple[str, str]]:
-    """The few facts on run and machine that belong at the top."""
+    """The facts on run and machine at the top of the page."""
     run, environment = data.run, data.run.environment
     begin = moment(run.started_at)
     found = [
@@ -41,8 +41,8 @@ def _took(data: Data) -> str:
 
 
 def _governor(data: Data) -> str:
-    told = at(data.run.environment, "cpu", "frequency", "governors")
-    return told or ("" if data.run.imported else "none visible")
+    governors = at(data.run.environment, "cpu", "frequency", "governors")
+    return governors or ("" if data.run.imported else "none visible")
 
 
 def _trials(data: Data) -> str:
@@ -51,7 +51,7 @@ def _trials(data: Data) -> str:
 
 
 def reproduce(data: Data) -> str:
-    """The commands that measure the same again, quoted for a shell."""
+    """The commands that repeat the run, quoted for a shell."""
     install = [shlex.quote(vpn) for vpn in data.vpns if vpn != BASELINE]
     lines = [f"sudo culvert install {' '.join(install)}"] if install else []
     lines += ["culvert run study.toml --out again", "culvert report again"]

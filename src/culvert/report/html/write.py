@@ -1,4 +1,4 @@
-"""Writing a report: report.html, and beside it the tables and figures it is made of."""
+"""Writing a report: report.html, and next to it its tables and figures."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, ``tables/*.csv`` and ``figures/*`` (SVG, PNG, Vega-Lite JSON).
 
-    ``run`` and the frames are what the journal gives. Returns the path of report.html. Raises
-    UsageError where ``out_dir`` cannot be written, JournalError for a damaged histogram.
+    ``run`` and the frames are as the journal returns them. Returns the path of report.html. Raises
+    UsageError if ``out_dir`` cannot be written, JournalError for a damaged histogram.
     """
     return write_data(gather(RunInfo.from_journal(run), rows, trials, histograms, series), out_dir)
 
 
 def write_data(data: Data, out_dir: Path) -> Path:
-    """The same for a run that has been analysed."""
+    """The same for an analysed run."""
     try:
         with run_folder(out_dir, make=True) as folder:
             _write_all(data, folder)
@@ -76,7 +76,7 @@ def _write_all(data: Data, folder: OpenFolder) -> None:
 
 
 def _printed(figure: Figure) -> dict[str, Any]:
-    """Panels side by side in one image, on white, as a paper would print it."""
+    """Panels side by side in one image on white, for papers."""
     return {
         "$schema": SCHEMA_URL,
         "description": visible(figure.alt_text),

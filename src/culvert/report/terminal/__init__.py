@@ -1,1 +1,1 @@
-"""terminal."""
+"""The report in the terminal."""

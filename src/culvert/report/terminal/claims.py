@@ -15,7 +15,7 @@ from culvert.report.labels import Labels
 from culvert.report.views.claims import counts, evidence
 
 MOST_NOT_TESTABLE = 6
-"""More claims without a verdict are summed up."""
+"""More claims without a verdict are summarised in one row."""
 
 _STYLES = {
     Verdict.SUPPORTED: "green",
@@ -26,7 +26,7 @@ _STYLES = {
 
 
 def claims_text(claims: Claims, labels: Labels) -> RenderableType:
-    """A line a claim with its verdict, and its evidence below."""
+    """One row per claim with its verdict, and its evidence below."""
     if claims.trouble:
         return Text(f"Claims: {claims.trouble}", style="yellow")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
@@ -43,9 +43,11 @@ def claims_text(claims: Claims, labels: Labels) -> RenderableType:
     if hidden:
         reason, count = Counter(one.why for one in hidden).most_common(1)[0]
         all_ = count == len(hidden)
-        told = Text.assemble(
+        hidden_text = Text.assemble(
             f"{len(hidden)} claims; all are in the report",
             (f"\n{'all' if all_ else f'{count} of them'}: {reason}", "dim"),
         )
-        table.add_row(Text(str(Verdict.NOT_TESTABLE), style=_STYLES[Verdict.NOT_TESTABLE]), told)
+        table.add_row(
+            Text(str(Verdict.NOT_TESTABLE), style=_STYLES[Verdict.NOT_TESTABLE]), hidden_text
+        )
     return Group(table, Text(""))

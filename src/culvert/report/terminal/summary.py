@@ -23,7 +23,7 @@ from culvert.report.views.paper import paper_tests
 from culvert.report.views.trust import Trust, limits, trust
 
 _GAP = 2
-"""Columns of a terminal between those of a table: a cell's padding and the box's divider."""
+"""Characters between two columns of a table: a cell's padding and the box's divider."""
 _MOST_REASONS = 12
 _STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
 _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
@@ -36,20 +36,20 @@ def summary(
     histograms: pl.DataFrame,
     series: pl.DataFrame,
 ) -> RenderableType:
-    """What ``write_report`` takes, for a rich console. Foreign text is never read as markup."""
+    """What ``write_report`` takes, for a rich console. Data is never read as markup."""
     return summary_of(gather(RunInfo.from_journal(run), rows, trials, histograms, series))
 
 
 def summary_of(data: Data) -> RenderableType:
-    """The same for a run that has been analysed."""
+    """The same for an analysed run."""
     views = headline_views(data)
     parts: list[RenderableType] = [
         _Headline(view, several=len(views) > 1) for view in views if view.columns
     ]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
-    if told := paper_tests(data):
-        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in told), ""))))
+    if found := paper_tests(data):
+        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in found), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     sentences = behaviour_sentences(data)
@@ -60,14 +60,14 @@ def summary_of(data: Data) -> RenderableType:
 
 
 class _Headline:
-    """One condition: a table where the console is wide enough for it, else a paragraph a VPN."""
+    """One condition: a table if the console is wide enough, else a paragraph per VPN."""
 
     def __init__(self, view: HeadlineView, *, several: bool) -> None:
         self._view = view
         self._title = Text(view.condition, style="bold") if several else None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Chosen where the width is known: no name and no number is ever broken in two."""
+        """Chooses the layout when the width is known, so that no name or number is split."""
         del console
         if self._title:
             yield self._title
@@ -79,7 +79,7 @@ class _Headline:
         yield self._paragraphs()
 
     def _widths(self, *, broken_headings: bool) -> list[int]:
-        """What each column needs: its longest line, and the longest line or word of its heading."""
+        """The width of each column: that of its longest line, or line or word of its heading."""
         first = [line for row in self._view.rows for line in (row.vpn, row.version)]
         columns = [first]
         for index, (title, note) in enumerate(self._view.columns):
@@ -125,7 +125,7 @@ class _Headline:
 def _lines(cell: HeadlineCell | None) -> list[str]:
     if cell is None:
         return ["no number"]
-    main = [cell.main] if cell.shown else cell.main.split(" ")  # words may go to the next line
+    main = [cell.main] if cell.shown else cell.main.split(" ")  # words may wrap
     return [*main, cell.interval, cell.below, cell.rank]
 
 
@@ -145,7 +145,7 @@ def _style(cell: HeadlineCell) -> str:
 
 def _reasons(data: Data) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title="Trials that do not count", title_justify="left")
-    for name in ("VPN", "status", "trials", "why, and what to do"):
+    for name in ("VPN", "status", "trials", "reason and remedy"):
         table.add_column(name)
     found = reasons(data.trials)
     for row in found.head(_MOST_REASONS).iter_rows(named=True):
@@ -161,19 +161,19 @@ def _reasons(data: Data) -> Table:
 
 
 def _behaviour(sentences: Sequence[str]) -> Text:
-    told = Text("Intervals of these cells are too narrow\n", style="yellow")
+    note = Text("Intervals of these cells are too narrow\n", style="yellow")
     for sentence in sentences[:_MOST_REASONS]:
-        told.append(f"  {sentence}\n", style="default")
+        note.append(f"  {sentence}\n", style="default")
     if len(sentences) > _MOST_REASONS:
-        told.append(f"  ... and {len(sentences) - _MOST_REASONS} more, in the report\n", "dim")
-    return told
+        note.append(f"  ... and {len(sentences) - _MOST_REASONS} more, in the report\n", "dim")
+    return note
 
 
-def _trust(data: Data, told: Trust) -> Text:
+def _trust(data: Data, note: Trust) -> Text:
     counts = data.counts
     return Text.assemble(
-        (told.title, _STYLES[told.level]),
-        f": {told.detail}\n",
+        (note.title, _STYLES[note.level]),
+        f": {note.detail}\n",
         ("What limits trust here", "yellow"),
         f": {'; '.join(limits(data))}\n",
         (

@@ -1,4 +1,4 @@
-"""Cells whose trials are not independent, steady or of one kind: one plain sentence each."""
+"""Cells whose trials are correlated, drift or jump: one sentence each."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def behaviour_sentences(data: Data) -> tuple[str, ...]:
     """
     plain = data.summary.filter(pl.col("labels") == "{}")
     figure = pl.col("metric").is_in(sorted(figures()))
-    told = plain.filter(
+    flagged = plain.filter(
         figure | ~figure.any().over("measurement"),
         pl.col("correlated") | pl.col("drifts") | (pl.col("jumps") != ""),
     )
-    return tuple(_sentence(row, data.labels) for row in told.iter_rows(named=True))
+    return tuple(_sentence(row, data.labels) for row in flagged.iter_rows(named=True))
 
 
 def _sentence(row: Mapping[str, Any], labels: Labels) -> str:

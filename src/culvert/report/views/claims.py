@@ -14,7 +14,7 @@ from culvert.report.sentences import times
 
 _PLAIN = Scale(1.0, "")
 _MOST = 1000.0
-"""A ratio beyond it is no figure that an interval bears."""
+"""The upper end of an interval of ratios is not shown beyond it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class ClaimsView:
-    """The section; ``counts`` is the sum in words. ``published`` is None where there is nothing."""
+    """The section; ``counts`` is the summary. ``published`` is None without published values."""
 
     counts: str
     claims: tuple[ClaimView, ...]
@@ -42,7 +42,7 @@ class ClaimsView:
 
 
 def claims_view(data: Data) -> ClaimsView:
-    """What the page's section shows."""
+    """The content of the page's section."""
     found = data.claims
     printed = dict(found.printed)
     return ClaimsView(
@@ -59,33 +59,33 @@ def counts(claims: Claims) -> str:
 
 
 def evidence(one: Judged, labels: Labels) -> str:
-    """What speaks for the verdict: ``1.42 times [1.38, 1.47] over 10 blocks, adjusted p = 0.002``.
+    """The evidence for the verdict: ``1.42 times [1.38, 1.47] over 10 blocks, adjusted p = 0.002``.
 
     p is adjusted for the claims of the study and the looks of its plan.
     """
     parts = []
-    told = one.telling
-    if told is not None and told.effect is not None:
-        which = _which(one, told, labels)
+    deciding = one.telling
+    if deciding is not None and deciding.effect is not None:
+        which = _which(one, deciding, labels)
         parts.append(
-            f"{which}{_effect(told.effect, one.unit)} over {told.n} "
-            f"{'blocks' if told.paired else 'trials'}, "
-            f"adjusted {_p(one.p_value)}{_of_what(one, told)}"
+            f"{which}{_effect(deciding.effect, one.unit)} over {deciding.n} "
+            f"{'blocks' if deciding.paired else 'trials'}, "
+            f"adjusted {_p(one.p_value)}{_of_what(one, deciding)}"
         )
-        if told.drifts and one.verdict is not Verdict.UNDECIDED:
-            parts.append("careful: it drifts")
+        if deciding.drifts and one.verdict is not Verdict.UNDECIDED:
+            parts.append("caution: the values drift")
     if one.why:
         parts.append(one.why)
     if one.verdict is Verdict.UNDECIDED and one.more is not None:
         noun = "repetition" if one.more == 1 else "repetitions"
         sure = f"about {one.more} more {noun} would decide"
-        parts.append(sure if told is not None else f"it takes {one.more} more {noun} at least")
+        parts.append(sure if deciding is not None else f"at least {one.more} more {noun} needed")
     return "; ".join(parts)
 
 
-def _of_what(one: Judged, told: Part) -> str:
-    """A small p is mostly of a difference; where likeness is supported, it is the other way."""
-    alike = " within " in told.text or " no different from " in told.text
+def _of_what(one: Judged, deciding: Part) -> str:
+    """What a supported equivalence rejects: its small p value is not that of a difference."""
+    alike = " within " in deciding.text or " no different from " in deciding.text
     return " against a larger difference" if alike and one.verdict is Verdict.SUPPORTED else ""
 
 
@@ -103,13 +103,13 @@ def _claim(one: Judged, published: str, labels: Labels) -> ClaimView:
     )
 
 
-def _which(one: Judged, told: Part, labels: Labels) -> str:
-    """Where there are several comparisons, the one that is told."""
+def _which(one: Judged, deciding: Part, labels: Labels) -> str:
+    """With several comparisons, which one is shown."""
     if len(one.parts) == 1:
         return ""
     word = "against it" if one.verdict is Verdict.CONTRADICTED else "weakest"
-    cell = labels.cell(told.condition, one.metric.partition(".")[0], told.parameters)
-    return f"{word} of {len(one.parts)}: {told.text} ({cell}): "
+    cell = labels.cell(deciding.condition, one.metric.partition(".")[0], deciding.parameters)
+    return f"{word} of {len(one.parts)}: {deciding.text} ({cell}): "
 
 
 def _effect(effect: ClaimEffect, unit: str) -> str:
@@ -120,7 +120,7 @@ def _effect(effect: ClaimEffect, unit: str) -> str:
         return str(times(effect.value, effect.low, effect.high))
     scale = scale_for(unit, [effect.value])
     sign = "+" if effect.value > 0 else ""
-    return f"{sign}{scale.told(effect.value, effect.low, effect.high)}"
+    return f"{sign}{scale.with_unit_and_interval(effect.value, effect.low, effect.high)}"
 
 
 def _p(p_value: float | None) -> str:
@@ -148,7 +148,7 @@ def _published(found: tuple[Beside, ...], labels: Labels) -> FigureTable:
         scale = scale_for(value.unit, [figure for figure in figures if figure])
         measured = one.why
         if one.measured is not None:
-            measured = scale.told(one.measured, one.low, one.high)
+            measured = scale.with_unit_and_interval(one.measured, one.low, one.high)
         rows.append(
             (
                 value.vpn,

@@ -1,4 +1,4 @@
-"""Pairwise comparisons and what pooling would have claimed, as tables of the page."""
+"""Pairwise comparisons, and the results that pooling would give, as tables of the page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from culvert.report.numbers import scale_for
 from culvert.report.sentences import times
 
 MOST = 200
-"""Rows of a table in the page; all are in tables/."""
+"""Rows of a table in the page; tables/ has all."""
 
 
 def comparison_table(data: Data) -> FigureTable:
-    """Every pair of VPNs in the headline's figures."""
+    """Every pair of VPNs for the metrics of the headline."""
     found = data.comparisons.filter(pl.col("metric").is_in(sorted(figures())))
     columns = (
         *("Cell", "Metric", "A", "B", "A / B [95 %]", "p, all pairs of the column", ""),
@@ -50,15 +50,15 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def decision(row: Mapping[str, Any]) -> str:
-    """What a column decides on a pair, and what would take it further."""
+    """The decision of the column on a pair, and how many repetitions would decide."""
     if row["differ"]:
         return "differ"
     unit = "block" if row["paired"] else "trial"
     n, more = row["blocks"] or 0, row["more"]
-    told = "over 10\u202f000 more" if more is None else f"about {more} more"
+    needed = "over 10\u202f000 more" if more is None else f"about {more} more"
     if not row["decidable"]:
-        return f"no p can pass with {n} {unit}{'' if n == 1 else 's'}, {told}"
-    return f"not told apart, {told}"
+        return f"no p can pass with {n} {unit}{'' if n == 1 else 's'}, {needed}"
+    return f"no difference shown, {needed}"
 
 
 def _trials(row: Mapping[str, Any]) -> str:
@@ -66,7 +66,7 @@ def _trials(row: Mapping[str, Any]) -> str:
 
 
 def pooling_table(data: Data) -> FigureTable:
-    """Cells whose trials repeat something, by trials and pooled."""
+    """Cells with several values per trial: analysed by trial, and pooled."""
     columns = (
         *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
         *("values pooled", "95 % if pooled", "p if pooled", "design effect", "worth"),
@@ -95,7 +95,7 @@ def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def p_text(p_value: float | None) -> str:
-    """Two digits; a power of ten where it is below a thousandth; an en dash for none."""
+    """Two digits; a power of ten below 0.001; an en dash without a value."""
     if p_value is None:
         return "\u2013"
     if p_value >= 0.001:

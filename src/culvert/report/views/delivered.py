@@ -1,4 +1,4 @@
-"""Asked beside delivered: what each impaired link did, as the probe measured it on the underlay."""
+"""Requested and delivered impairments of each link, measured by the probe on the underlay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NONE = "\u2013"
 
 @dataclass(frozen=True)
 class DelayBar:
-    """Delays from ``low`` on, in words; ``share`` of the fullest bar, from 0 to 1."""
+    """Delays from ``low`` on, as text; ``share`` of the largest bar, from 0 to 1."""
 
     low: str
     share: float
@@ -32,7 +32,7 @@ class DelayBar:
 
 @dataclass(frozen=True)
 class DeliveredView:
-    """One condition. ``verdict`` says in how many blocks the link did what was asked."""
+    """One condition. ``verdict``: in how many blocks the link delivered what was requested."""
 
     condition: str
     verdict: str
@@ -44,7 +44,7 @@ class DeliveredView:
 
 
 def delivered_views(data: Data) -> list[DeliveredView]:
-    """Every condition whose underlay was verified, in the order of the run."""
+    """Every condition with a verified underlay, in the order of the run."""
     trials = data.trials.filter(pl.col("measurement") == KIND)
     conditions = trials["condition"].unique(maintain_order=True).to_list()
     return [
@@ -53,7 +53,7 @@ def delivered_views(data: Data) -> list[DeliveredView]:
 
 
 def decided_per_super_packet(data: Data) -> tuple[str, ...]:
-    """Conditions in which the link treated super-packets as one packet: an artefact to be shown."""
+    """Conditions in which the link treated a super-packet as one packet: an artefact of the lab."""
     rows = data.rows.filter(
         pl.col("measurement") == KIND, pl.col("metric") == "per_super_packet", pl.col("value") > 0
     )
@@ -77,7 +77,7 @@ def _view(data: Data, condition: str, trials: pl.DataFrame) -> DeliveredView:
         verdict,
         good == trials.height,
         condition in decided_per_super_packet(data),
-        FigureTable(("direction", "figure", "asked", "delivered"), "llrr", tuple(lines)),
+        FigureTable(("direction", "figure", "requested", "delivered"), "llrr", tuple(lines)),
         tuple((way, bars) for way in DIRECTIONS if (bars := _bars(data, trials, way))),
     )
 
@@ -92,42 +92,42 @@ def _values(rows: pl.DataFrame, way: str) -> Mapping[str, list[float]]:
 
 
 def _lines(way: str, found: Mapping[str, list[float]]) -> list[tuple[str, str, str, str]]:
-    lines = [(way, "loss", _asked(found, "asked_loss_ratio", "1"), _loss(found))]
+    lines = [(way, "loss", _requested(found, "asked_loss_ratio", "1"), _loss(found))]
     lost = _lost(found)
     if lost:
         runs = sum(found.get("loss_runs", []))
         longest = max(found.get("longest_loss_run", [0.0]))
         mean = f"{lost / runs:.2f} packets, {longest:.0f} at most" if runs else _NONE
-        lines.append((way, "lost in a row", _asked(found, "asked_loss_run", "packets"), mean))
+        lines.append((way, "lost in a row", _requested(found, "asked_loss_run", "packets"), mean))
     for name, metric in (
         ("delay, least", "delivered_delay_min_ms"),
         ("delay, median", "delivered_delay_ms"),
         ("delay, 99 %", "delivered_delay_p99_ms"),
     ):
         if metric in found:
-            asked = _asked(found, "asked_delay_ms", "ms") if "99" not in name else ""
-            lines.append((way, name, asked, f"{float(np.median(found[metric])):.3f} ms"))
-    for name, asked, metric in (
+            requested = _requested(found, "asked_delay_ms", "ms") if "99" not in name else ""
+            lines.append((way, name, requested, f"{float(np.median(found[metric])):.3f} ms"))
+    for name, requested, metric in (
         ("reordered", "asked_reordered_ratio", "reordered_packets"),
         ("duplicated", "asked_duplicate_ratio", "duplicate_packets"),
     ):
         share = sum(found.get(metric, [])) / max(sum(found.get("sent_packets", [])), 1)
-        if share or found.get(asked, [0.0])[0]:
-            lines.append((way, name, _asked(found, asked, "1"), _percent(share)))
+        if share or found.get(requested, [0.0])[0]:
+            lines.append((way, name, _requested(found, requested, "1"), _percent(share)))
     if "asked_rate_bps" in found:
-        told = "not measured: faster than the generator"
+        delivered = "not measured: faster than the generator"
         if "delivered_rate_bps" in found:
-            told = _scaled(float(np.median(found["delivered_rate_bps"])), "bit/s")
-        asked_rate = _asked(found, "asked_rate_bps", "bit/s")
+            delivered = _scaled(float(np.median(found["delivered_rate_bps"])), "bit/s")
+        requested_rate = _requested(found, "asked_rate_bps", "bit/s")
         less = " less the loss" if found.get("asked_loss_ratio", [0.0])[0] else ""
-        lines.append((way, "rate of frames", asked_rate + less, told))
+        lines.append((way, "rate of frames", requested_rate + less, delivered))
     if "oversize_arrived" in found:
         arrived = f"{sum(found['oversize_arrived']):.0f} arrived"
-        lines.append((way, "longer than may pass", "none", arrived))
+        lines.append((way, "longer than the MTU", "none", arrived))
     return lines
 
 
-def _asked(found: Mapping[str, list[float]], metric: str, unit: str) -> str:
+def _requested(found: Mapping[str, list[float]], metric: str, unit: str) -> str:
     if metric not in found:
         return _NONE
     value = found[metric][0]
@@ -140,7 +140,7 @@ def _lost(found: Mapping[str, list[float]]) -> int:
 
 
 def _loss(found: Mapping[str, list[float]]) -> str:
-    """Of all blocks together, with the exact 95 % interval of independent losses."""
+    """Of all blocks together, with the exact 95 % interval for independent losses."""
     sent, lost = round(sum(found.get("sent_packets", []))), _lost(found)
     if not sent:
         return _NONE
@@ -161,7 +161,7 @@ def _scaled(value: float, unit: str) -> str:
 
 
 def _bars(data: Data, trials: pl.DataFrame, way: str) -> tuple[DelayBar, ...]:
-    """A histogram of all blocks, its bars of one width on a logarithmic axis."""
+    """A histogram of all blocks, with bars of equal width on a logarithmic axis."""
     chosen = data.histograms.filter(
         pl.col("name") == HISTOGRAM, pl.col("trial").is_in(trials["trial"].implode())
     )

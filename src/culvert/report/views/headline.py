@@ -1,4 +1,4 @@
-"""The headline as the page and the terminal show it: text and fractions, ready to be placed."""
+"""The headline as the page and the terminal show it: texts, and bar lengths as fractions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from culvert.report.sentences import (
 from culvert.report.versions import short_version
 
 QUIET = "#888888"
-"""The colour of no VPN."""
+"""The colour of lines that belong to no VPN."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Fractions of the column's width, 0 to 1; the interval's ends where there is one."""
+    """Fractions of the column's width, 0 to 1; the interval's ends if there is one."""
 
     length: float
     low: float | None
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class HeadlineCell:
-    """One answer: the figure that counts, the other one below, a bar."""
+    """One answer: the main figure, the second figure below it, a bar."""
 
     main: str
     interval: str
@@ -50,10 +50,10 @@ class HeadlineCell:
     badge: str
     """``best``, ``joint best`` or nothing."""
     shown: bool
-    """False where the data show no difference."""
+    """False if the data show no difference."""
     trials: str
     rank: str
-    """``rank 1``, ``rank 2 to 3``; nothing for the baseline, or where every place is possible."""
+    """``rank 1``, ``rank 2 to 3``; empty for the baseline, and if every rank is possible."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class HeadlineRow:
 
 @dataclass(frozen=True)
 class WinnerCard:
-    """Who leads in what, and how sure that is."""
+    """The leading VPN of a question, and how certain that is."""
 
     title: str
     vpn: str
@@ -86,7 +86,7 @@ class HeadlineView:
 
     condition: str
     columns: tuple[tuple[str, str], ...]
-    """Title, and what the figure below it is."""
+    """Title, and the meaning of the second figure."""
     rows: tuple[HeadlineRow, ...]
     winners: tuple[WinnerCard, ...]
     verdicts: tuple[tuple[str, str], ...]
@@ -137,8 +137,8 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
         if not row.baseline and (any(row.cells) or not row.counts.ok)
     )
     if impossible:
-        told = f"Not possible here: {joined(impossible)}. Every trial below tells why."
-        verdicts += ((QUIET, told),)
+        sentence = f"Not possible here: {joined(impossible)}. The list of trials gives the reasons."
+        verdicts += ((QUIET, sentence),)
     columns = tuple(
         (question.title, _column_note(data, question)) for question in headline.questions
     )
@@ -146,7 +146,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
 
 
 def _impossible(data: Data, vpn: str) -> bool:
-    """Whether nothing was ever tried of it: a row without a number would say no more."""
+    """Whether none of its trials was tried: its row would be empty."""
     counts = data.counts_by_vpn.get(vpn, StatusCounts())
     return 0 < counts.unsupported == counts.total
 
@@ -166,30 +166,30 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     if answer is None:
         return None
     absolute, relative = answer.absolute, answer.relative
-    told = FigureText(
+    figure = FigureText(
         scale.text(absolute.value, absolute.low, absolute.high),
         scale.ends(absolute.value, absolute.low, absolute.high),
     )
     below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
-    below = "does not compare with no VPN here" if vpn in headline.apart else below
-    # A cold start against a link that needs none: the time itself is the answer.
+    below = "not comparable with no VPN here" if vpn in headline.apart else below
+    # A link without a VPN needs no start: only the absolute time is meaningful.
     if question.column.absolute:
         below = ""
     elif relative is not None:
-        below = told.main
-        told = _against_baseline(question, relative)
-    if not told.interval and absolute.low is None:
-        told = FigureText(
-            told.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}"
+        below = figure.main
+        figure = _against_baseline(question, relative)
+    if not figure.interval and absolute.low is None:
+        figure = FigureText(
+            figure.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}"
         )
     winner = headline.winners.get(question.key)
     return HeadlineCell(
-        main=told.main,
-        interval=told.interval,
+        main=figure.main,
+        interval=figure.interval,
         below=below,
         bar=_bar(headline, question, answer),
         badge=_badge(winner, vpn),
-        shown=told.main != NO_DIFFERENCE,
+        shown=figure.main != NO_DIFFERENCE,
         trials=f"{absolute.n} trials",
         rank=_rank(winner, vpn),
     )
@@ -203,7 +203,7 @@ def _against_baseline(question: Question, relative: Estimate) -> FigureText:
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:
-    """Who is best, and who shares that place as far as the data can tell; nobody if all do."""
+    """``best`` or ``joint best`` by rank; empty if all VPNs share the place."""
     rank = winner.ranks.get(vpn) if winner else None
     if winner is None or rank is None or rank.best > 1:
         return ""
@@ -213,7 +213,7 @@ def _badge(winner: Winner | None, vpn: str) -> str:
 
 
 def _rank(winner: Winner | None, vpn: str) -> str:
-    """The place among the VPNs, as far as the data knows it."""
+    """The rank among the VPNs, as a range if the data do not decide it."""
     rank = winner.ranks.get(vpn) if winner else None
     if winner is None or rank is None or rank.worst - rank.best == winner.contenders - 1:
         return ""

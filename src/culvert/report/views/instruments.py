@@ -8,7 +8,7 @@ from culvert.report.numbers import scale_for
 
 
 def instruments_table(data: Data) -> FigureTable:
-    """A row for each instrument in each cell that several measured."""
+    """A row per instrument, for each cell measured by several instruments."""
     columns = ("VPN", "Cell", "Metric", "Instrument", "median", "of the probe's", "95 %", "trials")
     found = instruments_beside(data.observed, seed=data.run.seed or 0)
     return FigureTable(columns, "llllrrrr", tuple(_row(data, one) for one in found))

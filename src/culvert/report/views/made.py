@@ -1,4 +1,4 @@
-"""How a run's trials were made, as far as it limits what their figures say: days, early ends."""
+"""How a run's trials were made, as far as it limits the conclusions: days, early stopping."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from culvert.report.model import Data
 from culvert.report.run_info import moment
 from culvert.report.sentences import blocks
 
-OWN_DAY = "each configuration had its own day: no statistics can tell one from the other"
+OWN_DAY = "each configuration had its own day: statistics cannot separate the two effects"
 
-_NARROW = "trials that scatter little by chance end a run early, so their scatter leans low"
+_NARROW = "runs end early if trials scatter little by chance, so the scatter is underestimated"
 _BIASED = {
-    StopReason.CLAIMS: "differences that decided a claim lean away from none",
+    StopReason.CLAIMS: "differences that decided a claim are overestimated",
     StopReason.PRECISE: _NARROW,
     StopReason.SETTLED: _NARROW,
 }
-"""What stopping does to estimates. Their intervals allow for the looks; the estimates do not."""
+"""The bias of estimates after early stopping; only their intervals allow for the looks."""
 
 
 def days_apart(data: Data) -> bool:
-    """Whether an import's VPNs were measured on days of their own, as far as it is known."""
+    """Whether each VPN of an import was measured on its own days, as far as the dates are known."""
     if not data.run.imported:
         return False
     if data.foreign:
-        return True  # the authors' own files have the dates of the data that a paper's tables know
+        return True  # the authors' own files have the dates of the data in a paper's tables
     days: dict[str, set[str]] = {}
     for vpn, text in data.trials.select("vpn", "started_at").drop_nulls().iter_rows():
         when = moment(text)
@@ -38,7 +38,7 @@ def days_apart(data: Data) -> bool:
 
 
 def stopped_early(data: Data) -> str:
-    """What the rule that ended the run did to its estimates; empty where none did."""
+    """The bias from the rule that ended the run; empty if no rule ended it."""
     try:
         reason = StopReason(data.run.stopped)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A paper's own tables and tests beside what they leave out, for an import of its data."""
+"""A paper's own tables and tests next to a full analysis, for an import of its data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from culvert.report.model import Data, FigureTable
 from culvert.report.views.comparisons import p_text
 
 API = "k8s_api"
-_TOLD_APART = 0.05
+_DISTINGUISHED = 0.05
 _TITLES = {"tcp": "Table A1: TCP, Mbit/s", "udp": "Table A2: UDP, Mbit/s"}
 _COLUMNS = (
     *("test", "condition", "runs", "dropped", "mean", "sd", "cv", "\u00d7 1450", "\u00d7 1230"),
@@ -25,14 +25,14 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table of the paper, with the last three columns ours."""
+    """One table of the paper; Culvert computed the last three columns."""
 
     title: str
     table: FigureTable
 
 
 def paper_tables(data: Data) -> tuple[PaperTable, ...]:
-    """Tables A1 and A2 with what an honest analysis says of each row; empty for other data."""
+    """Tables A1 and A2 with Culvert's analysis of each row; empty for other data."""
     found = []
     for protocol, name in PROTOCOLS.items():
         printed = data.foreign.get(f"{PAPER}-{name}")
@@ -50,40 +50,40 @@ def _rows(printed: pl.DataFrame, honest: pl.DataFrame) -> Iterator[tuple[str, ..
         if "native" not in row["name"]
     }
     for row in printed.iter_rows(named=True):
-        told = beside[row["test"], row["condition"]]
+        ours = beside[row["test"], row["condition"]]
         yield (
             *(row["test"], row["condition"], str(row["runs"]), str(row["dropped"] or "")),
             *(_two(row[name]) for name in ("mean", "sd", "cv", "times_1450", "times_1230")),
-            _interval(told, "times_1230"),
-            f"{told['worth']:.0f}",
-            told["note"] or "",
+            _interval(ours, "times_1230"),
+            f"{ours['worth']:.0f}",
+            ours["note"] or "",
         )
 
 
 def paper_tests(data: Data) -> tuple[str, ...]:
-    """The p values that the paper rests on, each with what it does and does not say."""
+    """The p values of the paper's conclusions, each with its correct interpretation."""
     return tuple(_against_the_baseline(data)) + tuple(_pooled(data))
 
 
 def _against_the_baseline(data: Data) -> Iterator[str]:
-    """Of the VPNs that the paper's test cannot tell from the baseline."""
+    """For the VPNs for which the paper's test does not reject equality with the baseline."""
     tests = data.foreign.get(f"{PAPER}-mann-whitney")
     if tests is None:
         return
-    for row in tests.filter(pl.col("p") > _TOLD_APART).iter_rows(named=True):
+    for row in tests.filter(pl.col("p") > _DISTINGUISHED).iter_rows(named=True):
         if BASE_1230 not in (row["a"], row["b"]):
             continue
         a, b = (name.partition("-")[2] for name in (row["a"], row["b"]))
         yield (
             f"{row['protocol'].upper()} without impairment, {b} and {a}: Mann-Whitney p = "
-            f"{p_text(row['p'])}, as published. That they cannot be told apart does not make them "
-            f"equal; the ratio of their medians says how far apart they may be: "
+            f"{p_text(row['p'])}, as published. A test that does not reject does not show "
+            f"equality; the interval of the ratio of their medians bounds the difference: "
             f"{_interval(row, 'ratio', 3)}"
         )
 
 
 def _pooled(data: Data) -> Iterator[str]:
-    """Requests of few runs, tested as if they were independent."""
+    """Requests from few runs, tested as if they were independent."""
     found = data.pooled.filter(pl.col("measurement") == API, pl.col("pooled_p").is_not_null())
     for row in found.iter_rows(named=True):
         base = data.pooled.filter(
@@ -96,8 +96,9 @@ def _pooled(data: Data) -> Iterator[str]:
         what = "baselines" if bare(row["vpn"]) else "cells"
         yield (
             f"Kubernetes API, {what} {BASELINE} and {row['vpn']}: Mann-Whitney p = "
-            f"{p_text(row['pooled_p'])} over {requests} requests taken for independent, as "
-            f"published. They are of {row['trials'] + base['trials']} runs and worth {worth}; "
+            f"{p_text(row['pooled_p'])} over {requests} requests treated as independent, as "
+            f"published. They come from {row['trials'] + base['trials']} runs and are "
+            f"worth {worth}; "
             f"over the means of the runs p = {p_text(row['p'])}"
         )
 
@@ -106,8 +107,8 @@ def _interval(row: Mapping[str, Any], name: str, places: int = 2) -> str:
     value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "\u2013"
-    told = f"{value:.{places}f}"
-    return told if low is None else f"{told} [{low:.{places}f}, {high:.{places}f}]"
+    middle = f"{value:.{places}f}"
+    return middle if low is None else f"{middle} [{low:.{places}f}, {high:.{places}f}]"
 
 
 def _two(value: float | None) -> str:

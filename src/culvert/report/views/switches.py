@@ -1,4 +1,4 @@
-"""Context switches as a table of the page: in all, and who switched most (mackey2020)."""
+"""Context switches as a table of the page: in total, and by process (mackey2020)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from culvert.report.numbers import grouped
 
 
 def switches_table(data: Data) -> FigureTable:
-    """A row for each cell; medians over its trials."""
-    told = most_switches(data.rows)
-    columns = ("VPN", "Cell", "switches in all", "who switched most")
-    if told.is_empty():
+    """One row per cell; medians over its trials."""
+    listed = most_switches(data.rows)
+    columns = ("VPN", "Cell", "switches in total", "processes with the most")
+    if listed.is_empty():
         return FigureTable(columns, "llrl", ())
     totals = pick(data.summary, "context_switches_total")
     rows = []
     for row in totals.sort(CELL).iter_rows(named=True):
-        here = told.filter(*(pl.col(key) == row[key] for key in CELL))
+        here = listed.filter(*(pl.col(key) == row[key] for key in CELL))
         rows.append(
             (
                 row["vpn"],

@@ -1,4 +1,4 @@
-"""The topologies that were measured, drawn, and what their third nodes cost."""
+"""Drawings of the measured topologies, and the resources used by nodes other than the ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TopologyView:
 
 
 def topology_views(data: Data) -> list[TopologyView]:
-    """Each distinct topology once; nothing where trials do not carry one (older runs, imports)."""
+    """Each distinct topology once; empty if trials have none (older runs, imports)."""
     conditions: dict[str, dict[str, None]] = {}
     for condition, text in data.trials.select("condition", "evidence").iter_rows():
         document = evidence(text).get("topology")
@@ -80,7 +80,7 @@ def _paths(document: Mapping[str, Any]) -> str:
 
 
 def _svg(document: Mapping[str, Any]) -> Markup:
-    """Chains of boxes, one a row, that end at the node with most links."""
+    """Chains of boxes, one per row, that end at the node with the most links."""
     found, hub = chains(document)
     columns = max((len(chain.nodes) for chain in found), default=1)
     width = (columns + (1 if hub else 0)) * (_BOX + _GAP)
@@ -102,7 +102,7 @@ def _svg(document: Mapping[str, Any]) -> Markup:
 
 
 def _row(chain: Chain, columns: int, y: float) -> Sequence[Markup]:
-    """Right-aligned, so that the last box stands before the hub."""
+    """Right-aligned: the last box is next to the hub."""
     first = columns - len(chain.nodes)
     parts = []
     for place, label in enumerate(chain.nodes):

@@ -1,4 +1,4 @@
-"""The list of trials as the page shows it, and where it stops."""
+"""The list of trials in the page, and the limits of its length."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from culvert.report.model import Data
 from culvert.report.numbers import duration, grouped
 
 MOST_EVIDENCE = 1000
-"""Trials that count whose evidence is in the page; all of it is in the journal."""
+"""So many trials that count have their evidence in the page; the journal has all."""
 MOST_TRIALS = 5000
-"""Trials listed in the page (those that do not count first); all are in tables/trials.csv."""
+"""So many trials are listed (preferring those that do not count); tables/trials.csv has all."""
 _ELSEWHERE = frozenset({"proved", "underlay", "vpn", "imported"})
-"""Parts of the evidence that are no checks: the environment section shows them."""
+"""Parts of the evidence that are not checks: the environment section shows them."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TrialView:
 
 @dataclass(frozen=True)
 class TrialList:
-    """The trials that are listed, and a sentence on those that are not (empty: all are)."""
+    """The listed trials, and a sentence on those left out (empty if all are listed)."""
 
     trials: tuple[TrialView, ...]
     total: int
@@ -57,7 +57,7 @@ class TrialList:
 
 
 def trial_list(data: Data) -> TrialList:
-    """Trials in the order of time; those that do not count are the last to be left out."""
+    """Trials in order of time; trials that count are left out first."""
     frame, total = data.every_trial, data.every_trial.height
     if total > MOST_TRIALS:
         rank = (frame["status"] == "ok").cast(int)
@@ -107,7 +107,7 @@ def _views(data: Data, frame: pl.DataFrame) -> list[TrialView]:
 
 
 def _checks(text: str | None) -> list[CheckView]:
-    """The proof's checks; anything else that a trial carries is shown as it is."""
+    """The checks of the proof; other parts of the evidence are shown unchanged."""
     found = evidence(text)
     views = []
     for key, value in found.items():

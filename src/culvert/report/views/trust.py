@@ -1,4 +1,4 @@
-"""How far a run can be trusted: the badge, and what its machine takes away from it."""
+"""How far a run can be trusted: the badge, and the limits from its machine."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
 from culvert.report.views.underlay import slowed_down
 
 MANY_LEFT_OUT = 0.1
-"""From this share of trials that do not count, the badge warns."""
+"""From this share of trials that do not count on, the badge warns."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """The badge: how much of what was measured can be believed, in one line."""
+    """The badge: how much of the run counts and is proved, in one line."""
 
     level: str
-    """good, mixed or none: it chooses the badge's look."""
+    """good, mixed or none: it selects the badge's style."""
     title: str
     detail: str
 
 
 def trust(data: Data) -> Trust:
-    """What share of the trials counts, and whether each that counts carries its proof."""
+    """The share of trials that count, and whether each of them has its proof."""
     counts = data.counts
     if not counts.total:
         return Trust("none", "No trials yet", "this journal is empty")
     if not counts.ok:
         return Trust("none", "No trial counts", f"of {counts.total}; the reasons are below")
     if data.run.imported:
-        told = f"{counts.ok} of {counts.total} runs count; nobody saw where their traffic went"
+        phrase = (
+            f"{counts.ok} of {counts.total} runs count; the path of their traffic was not observed"
+        )
         if days_apart(data):
-            told += f"; {OWN_DAY}"
-        return Trust("mixed", "Imported: not proved by Culvert", told)
+            phrase += f"; {OWN_DAY}"
+        return Trust("mixed", "Imported: not proved by Culvert", phrase)
     proved = sum(
         1
         for status, text in data.trials.select("status", "evidence").iter_rows()
@@ -51,9 +53,9 @@ def trust(data: Data) -> Trust:
         return Trust(
             "mixed",
             "Not every number is proved",
-            f"{without} of {counts.ok} trials that count carry no proof of their traffic",
+            f"{without} of {counts.ok} trials that count have no proof of their traffic's path",
         )
-    detail = f"all {proved} trials that count carry the proof of where their traffic went"
+    detail = f"all {proved} trials that count have a proof of their traffic's path"
     if counts.ok == counts.total:
         where = "on the link" if set(data.vpns) == {BASELINE} else "in the tunnel"
         return Trust("good", f"All traffic proved {where}", detail)
@@ -62,15 +64,15 @@ def trust(data: Data) -> Trust:
     return Trust(
         level,
         "All traffic that counts proved in the tunnel",
-        f"{detail}; {left} of {counts.total} trials do not count and give no number",
+        f"{detail}; {left} of {counts.total} trials do not count and contribute no figure",
     )
 
 
 def limits(data: Data) -> tuple[str, ...]:
-    """What about this machine and this run makes figures coarser or less general, in short."""
+    """Facts about machine and run that make figures less precise or less general, in short."""
     environment = data.run.environment
     if not environment:
-        return ("nothing is recorded of the machine",)
+        return ("no facts about the machine are recorded",)
     if data.run.imported:
         return (*_imported(data), *filter(None, (_blocks(data),)))
     found = (
@@ -89,23 +91,23 @@ def limits(data: Data) -> tuple[str, ...]:
 
 
 FEW_CPUS = 8
-"""Below this, two nodes with a VPN and a probe each take CPU time from one another."""
+"""With fewer CPUs, two nodes with a VPN and a probe each compete for CPU time."""
 FEW_BLOCKS = 10
-"""Below this, intervals are mostly as wide as the sample."""
+"""With fewer blocks, most intervals are as wide as the sample."""
 BUSY = 0.1
-"""From this load average per CPU, something else was running when the run began."""
+"""From this load average per CPU on, other programs were running when the run started."""
 STOLEN_PERCENT = 1.0
-"""From this mean of stolen CPU time, per cent of one core, it is told."""
+"""From this mean of stolen CPU time on, in per cent of one core, it is reported."""
 
 
 def _imported(data: Data) -> tuple[str, ...]:
-    """What an import cannot know, and what it did with names and order."""
-    said = find(data.run.environment, "imported")
-    notes = find(said, "notes")
-    lost = find(said, "lost_count")
+    """The facts that an import does not have, and how it handled names and order."""
+    source = find(data.run.environment, "imported")
+    notes = find(source, "notes")
+    lost = find(source, "lost_count")
     return (
-        "of the machines, the tunnels and the impairments only the data's own word is known",
-        "no blocks were made together: VPNs are compared as series of their own, never paired",
+        "machines, tunnels and impairments are as the files describe them, not verified",
+        "trials were not made in blocks: VPNs are compared as independent series, not paired",
         *(str(note) for note in (notes if isinstance(notes, list) else ())),
         *((f"places of the files that could not be read: {lost}",) if lost else ()),
     )
@@ -115,7 +117,7 @@ def _super_packets(data: Data) -> str:
     names = decided_per_super_packet(data)
     if not names:
         return ""
-    return f"decided per super-packet, as no wire does: {', '.join(names)}"
+    return f"link decisions per super-packet instead of per packet: {', '.join(names)}"
 
 
 def _slowed_down(data: Data) -> str:
@@ -149,13 +151,13 @@ def _without_root(data: Data) -> str:
 def _guest(data: Data) -> str:
     if find(data.run.environment, "virtualisation", "guest") is not True:
         return ""
-    told = f"guest of a hypervisor ({at(data.run.environment, 'virtualisation', 'hypervisor')})"
-    told = told.replace(" ()", "")
+    phrase = f"guest of a hypervisor ({at(data.run.environment, 'virtualisation', 'hypervisor')})"
+    phrase = phrase.replace(" ()", "")
     stolen = pick(data.observed, "cpu_steal_percent")["value"]
     mean = stolen.mean() if len(stolen) else None
     if isinstance(mean, float) and mean >= STOLEN_PERCENT:
-        told += f", which took away {mean:.1f} % of a core"
-    return told
+        phrase += f", which took away {mean:.1f} % of a core"
+    return phrase
 
 
 def _load(data: Data) -> str:
@@ -171,17 +173,18 @@ def _frequency(data: Data) -> str:
     governors = find(frequency, "governors")
     if not governors:
         return "CPU governor unknown"
-    told = at({"governors": governors}, "governors")
+    phrase = at({"governors": governors}, "governors")
     boost = ", boost on" if find(frequency, "boost") is True else ""
-    return "" if told == "performance" and not boost else f"CPU governor {told}{boost}"
+    return "" if phrase == "performance" and not boost else f"CPU governor {phrase}{boost}"
 
 
 def _blocks(data: Data) -> str:
     blocks = data.trials.filter(pl.col("status") == "ok")["block"].n_unique()
     if not 0 < blocks < FEW_BLOCKS:
         return ""
-    told = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
+    phrase = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
     design = data.columns.design
     if design.blocking is Blocking.RANDOM and blocks < fewest_blocks(design.looks):
-        return f"{told}, and nothing is told apart: that takes {fewest_blocks(design.looks)} blocks"
-    return told
+        needed = fewest_blocks(design.looks)
+        return f"{phrase}, and no difference can be shown: that takes {needed} blocks"
+    return phrase

@@ -1,4 +1,4 @@
-"""The underlay as the kernel told it in each trial, and the VPNs as their drivers declare them."""
+"""The underlay reported by the kernel in each trial, and the VPNs as their drivers declare them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnderlayView:
 
 @dataclass(frozen=True)
 class VpnView:
-    """What a reader should know of one VPN."""
+    """Versions and facts of one VPN."""
 
     name: str
     colour: str
@@ -41,44 +41,45 @@ class VpnView:
     facts: tuple[tuple[str, str], ...]
 
 
-_Seen = dict[tuple[str, str], Counter[str]]
-"""By fact and node: how many trials gave each value."""
+_ByFact = dict[tuple[str, str], Counter[str]]
+"""By fact and node: the number of trials with each value."""
 
 
 def underlay_views(data: Data) -> list[UnderlayView]:
-    """One for all conditions if they are alike, else one for each."""
-    by_condition: dict[str, tuple[_Seen, int]] = {}
+    """One view for all conditions if they are equal, else one each."""
+    by_condition: dict[str, tuple[_ByFact, int]] = {}
     for condition, text in data.trials.select("condition", "evidence").iter_rows():
         underlay = evidence(text).get("underlay")
         if isinstance(underlay, Mapping) and underlay:
-            seen, trials = by_condition.get(str(condition), ({}, 0))
+            by_fact, trials = by_condition.get(str(condition), ({}, 0))
             for fact, node, value in _facts(underlay):
-                seen.setdefault((fact, node), Counter())[value] += 1
-            by_condition[str(condition)] = seen, trials + 1
+                by_fact.setdefault((fact, node), Counter())[value] += 1
+            by_condition[str(condition)] = by_fact, trials + 1
     kinds = [
-        {key: set(values) for key, values in seen.items()} for seen, _ in by_condition.values()
+        {key: set(values) for key, values in by_fact.items()}
+        for by_fact, _ in by_condition.values()
     ]
     if len(kinds) > 1 and all(kind == kinds[0] for kind in kinds):
-        merged: _Seen = {}
-        for seen, _ in by_condition.values():
-            for key, values in seen.items():
+        merged: _ByFact = {}
+        for by_fact, _ in by_condition.values():
+            for key, values in by_fact.items():
                 merged.setdefault(key, Counter()).update(values)
         trials = sum(count for _, count in by_condition.values())
         return [_view("in every condition", merged, trials)]
     alone = len(by_condition) == 1
     return [
-        _view("" if alone else f"condition {condition}", seen, trials)
-        for condition, (seen, trials) in by_condition.items()
+        _view("" if alone else f"condition {condition}", by_fact, trials)
+        for condition, (by_fact, trials) in by_condition.items()
     ]
 
 
 def slowed_down(data: Data) -> tuple[str, ...]:
-    """Conditions in which a node's programs had a share of the processors only."""
+    """Conditions in which a CPU quota limited a node's programs."""
     found: dict[str, None] = {}
     for condition, text in data.trials.select("condition", "evidence").iter_rows():
         underlay = evidence(text).get("underlay")
         nodes = underlay.values() if isinstance(underlay, Mapping) else ()
-        if any(isinstance(told, Mapping) and "cpu_quota" in told for told in nodes):
+        if any(isinstance(recorded, Mapping) and "cpu_quota" in recorded for recorded in nodes):
             found[str(condition)] = None
     return tuple(found)
 
@@ -90,9 +91,9 @@ def vpn_views(data: Data) -> list[VpnView]:
     for vpn, version, text in data.trials.select("vpn", "version", "evidence").iter_rows():
         if version:
             versions.setdefault(vpn, {})[version] = None
-        told = evidence(text).get("vpn")
-        if isinstance(told, Mapping):
-            for name, value in told.items():
+        recorded = evidence(text).get("vpn")
+        if isinstance(recorded, Mapping):
+            for name, value in recorded.items():
                 facts.setdefault(vpn, {}).setdefault(str(name), {})[leaf(value)] = None
     return [
         VpnView(
@@ -108,31 +109,31 @@ def vpn_views(data: Data) -> list[VpnView]:
 
 def _facts(underlay: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Fact, node and value as text."""
-    for node, told in underlay.items():
-        if not isinstance(told, Mapping):
+    for node, recorded in underlay.items():
+        if not isinstance(recorded, Mapping):
             continue
-        if "cpus" in told:
-            cpus = told["cpus"]
+        if "cpus" in recorded:
+            cpus = recorded["cpus"]
             yield "CPUs of its processes", node, "any" if cpus is None else leaf(cpus)
-        if "cpu_quota" in told:
-            yield "CPU quota", node, leaf(told["cpu_quota"])
-        for key, name in (("variables", "told to all programs"), ("steering", "packet steering")):
-            if isinstance(told.get(key), Mapping):
-                yield name, node, _settings(told[key])
+        if "cpu_quota" in recorded:
+            yield "CPU quota", node, leaf(recorded["cpu_quota"])
+        for key, name in (("variables", "set for all programs"), ("steering", "packet steering")):
+            if isinstance(recorded.get(key), Mapping):
+                yield name, node, _settings(recorded[key])
         for key, name in _DEVICE.items():
-            value = find(told, "underlay", key)
+            value = find(recorded, "underlay", key)
             if value is not None:
                 yield name, node, _device(key, value)
-        sysctls = told.get("sysctls")
+        sysctls = recorded.get("sysctls")
         for name, value in sysctls.items() if isinstance(sysctls, Mapping) else ():
             yield str(name), node, leaf(value)
 
 
-def _settings(told: Mapping[str, Any]) -> str:
-    """Names and values on one line, those of a device's queues beside each other."""
+def _settings(recorded: Mapping[str, Any]) -> str:
+    """Names and values on one line; those of a device's queues follow each other."""
     return ", ".join(
         f"{name}: {_settings(value)}" if isinstance(value, Mapping) else f"{name} = {leaf(value)}"
-        for name, value in told.items()
+        for name, value in recorded.items()
     )
 
 
@@ -144,16 +145,16 @@ def _device(key: str, value: object) -> str:
     return leaf(value)
 
 
-def _view(title: str, seen: _Seen, trials: int) -> UnderlayView:
-    nodes = sorted({node for _, node in seen})
-    facts = list(dict.fromkeys(fact for fact, _ in seen))
-    rows = tuple((fact, *(_cell(seen.get((fact, node))) for node in nodes)) for fact in facts)
+def _view(title: str, by_fact: _ByFact, trials: int) -> UnderlayView:
+    nodes = sorted({node for _, node in by_fact})
+    facts = list(dict.fromkeys(fact for fact, _ in by_fact))
+    rows = tuple((fact, *(_cell(by_fact.get((fact, node))) for node in nodes)) for fact in facts)
     table = FigureTable(
-        ("as the kernel told it", *(f"node {node}" for node in nodes)),
+        ("reported by the kernel", *(f"node {node}" for node in nodes)),
         "l" * (1 + len(nodes)),
         rows,
     )
-    return UnderlayView(title, table, trials, all(len(values) == 1 for values in seen.values()))
+    return UnderlayView(title, table, trials, all(len(values) == 1 for values in by_fact.values()))
 
 
 def _cell(values: Counter[str] | None) -> str:
@@ -161,5 +162,5 @@ def _cell(values: Counter[str] | None) -> str:
         return "\u2013"
     if len(values) == 1:
         return next(iter(values))
-    told = (f"{value} in {grouped(count, 0)} trials" for value, count in values.most_common())
-    return f"differs: {'; '.join(told)}"
+    recorded = (f"{value} in {grouped(count, 0)} trials" for value, count in values.most_common())
+    return f"differs: {'; '.join(recorded)}"
