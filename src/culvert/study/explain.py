@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from culvert.study.table import near
+from culvert.study.table import near, similar
 
 SEE = "see docs/study-file.md"
 
@@ -20,6 +20,7 @@ _TYPES = {
     "dict": "a table",
     "model": "a table",
 }
+_CHOICES = frozenset({"literal_error", "enum"})
 _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -31,12 +32,13 @@ _BOUNDS = {
 @dataclass(frozen=True)
 class Explanation:
     """A reason and a remedy. If the value has a wrong type or range, ``wanted`` is the valid one
-    and ``shown`` the value."""
+    and ``shown`` the value. ``guessed``: the remedy names words similar to the value."""
 
     why: str
     remedy: str
     wanted: str = ""
     shown: str = ""
+    guessed: bool = False
 
 
 def merged(findings: Sequence[Explanation]) -> tuple[str, str]:
@@ -47,7 +49,7 @@ def merged(findings: Sequence[Explanation]) -> tuple[str, str]:
         best = min(findings, key=lambda finding: bool(finding.wanted))
         return best.why, best.remedy
     first = next(finding for finding in findings if finding.wanted)
-    remedy = next((f.remedy for f in findings if f.remedy.startswith("did you mean")), SEE)
+    remedy = next((f.remedy for f in findings if f.guessed), SEE)
     return f"it must be {' or '.join(wanted)}, not {first.shown}", remedy
 
 
@@ -67,13 +69,22 @@ def explain(
         )
     wanted, remedy = _wanted(kind, value, context)
     if wanted:
-        return Explanation(f"it must be {wanted}, not {shown(value)}", remedy, wanted, shown(value))
+        why = f"it must be {wanted}, not {shown(value)}"
+        return Explanation(why, remedy, wanted, shown(value), _guessed(kind, value, context))
     return Explanation(message.removeprefix("Value error, "), SEE)
 
 
+def _guessed(kind: str, value: object, context: Mapping[str, Any]) -> bool:
+    return kind in _CHOICES and bool(similar(str(value), _expected(context)))
+
+
+def _expected(context: Mapping[str, Any]) -> list[str]:
+    return [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+
+
 def _wanted(kind: str, value: object, context: Mapping[str, Any]) -> tuple[str, str]:
-    if kind in ("literal_error", "enum"):
-        words = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+    if kind in _CHOICES:
+        words = _expected(context)
         return " or ".join(f'"{word}"' for word in words), near(str(value), words)
     if kind in _BOUNDS:
         name, relation = _BOUNDS[kind]

@@ -19,10 +19,14 @@ def problem(why: str, remedy: str, key: Iterable[str | int] = ()) -> PydanticCus
 def near(word: str, known: Iterable[str]) -> str:
     """'did you mean "x"?', or the list of all known words if none is similar."""
     words = sorted(known)
-    matches = get_close_matches(word, words, n=2, cutoff=0.6)
-    if matches:
+    if matches := similar(word, words):
         return "did you mean " + " or ".join(f'"{match}"' for match in matches) + "?"
     return "known are " + ", ".join(words) if words else "leave it out"
+
+
+def similar(word: str, known: Iterable[str]) -> list[str]:
+    """At most two known words that the word may be a slip of."""
+    return get_close_matches(word, sorted(known), n=2, cutoff=0.6)
 
 
 def refuse_unknown_keys(value: object, known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which vehicle carries the guest."""
+"""Chooses the vehicle that runs the guest."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def _say(text: str) -> None:
 def choose(
     name: str | None = None, kernel: Path | None = None, say: Callable[[str], None] = _say
 ) -> Vehicle:
-    """The vehicle of that name, or the first that works here; ``kernel`` instead of Culvert's own.
+    """The vehicle of that name, or the first that works here; ``kernel`` replaces Culvert's own.
 
-    One that lacks nothing and is not asked for by name is tried first; ``say`` is told where it
-    boots nothing. Raises UsageError for an unknown name or kernel, NotPossible where none works.
+    Without a name, a vehicle with all its requirements is tested by booting a guest; ``say`` prints
+    the reason if none boots. Raises UsageError for an unknown name or kernel, NotPossible if no
+    vehicle works.
     """
     if name is not None and name not in VEHICLES:
         raise UsageError(f"the vehicle '{name}'", "is unknown", f"use {', '.join(VEHICLES)}")
@@ -39,17 +40,18 @@ def choose(
     ]
     reasons: dict[str, str] = {}
     for vehicle in candidates:
-        reason = vehicle.missing()
+        missing = vehicle.missing()
+        reason = None if missing is None else str(missing)
         if reason is None and name is None:
             reason = vehicle.refusal()
             if reason is not None:
-                say(f"{vehicle.name} is passed over, it boots nothing here: {reason}")
+                say(f"{vehicle.name} is skipped, no guest boots on it here: {reason}")
         if reason is None:
             return vehicle
         reasons[vehicle.name] = reason
-    told = "; ".join(f"{vehicle}: {reason}" for vehicle, reason in reasons.items())
+    why = "; ".join(f"{vehicle}: {reason}" for vehicle, reason in reasons.items())
     raise NotPossible(
-        "a guest kernel", told or "this kernel is for another vehicle", "culvert vm build"
+        "a guest kernel", why or "this kernel is for another vehicle", "culvert vm build"
     )
 
 
@@ -67,6 +69,6 @@ def _candidates(kernel: Path | None) -> list[Vehicle]:
                 return [Uml(kernel.resolve())]
     raise UsageError(
         f"the kernel {kernel}",
-        "it is no User Mode Linux program",
-        "for QEMU give the folder of an unpacked kernel package: it takes the modules too",
+        "it is not a User Mode Linux program",
+        "for QEMU give the folder of an unpacked kernel package: it needs the modules too",
     )

@@ -1,4 +1,4 @@
-"""Running a job in a guest: start, pass on what it says, and its exit code."""
+"""Runs a job in a guest: starts it, forwards its output and returns its exit code."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ _CONTROLS = re.compile(r"\x1b(?:\[[?\d;]*[A-Za-z]|c)")
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 _HELPERS_S = 5.0
 _END_S = 30.0
-"""How long an interrupted command may take to clean up."""
+"""Longest time for the clean-up of an interrupted command."""
 
 
 def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> int:
-    """The exit code of the job's command; what it writes is written as it comes.
+    """Run the job and return the exit code of its command; its output is forwarded at once.
 
-    ``boot_deadline_s`` instead of the vehicle's own.
+    ``boot_deadline_s`` replaces the vehicle's own.
 
-    Raises NotPossible where the vehicle cannot be used, CulvertError where the guest dies.
+    Raises NotPossible if the vehicle cannot be used, CulvertError if the guest dies.
     """
     reason = vehicle.missing()
     if reason is not None:
-        what, _, remedy = reason.partition(": ")
-        raise NotPossible(f"a guest ({vehicle.name})", what, remedy or what)
+        raise NotPossible(f"a guest ({vehicle.name})", reason.why, reason.remedy)
     with folder() as shared, ExitStack() as stack:
         shared.write(job)
         for share in job.shares:
@@ -49,7 +48,7 @@ def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> 
                 socket.exists,
                 what=f"the file server's socket {socket.name}",
                 deadline_s=_HELPERS_S,
-                remedy=f"it said: {_tail(shared.path / 'helpers') or 'nothing'}",
+                remedy=f"the server printed: {_tail(shared.path / 'helpers') or 'nothing'}",
             )
         guest = stack.enter_context(_guest(vehicle, shared, job))
         if job.terminal:
@@ -61,7 +60,7 @@ def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> 
             raise CulvertError(
                 f"the guest ({vehicle.name}, {vehicle.kernel})",
                 _tail(shared.console) or f"ended with {guest.returncode} before its command did",
-                "give it another kernel with --kernel, or report it with these words",
+                "choose another kernel with --kernel, or report it with this message",
             )
         return code
 
@@ -75,7 +74,7 @@ def _guest(vehicle: Vehicle, shared: Folder, job: Job) -> _Group:
 def _await_boot(
     guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, deadline_s: float
 ) -> None:
-    """Until the guest starts the command, or has ended."""
+    """Wait until the guest starts the command, or has ended."""
     try:
         wait_until(
             lambda: shared.booted() or guest.poll() is not None,
@@ -86,15 +85,16 @@ def _await_boot(
     except DeadlineExceeded as error:
         raise CulvertError(
             f"the guest ({vehicle.name}, {vehicle.kernel})",
-            f"did not boot within {deadline_s:g} s; it said: {_tail(shared.console) or 'nothing'}",
-            "take another vehicle, such as --vehicle uml, or another kernel with --kernel",
+            f"did not boot within {deadline_s:g} s; "
+            f"its console shows: {_tail(shared.console) or 'nothing'}",
+            "use another vehicle, such as --vehicle uml, or another kernel with --kernel",
         ) from error
 
 
 def _follow(
     guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, boot_deadline_s: float
 ) -> None:
-    """Pass on both streams until the guest has ended; on an interrupt let it clean up first."""
+    """Forward both streams until the guest has ended; after an interrupt it first cleans up."""
     with shared.out.open("rb") as out, shared.err.open("rb") as err:
         try:
             _await_boot(guest, vehicle, shared, boot_deadline_s)
@@ -112,7 +112,7 @@ def _pass_on(
     try:
         ended = False
         while not ended:
-            # The guest writes through its own kernel: no event tells that a file has grown.
+            # The guest writes through its own kernel: there is no event when a file grows.
             ended = bool(select.select([pid], [], [], _POLL_S)[0])
             for source, target in ((out, sys.stdout.buffer), (err, sys.stderr.buffer)):
                 _copy(source, target)
@@ -130,7 +130,7 @@ def _copy(source: BinaryIO, target: IO[bytes]) -> None:
 
 
 def _tail(log: Path) -> str:
-    """The last words of a log, without what only moves a terminal's cursor."""
+    """The last lines of a log, without terminal control sequences."""
     with suppress(OSError):
         text = _CONTROLS.sub("", log.read_text("utf-8", "replace"))
         lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -139,7 +139,7 @@ def _tail(log: Path) -> str:
 
 
 class _Group:
-    """A program and all that it starts: a session of its own, ended with us."""
+    """A program and its children: their own process group, ended with this process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process

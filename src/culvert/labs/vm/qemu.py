@@ -1,4 +1,4 @@
-"""QEMU with a distribution's kernel: by KVM at the machine's speed, by TCG on any machine."""
+"""QEMU with a distribution's kernel: with KVM at the machine's speed, with TCG on any machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert import tools
 from culvert.labs.vm import boots
 from culvert.labs.vm.cloud import CloudKernel, fetched
 from culvert.labs.vm.job import Folder
-from culvert.labs.vm.vehicle import Vehicle
+from culvert.labs.vm.vehicle import NotHere, Vehicle
 
 DEVICE = Path("/dev/kvm")
 MEMORY = "2G"
@@ -23,7 +23,7 @@ NEEDS = "apt-get install qemu-system-x86 virtiofsd"
 
 
 class _Qemu(Vehicle):
-    """The root is a virtiofs of this machine's, so the kernel needs no initramfs."""
+    """The root is this machine's over virtiofs, so the kernel needs no initramfs."""
 
     accelerator: ClassVar[str]
     processor: ClassVar[str]
@@ -31,23 +31,23 @@ class _Qemu(Vehicle):
     def __init__(self, kernel: CloudKernel | None = None) -> None:
         self._kernel = kernel or fetched()
 
-    def missing(self) -> str | None:
-        """QEMU, its file server, a kernel, and for KVM the device."""
+    def missing(self) -> NotHere | None:
+        """Checks QEMU, its file server, a kernel, and for KVM the device."""
         if tools.find(PROGRAM) is None:
-            return f"{PROGRAM} is not installed: {NEEDS}"
+            return NotHere(f"{PROGRAM} is not installed", NEEDS)
         if _file_server() is None:
-            return f"virtiofsd is not installed: {NEEDS}"
+            return NotHere("virtiofsd is not installed", NEEDS)
         if self._kernel is None:
-            return f"no kernel was fetched yet: culvert vm build --vehicle {self.name}"
+            return NotHere("no kernel has been fetched", f"culvert vm build --vehicle {self.name}")
         return None
 
     @property
     def kernel(self) -> str:
-        """Its release."""
+        """The kernel's release."""
         return self._kernel.release if self._kernel is not None else "none"
 
     def helpers(self, folder: Folder, shares: Sequence[str]) -> Sequence[Sequence[str]]:
-        """One file server a share: the root, the job folder, and what may be changed."""
+        """One file server for each share: the root, the job folder, and the writable folders."""
         server = _file_server()
         sources = {"root": "/", "job": str(folder.path)}
         sources |= {f"share{number}": share for number, share in enumerate(shares)}
@@ -72,7 +72,7 @@ class _Qemu(Vehicle):
 
     def command(self, folder: Folder, *, terminal: bool, shares: int) -> Sequence[str]:
         """A machine without disk, display and network."""
-        assert self._kernel is not None  # missing() was asked
+        assert self._kernel is not None  # checked by missing()
         tags = ["root", "job", *(f"share{number}" for number in range(shares))]
         cpus = len(os.sched_getaffinity(0))
         argv = [str(tools.find(PROGRAM)), "-accel", self.accelerator, "-machine", "q35"]
@@ -109,21 +109,21 @@ class Kvm(_Qemu):
     accelerator = "kvm"
     processor = "host"
 
-    def missing(self) -> str | None:
-        """The device has to be there for us."""
+    def missing(self) -> NotHere | None:
+        """Also checks that this user may open the device."""
         if not os.access(DEVICE, os.R_OK | os.W_OK):
-            return f"{DEVICE} is not there for this user: add the user to the group kvm"
+            return NotHere(f"{DEVICE} is not usable by this user", "add the user to the group kvm")
         return super().missing()
 
     def refusal(self) -> str | None:
-        """Some machines offer the device and boot nothing on it."""
+        """On some machines the device exists but no guest boots."""
         program = tools.find(PROGRAM)
         image = self._kernel.image if self._kernel is not None else None
         return boots.refusal(self, [DEVICE, *filter(None, (program, image))])
 
 
 class Tcg(_Qemu):
-    """All code is translated and about eighteen times slower: the last resort."""
+    """Translates all code, which is about eighteen times slower: the last choice."""
 
     name = "tcg"
     comparable = False

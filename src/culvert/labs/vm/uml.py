@@ -1,5 +1,5 @@
-"""User Mode Linux: a kernel that is a program. It needs no root and no hardware, and its system
-calls are about thirty times slower than the machine's."""
+"""User Mode Linux: a kernel that runs as a program. It needs no root and no hardware support, but
+its system calls are about thirty times slower than the machine's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from culvert.labs.vm.build import GuestKernel, built
 from culvert.labs.vm.job import Folder
-from culvert.labs.vm.vehicle import Vehicle
+from culvert.labs.vm.vehicle import NotHere, Vehicle
 
 MEMORY = "1536M"
 
 
 class Uml(Vehicle):
-    """One processor: with two, ESP falls to a hundredth of its speed."""
+    """One CPU: with two, the speed of ESP falls to a hundredth."""
 
     name = "uml"
     comparable = False
@@ -25,29 +25,29 @@ class Uml(Vehicle):
         self._given = program
         self._built: GuestKernel | None = None if program else built()
 
-    def missing(self) -> str | None:
-        """A kernel has to be built once."""
+    def missing(self) -> NotHere | None:
+        """Checks that a kernel has been built."""
         if self._given is None and self._built is None:
-            return "no User Mode Linux kernel was built yet: culvert vm build"
+            return NotHere("no User Mode Linux kernel has been built", "culvert vm build")
         return None
 
     @property
     def program(self) -> Path:
-        """The kernel."""
+        """Checks by booting a guest."""
         if self._given is not None:
             return self._given
-        assert self._built is not None  # missing() was asked
+        assert self._built is not None  # checked by missing()
         return self._built.program
 
     @property
     def kernel(self) -> str:
-        """Its release and where its source is from."""
+        """The kernel's release and source."""
         if self._built is None:
             return str(self._given)
         return f"{self._built.release} ({self._built.source})"
 
     def command(self, folder: Folder, *, terminal: bool, shares: int) -> Sequence[str]:
-        """seccomp=on: system calls are caught without ptrace, which is faster."""
+        """seccomp=on: system calls are intercepted without ptrace, which is faster."""
         del shares
         consoles = "con0=fd:0,fd:1" if terminal else "con0=null,fd:1"
         return [
@@ -70,7 +70,7 @@ class Uml(Vehicle):
         ]
 
     def environment(self, folder: Folder) -> dict[str, str]:
-        """Its memory is an unlinked file in TMPDIR, its control socket below HOME."""
+        """TMPDIR for its memory, an unlinked file, and HOME for its control socket."""
         memory = Path("/dev/shm")  # noqa: S108 - an unlinked file of its own
         return {
             "TMPDIR": str(memory if memory.is_dir() else folder.path),

@@ -1,16 +1,28 @@
-"""What carries a guest kernel: the contract, and which one this machine can use."""
+"""A vehicle runs a guest kernel: the contract."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from culvert.labs.vm.job import Folder
 
 NOT_COMPARABLE = "functional: speeds not comparable between kernel and user space"
-"""The label of results from a vehicle on which system calls or all code are many times slower."""
+"""The label of results from a vehicle with system calls or all code slowed down many times."""
+
+
+@dataclass(frozen=True)
+class NotHere:
+    """Why a vehicle cannot be used on this machine, and the remedy."""
+
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.remedy}"
 
 
 class Vehicle(ABC):
@@ -18,34 +30,34 @@ class Vehicle(ABC):
 
     name: ClassVar[str]
     comparable: ClassVar[bool]
-    """Whether speeds of kernel and user space may be compared in it."""
+    """Whether speeds of kernel and user space in it are comparable."""
     boot_deadline_s: ClassVar[float]
 
     @abstractmethod
-    def missing(self) -> str | None:
-        """Why it cannot be used here, with the remedy; None if it can."""
+    def missing(self) -> NotHere | None:
+        """Why it cannot be used here; None if it can."""
 
     def refusal(self) -> str | None:
-        """Why nothing boots on it here though nothing is missing, found by trying; None if it may
-        be taken."""
+        """Why no guest boots on it here though its requirements are met, found by booting one; None
+        if one boots."""
         return None
 
     @property
     @abstractmethod
     def kernel(self) -> str:
-        """The kernel that will run, for people."""
+        """A description of the kernel that will run."""
 
     @abstractmethod
     def command(self, folder: Folder, *, terminal: bool, shares: int) -> Sequence[str]:
         """The program to run; its standard output is the guest's console."""
 
     def helpers(self, folder: Folder, shares: Sequence[str]) -> Sequence[Sequence[str]]:
-        """Programs that have to run beside it, such as file servers."""
+        """Programs that must run at the same time, such as file servers."""
         del folder, shares
         return ()
 
     def awaited(self, folder: Folder, shares: int) -> Sequence[Path]:
-        """Sockets that the helpers must have opened before the program starts."""
+        """Sockets that the helpers must open before the program starts."""
         del folder, shares
         return ()
 
@@ -56,5 +68,5 @@ class Vehicle(ABC):
 
     @property
     def label(self) -> str:
-        """What stands beside every result; empty where nothing has to be said."""
+        """The label shown with every result; empty if speeds are comparable."""
         return "" if self.comparable else NOT_COMPARABLE

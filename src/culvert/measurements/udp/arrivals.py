@@ -83,11 +83,12 @@ def arrival_series(sunk: UdpSunk) -> list[Series]:
         ("reordered_packets", "packets", lambda one: one.reordered),
         ("socket_drops", "packets", lambda one: one.socket_drops),
         ("jitter_us", "us", lambda one: _us(one.jitter_ns)),
-        ("transit_mean_us", "us", lambda one: _us(one.transit_mean_ns)),
-        ("transit_max_us", "us", lambda one: _us(one.transit_max_ns)),
     ]
-    if sunk.one_way is None:  # with two clocks a transit time contains their difference
-        figures = [figure for figure in figures if not figure[0].startswith("transit")]
+    if sunk.one_way is not None:  # with two clocks a transit time contains their difference
+        figures += [
+            ("transit_mean_us", "us", lambda one: _us(one.transit_mean_ns)),
+            ("transit_max_us", "us", lambda one: _us(one.transit_max_ns)),
+        ]
     found = []
     for name, unit, value in figures:
         points = [(one.t_ns, at) for one in sunk.intervals if (at := value(one)) is not None]
