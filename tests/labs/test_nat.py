@@ -133,7 +133,7 @@ def test_nobody_reaches_a_node_that_has_not_asked(lab: LabFactory, kind: Nat) ->
         with pytest.raises(TimeoutError):
             waits.recv(100)
     assert made.obstacles() == [
-        "the router dropped 2 packets to the node behind its NAT, which had not asked for them"
+        "the router dropped 2 unsolicited packets to the node behind its NAT"
     ]
 
 

@@ -39,9 +39,7 @@ def _attempt(before: str) -> str:
 
 @pytest.mark.lab
 def test_without_root() -> None:
-    assert "needs root, or namespaces of one's own: run it with sudo" in _attempt(
-        f"os.setuid({NOBODY})"
-    )
+    assert "needs root, or a user namespace: run it with sudo" in _attempt(f"os.setuid({NOBODY})")
 
 
 @pytest.mark.lab

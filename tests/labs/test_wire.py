@@ -285,8 +285,8 @@ def test_faults_are_what_no_condition_asks_for() -> None:
     assert Statistics(1, dropped, clean).faults() == []
     broken = replace(clean, overrun_packets=2, malformed_packets=1)
     assert Statistics(1, clean, broken).faults() == [
-        "2 packets found no room in the wire's memory, b to a",
-        "1 packets were not understood by the wire, b to a",
+        "2 packets did not fit in the wire's memory, b to a",
+        "1 packets were malformed and not forwarded by the wire, b to a",
     ]
 
 
@@ -301,7 +301,7 @@ def test_a_wire_that_was_late_says_so(delivered: int, late: int, said: bool) -> 
     )
     words = (
         f"{late} of {delivered} packets left the wire late, each by more than 1 ms and 2 % of its "
-        "time on the link (the worst by 5.3 ms; 1% may), b to a"
+        "time on the link (at most by 5.3 ms; 1% of the packets may be late), b to a"
     )
     assert Statistics(1, clean, held).faults() == ([words] if said else [])
 

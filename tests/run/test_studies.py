@@ -68,7 +68,9 @@ def test_warnings_name_what_is_perhaps_not_meant(mine: Path) -> None:
         '[[lacking]] names the measurement "video", which the study does not use',
         "scale small",
     ]
-    assert found["warnings"][-1].endswith("cannot be judged at this scale, which omits wireguard/go")
+    assert found["warnings"][-1].endswith(
+        "cannot be judged at this scale, which omits wireguard/go"
+    )
 
 
 def test_every_problem_has_its_line_and_remedy(say: Cli, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Labs: where nodes and the links between them come from."""
+"""Labs: they create nodes and the links between them."""

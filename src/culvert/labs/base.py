@@ -1,7 +1,7 @@
-"""The contract of a lab: nodes by name, the links under them, the paths that are measured.
+"""The contract of a lab: nodes by name, the links between them, the measured paths.
 
-A VPN driver and a measurement see only this, so that a study runs unchanged in namespaces, guests,
-on hosts and in Kubernetes. ``culvert.topology.shapes`` draws the topologies.
+VPN drivers and measurements use only this interface, so that a study runs unchanged in namespaces,
+guests, on hosts and in Kubernetes. ``culvert.topology.shapes`` defines the topologies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Ends(NamedTuple):
 
 
 class Lab(ABC):
-    """A context manager: leaving removes all of it. Everything created carries ``run_id``."""
+    """A context manager; leaving it removes the lab. All objects are marked with ``run_id``."""
 
     shared_kernel: ClassVar[bool]
     """True if all nodes run on one kernel, whose CPU times then cover all of them."""
@@ -37,13 +37,13 @@ class Lab(ABC):
     @property
     @abstractmethod
     def nodes(self) -> Mapping[str, Node]:
-        """By name, in the order of the topology; they work while the lab is open."""
+        """Nodes by name, in the order of the topology; usable while the lab is open."""
 
     @property
     @abstractmethod
     def hosts(self) -> Sequence[Host]:
-        """The machines that carry the nodes, each once, known before the lab is open: whether a
-        VPN can run there is decided by them."""
+        """The machines of the nodes, each once, known before the lab is open: they determine
+        whether a VPN can run in the lab."""
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         """A node's ends of networks; the first is its underlay."""
@@ -74,33 +74,34 @@ class Lab(ABC):
 
     @property
     def members(self) -> tuple[Node, ...]:
-        """Nodes that carry a tunnel's end, in the order of the topology."""
+        """Nodes with a tunnel endpoint, in the order of the topology."""
         return tuple(self.nodes[node.name] for node in self.spec.topology.members)
 
     def faults(self) -> Sequence[str]:
-        """What the links did since they were made that nobody requested, in words."""
+        """Faults of the links since they were created, in words: effects that no condition
+        requests."""
         return ()
 
     def witness(self, node: Node) -> Witness | None:
-        """Of the link that a node is attached to; None where the link is not one."""
+        """The witness of a node's link; None if the link has no witness."""
         del node
         return None
 
     def obstacles(self) -> Sequence[str]:
-        """What the underlay has kept from passing because the lab requests it, in words."""
+        """Packets that the underlay has blocked as the lab requests, in words."""
         return ()
 
     def broken(self) -> CulvertError | None:
-        """What of the lab itself has died or is stopped, as the error that says so."""
+        """An error if a part of the lab itself has died or is stopped; None if all work."""
         return None
 
     @abstractmethod
     def open(self) -> None:
-        """Make nodes and links; on an error nothing is left."""
+        """Create nodes and links; after an error nothing remains."""
 
     @abstractmethod
     def close(self) -> None:
-        """End every process on the nodes, remove nodes, links and directories."""
+        """Stop every process on the nodes, remove nodes, links and directories."""
 
     def __enter__(self) -> Lab:
         self.open()

@@ -1,4 +1,4 @@
-"""A machine as a VPN driver sees it: what is there, and how programs are run. A few primitives."""
+"""A machine as seen by a VPN driver: primitives to find files and features and to run programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Completed:
     stderr: str
 
     def require_success(self, where: str) -> None:
-        """Raise LabError with its last words unless it ended with 0."""
+        """Raise LabError with its last lines of output unless it ended with 0."""
         if self.returncode != 0:
             printed = (self.stderr or self.stdout).strip().splitlines()[-3:]
             raise LabError(
@@ -30,13 +30,13 @@ class Completed:
 
 
 class Host(ABC):
-    """Finds, reads and runs. A node is one; so is this machine without any lab."""
+    """Finds files, reads them and runs programs. Nodes are hosts, and so is this machine."""
 
     name: str
 
     @abstractmethod
     def find(self, program: str) -> str | None:
-        """The path of a program there, Culvert's own tools first; None where it is missing."""
+        """The path of a program there, Culvert's own tools first; None if it is missing."""
 
     @abstractmethod
     def run(
@@ -48,7 +48,7 @@ class Host(ABC):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program to its end; raises LabError if ``check`` and it fails."""
+        """Run a program until it ends; raises LabError if ``check`` and it fails."""
 
     @abstractmethod
     def read(self, path: str) -> bytes:
@@ -56,16 +56,16 @@ class Host(ABC):
 
     @abstractmethod
     def exists(self, path: str) -> bool:
-        """Whether there is a file, directory or device of that name."""
+        """Whether a file, directory or device of that name exists."""
 
     @abstractmethod
     def has(self, feature: str) -> bool:
-        """Whether the machine has a feature, by the names of ``culvert doctor``."""
+        """Whether the machine has a feature; the names are those of ``culvert doctor``."""
 
-    # -- written once on top of these --------------------------------------------------------------
+    # -- based on the primitives -------------------------------------------------------------------
 
     def require(self, program: str, remedy: str) -> str:
-        """The program's path; raises NotPossible with the remedy where it is missing."""
+        """The program's path; raises NotPossible with the remedy if it is missing."""
         path = self.find(program)
         if path is None:
             raise NotPossible(program, f"is not installed on {self.name}", remedy)
@@ -77,5 +77,5 @@ class Host(ABC):
 
     @property
     def kernel_release(self) -> str:
-        """Such as 6.16.3."""
+        """The kernel's release, such as 6.16.3."""
         return self.text("/proc/sys/kernel/osrelease")

@@ -1,8 +1,8 @@
-"""A node of a lab: a host with processes, interfaces, addresses and routes of a lab's own.
+"""A node of a lab: a host with its own processes, interfaces, addresses and routes.
 
-Spawn, run, read, write, dial and find are what reaches a node, be it a namespace, an SSH host or a
-pod. Interfaces, addresses and routes are written once on top of them, with iproute2's ``ip``; a
-node that has a shorter way, such as netlink, takes that.
+Spawn, run, read, write, dial and find are the primitives of every node: a namespace, an SSH host or
+a pod. Interfaces, addresses and routes use them with iproute2's ``ip``; a node with a faster
+method, such as netlink, overrides these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from culvert.waiting import wait_until
 
 @dataclass(frozen=True)
 class LinkState:
-    """An interface as the kernel tells it. ``kind`` is IFLA_INFO_KIND, such as tun or wireguard."""
+    """An interface as reported by the kernel. ``kind`` is IFLA_INFO_KIND: tun, wireguard ..."""
 
     name: str
     kind: str
@@ -35,11 +35,11 @@ class LinkState:
 
 
 class Node(Host):
-    """A place that can run commands and hold an interface."""
+    """A host in a lab, with processes and interfaces."""
 
     role: Role
     directory: Path
-    """The node's own directory, mode 0700: configuration, secrets, logs. Gone with the lab."""
+    """The node's own directory, mode 0700: configuration, secrets, logs. Removed with the lab."""
     underlay: Attachment
     cpus: tuple[int, ...] | None
 
@@ -52,7 +52,7 @@ class Node(Host):
         env: Mapping[str, str] | None = None,
         pipes: bool = False,
     ) -> Process:
-        """Start a program on the node; raises NotPossible where the program is missing."""
+        """Start a program on the node; raises NotPossible if the program is missing."""
 
     @abstractmethod
     def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
@@ -64,14 +64,14 @@ class Node(Host):
 
     @abstractmethod
     def dial(self, path: str) -> socket.socket:
-        """Connect to a unix socket (stream) on the node; raises OSError where nobody listens."""
+        """Connect to a unix socket (stream) on the node; raises OSError if no process listens."""
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """What the node's end of the underlay is, read back from the kernel, as JSON's types."""
+        """Properties of the node's end of the underlay, read from the kernel, in JSON's types."""
 
     def device_facts(self, device: str) -> Mapping[str, Any]:
-        """The same of any interface; empty where there is none, or the lab cannot tell."""
+        """The same for any interface; empty if it does not exist or the lab cannot read them."""
         del device
         return {}
 
@@ -88,11 +88,11 @@ class Node(Host):
             lambda: self.link(device),
             what=f"interface {device} on node {self.name}",
             deadline_s=deadline_s,
-            remedy="look at the log of the program that should make it",
+            remedy="see the log of the program that creates it",
         )
 
     def add_address(self, device: str, address: IPv4Interface) -> None:
-        """Give the interface an address."""
+        """Add an address to the interface."""
         self.run([*self._ip(), "address", "add", str(address), "dev", device])
 
     def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
@@ -103,7 +103,7 @@ class Node(Host):
         self.run([*self._ip(), "link", "set", "dev", device, *words])
 
     def add_link(self, device: str, kind: str, **attributes: object) -> None:
-        """Create an interface; ``attributes`` are pyroute2's (vxlan_id, vxlan_group ...)."""
+        """Create an interface; ``attributes`` have pyroute2's names (vxlan_id, vxlan_group ...)."""
         words = _link_words(kind, attributes)
         self.run([*self._ip(), "link", "add", "name", device, *words])
 
@@ -138,7 +138,7 @@ _ATTRIBUTES = {
 
 
 def _link_words(kind: str, attributes: Mapping[str, object]) -> list[str]:
-    """The arguments of ``ip link add`` for attributes in pyroute2's words."""
+    """The arguments of ``ip link add`` for attributes with pyroute2's names."""
     before, after = [], []
     for name, value in attributes.items():
         if name == "address":

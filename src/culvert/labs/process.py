@@ -1,4 +1,4 @@
-"""A process on a node, and what it has used."""
+"""A process on a node, and its resource usage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process has used since it was started, all its threads together."""
+    """Resource usage of a process since its start, the sum of all its threads."""
 
     cpu_ns: int
     voluntary_switches: int
@@ -20,7 +20,7 @@ class Usage:
 
 
 class Process(ABC):
-    """A process on a node, in a process group of its own, ended by us."""
+    """A process on a node, in its own process group, stopped by the lab."""
 
     name: str
     log: Path
@@ -45,7 +45,7 @@ class Process(ABC):
 
     @abstractmethod
     def alive(self) -> bool:
-        """True while it runs."""
+        """Whether it runs."""
 
     @abstractmethod
     def returncode(self) -> int | None:
@@ -53,15 +53,15 @@ class Process(ABC):
 
     @abstractmethod
     def stop(self, *, grace_s: float = 2.0) -> None:
-        """SIGTERM to its group, SIGKILL after the grace; returns when it is gone."""
+        """SIGTERM to its group, SIGKILL after the grace period; returns when it has ended."""
 
     def usage(self) -> Usage | None:
-        """What it has used until now; None where the lab cannot tell, or it has ended."""
+        """Its usage until now; None if the lab cannot determine it, or it has ended."""
         return None
 
     def stopped(self) -> Sequence[int]:
-        """Process ids of it and its children that are stopped (SIGSTOP, a tracer) now; empty where
-        the lab cannot determine it."""
+        """Process ids of it and its children that are stopped now (SIGSTOP, a tracer); empty if the
+        lab cannot determine it."""
         return ()
 
     def log_text(self) -> str:

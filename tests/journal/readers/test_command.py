@@ -77,7 +77,9 @@ def test_json(say: Cli, tmp_path: Path) -> None:
     assert said.code == 1
     told = json.loads(said.out)
     assert told["trials"] == {"ok": 2, "invalid": 0, "failed": 1, "unsupported": 0}
-    assert told["lost"] == [{"file": "b/z.json", "line": 0, "why": "it contains no run", "count": 1}]
+    assert told["lost"] == [
+        {"file": "b/z.json", "line": 0, "why": "it contains no run", "count": 1}
+    ]
     with Journal.open(tmp_path / "o") as journal:
         assert set(journal.trials()["vpn"]) == {"none", "b"}
         assert set(journal.trials()["condition"]) == {"lossy"}
@@ -119,9 +121,9 @@ def test_a_damaged_file_of_the_datas_kind_is_lost_in_a_tree_too(say: Cli, tmp_pa
     ("form", "name", "said"),
     [
         ("knb", "ping.txt", "no run was found in 1 file; ping.txt:1: this is no KNB table"),
-        ("ping", "missing.txt", "there is no such file"),
+        ("ping", "missing.txt", "the file does not exist"),
         ("ping", "empty", "no run was found in 0 files"),
-        ("ping", "ping.txt", "it holds a journal already"),
+        ("ping", "ping.txt", "it already contains a journal"),
     ],
 )
 def test_what_cannot_be_imported_is_refused_in_words(
@@ -140,7 +142,7 @@ def test_what_cannot_be_imported_is_refused_in_words(
 def test_wrong_use_of_the_command(say: Cli, tmp_path: Path) -> None:
     (tmp_path / "ping.txt").write_text(PING)
     say("import", "ping", tmp_path / "ping.txt", "--baseline", "x").refused(
-        2, "the data has no such name", "it has ping"
+        2, "the data does not contain this name", "it has ping"
     )
     with pytest.raises(UsageError, match="is not a name"):
         checked_condition("a b")

@@ -1,4 +1,4 @@
-"""A vehicle that boots nothing is passed over; it is tried once."""
+"""A vehicle on which no guest boots is skipped; it is tried once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def test_what_boots_nothing_is_told_with_its_last_words(
     kernel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boots, "DEADLINE_S", 0.5)
-    assert boots.refusal(Uml(kernel), [kernel]) == "did not boot within 0.5 s; it said: stuck"
+    assert (
+        boots.refusal(Uml(kernel), [kernel])
+        == "did not boot within 0.5 s; its console shows: stuck"
+    )
 
 
 def test_it_is_tried_again_only_when_something_has_changed(
@@ -62,7 +65,7 @@ def test_the_next_vehicle_is_taken_and_it_is_said_why(
         monkeypatch.setattr(vehicle, "missing", lambda self: None)
     monkeypatch.setattr(Kvm, "refusal", lambda self: "hangs")
     assert isinstance(choose(None, tmp_path, said.append), Tcg)
-    assert said == ["kvm is passed over, it boots nothing here: hangs"]
+    assert said == ["kvm is skipped, no guest boots on it here: hangs"]
     # Who asks for it gets it, and the error when it does not boot.
     assert isinstance(choose("kvm", tmp_path, said.append), Kvm)
     monkeypatch.setattr(Kvm, "refusal", lambda self: None)

@@ -82,7 +82,7 @@ def test_a_guest_that_does_not_boot_is_an_error(
     sleeper.write_text("#!/bin/sh\necho stuck\nsleep 60\n")
     sleeper.chmod(0o755)
     monkeypatch.setattr(Uml, "boot_deadline_s", 0.5)
-    with pytest.raises(CulvertError, match=r"did not boot within 0\.5 s; it said: stuck"):
+    with pytest.raises(CulvertError, match=r"did not boot within 0\.5 s; its console shows: stuck"):
         guest.run(Uml(sleeper), Job(["true"], Path("/")))
 
 

@@ -52,7 +52,7 @@ def test_unknown_vehicles_and_kernels_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         choose(None, tmp_path / "linux")
     (tmp_path / "image").write_bytes(b"MZ" * 1000)
-    with pytest.raises(UsageError, match="no User Mode Linux program"):
+    with pytest.raises(UsageError, match="not a User Mode Linux program"):
         choose(None, tmp_path / "image")
     with pytest.raises(UsageError, match="lib/modules"):
         choose(None, tmp_path)

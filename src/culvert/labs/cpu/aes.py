@@ -1,6 +1,6 @@
-"""AES instructions, kept from programs: crypto libraries read what to leave out from variables.
+"""Disables AES instructions for programs: crypto libraries read CPU feature masks from variables.
 
-The kernel's own code reads none of them: it is the driver of a kernel VPN that must be looked at.
+The kernel's own code ignores them: for a kernel VPN the registered cipher driver determines it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OFF: Mapping[str, str] = {
 
 
 def has_instructions(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool | None:
-    """Whether the processor has AES instructions; None where the kernel does not tell."""
+    """Whether the processor has AES instructions; None if the kernel does not report it."""
     try:
         lines = cpuinfo.read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Which CPUs take the machine's interrupts (the kernel's core-api/irq/irq-affinity.rst).
+"""The CPUs that handle the machine's interrupts (the kernel's core-api/irq/irq-affinity.rst).
 
-Interrupts belong to the whole machine, not to a node. In a guest of ours a lab moves them, and back
-at its end. On a machine of its own it only sees whether they are where the condition wants them.
+Interrupts belong to the whole machine, not to a node. In a guest started by Culvert, a lab moves
+them and restores them at its end. Otherwise it only checks that they are on the requested CPUs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ ROOT = Path("/proc/irq")
 
 
 def pin(cpus: Collection[int], root: Path = ROOT) -> Mapping[Path, str]:
-    """See that these CPUs alone take interrupts; what was there before, for ``restore``.
+    """Ensure that only these CPUs handle interrupts; return the previous state for ``restore``.
 
-    Raises NotPossible where the kernel cannot say, where they are elsewhere on a machine of its
-    own, or where some cannot be moved.
+    Raises NotPossible if the kernel does not report it, if interrupts are on other CPUs of a
+    machine that is not a guest, or if some cannot be moved.
     """
     files = list(_files(root))
     what = f"interrupts = {sorted(cpus)}"
@@ -35,7 +35,7 @@ def pin(cpus: Collection[int], root: Path = ROOT) -> Mapping[Path, str]:
     if guest() is not None:
         for file in files:
             before[file] = file.read_text().strip()
-            with suppress(OSError):  # it cannot be moved: whether that matters is seen below
+            with suppress(OSError):  # it cannot be moved; the check below finds it if needed
                 file.write_text(wanted)
     astray = [file.parent for file in files if not _taken_by(file) <= set(cpus)]
     if astray:
@@ -43,29 +43,29 @@ def pin(cpus: Collection[int], root: Path = ROOT) -> Mapping[Path, str]:
         names = ", ".join(_name(irq) for irq in astray[:3])
         raise NotPossible(
             what,
-            f"{len(astray)} of {len(files)} interrupts are taken elsewhere, such as {names}",
-            "they are the machine's to move: "
+            f"{len(astray)} of {len(files)} interrupts are handled by other CPUs, such as {names}",
+            "move them on the machine: "
             f"for f in {root}/*/smp_affinity_list; do echo {wanted} | sudo tee $f; done",
         )
     return before
 
 
 def restore(before: Mapping[Path, str]) -> None:
-    """As ``pin`` found them."""
+    """Restore the state before ``pin``."""
     for file, text in before.items():
-        with suppress(OSError):  # gone with its device, or never moved
+        with suppress(OSError):  # removed with its device, or never moved
             file.write_text(text)
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Of interrupts that somebody handles."""
+    """The affinity files of interrupts that have a handler."""
     for file in sorted(root.glob("*/smp_affinity_list")):
         if any(entry.is_dir() for entry in file.parent.iterdir()):
             yield file
 
 
 def _taken_by(file: Path) -> set[int]:
-    """The CPU that takes it is one of those that may, where the kernel tells no more than that."""
+    """The CPUs that handle it; the allowed ones if the kernel does not report effective ones."""
     for name in ("effective_affinity_list", file.name):
         with suppress(OSError):
             text = file.with_name(name).read_text().strip()
@@ -75,7 +75,7 @@ def _taken_by(file: Path) -> set[int]:
 
 
 def _cpus(text: str) -> Iterator[int]:
-    """Of ``0,2-3``."""
+    """The CPUs of a list such as ``0,2-3``."""
     for part in text.split(","):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)

@@ -1,4 +1,4 @@
-"""Work that Ctrl-C must not stop in the middle."""
+"""Sections of code that Ctrl-C must not interrupt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFERRED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Hold Python's handlers of SIGINT, SIGTERM and SIGHUP back until the end of the block.
+    """Defer Python's handlers of SIGINT, SIGTERM and SIGHUP until the end of the block.
 
     Only the main thread runs handlers, so in other threads there is nothing to do.
     """

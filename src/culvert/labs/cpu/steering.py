@@ -1,7 +1,7 @@
-"""Packet steering on a device: which CPUs take the packets of its queues.
+"""Packet steering on a device: the CPUs that process the packets of its queues.
 
-https://docs.kernel.org/networking/scaling.html. The files are those of the device's namespace, so
-they are written by a program on the node.
+https://docs.kernel.org/networking/scaling.html. The files belong to the device's namespace, so a
+program on the node writes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from culvert.privilege import is_root
 from culvert.topology.processors import Steering
 
 FLOWS = 4096
-"""What receive flow steering remembers in each queue."""
+"""Flows that receive flow steering remembers for each queue."""
 _ENTRIES = Path("/proc/sys/net/core/rps_sock_flow_entries")
 _ENTRIES_WANTED = 32768
 
@@ -29,19 +29,19 @@ done
 _WRITE = 'cd /sys/class/net/"$0"/queues && for f in $1; do echo "$2" > "$f" || exit 1; done'
 
 
-def apply(node: Node, device: str, asked: Steering, cpus: Collection[int]) -> None:
-    """Switch on (over ``cpus``) or off what is asked, and see that it is so.
+def apply(node: Node, device: str, requested: Steering, cpus: Collection[int]) -> None:
+    """Switch the requested steering on (over ``cpus``) or off, and verify it.
 
-    Raises NotPossible where the device or the kernel has it not, LabError where it did not hold.
+    Raises NotPossible if the device or kernel does not support it, LabError if it did not change.
     """
-    if asked.rfs:
+    if requested.rfs:
         _want_flow_table()
     there = read(node, device)
     wanted: dict[str, str] = {}
     for on, kind, value in (
-        (asked.rps, "rps_cpus", mask(cpus)),
-        (asked.rfs, "rps_flow_cnt", str(FLOWS)),
-        (asked.xps, "xps_cpus", mask(cpus)),
+        (requested.rps, "rps_cpus", mask(cpus)),
+        (requested.rfs, "rps_flow_cnt", str(FLOWS)),
+        (requested.xps, "xps_cpus", mask(cpus)),
     ):
         if on is None:
             continue
@@ -49,7 +49,7 @@ def apply(node: Node, device: str, asked: Steering, cpus: Collection[int]) -> No
         if not files:
             raise NotPossible(
                 f"{kind.partition('_')[0].upper()} on {device}",
-                "the device has a single queue, or the kernel lacks it",
+                "the device has a single queue, or the kernel does not support it",
                 'use the link kind "veth", and a kernel with CONFIG_RPS and CONFIG_XPS',
             )
         wanted |= dict.fromkeys(files, value if on else "0")
@@ -64,13 +64,13 @@ def apply(node: Node, device: str, asked: Steering, cpus: Collection[int]) -> No
 
 
 def read(node: Node, device: str) -> Mapping[str, str]:
-    """The files of its queues that exist, and what they say."""
+    """The content of the files of its queues, for those that exist."""
     lines = node.run(["sh", "-c", _READ, device]).stdout.splitlines()
     return {file: value for file, _, value in (line.partition(" ") for line in lines)}
 
 
 def mask(cpus: Collection[int]) -> str:
-    """A bit for each CPU, as the kernel writes it: hexadecimal, in words of 32 bits."""
+    """A bit for each CPU in the kernel's notation: hexadecimal, in words of 32 bits."""
     bits = sum(1 << cpu for cpu in set(cpus))
     words = []
     while True:
@@ -88,13 +88,13 @@ def _write(node: Node, device: str, file: str, value: str) -> None:
             raise
         raise NotPossible(
             f"packet steering on {device}",
-            f"the kernel lets only the machine's root write {file} (net/core/net-sysfs.c)",
+            f"only the machine's root may write {file} (net/core/net-sysfs.c)",
             "run this condition with sudo",
         ) from error
 
 
 def _number(text: str) -> int:
-    """The files of CPUs are hexadecimal, the others decimal; equal texts are equal either way."""
+    """CPU masks are hexadecimal, other values decimal; as hexadecimal both compare correctly."""
     try:
         return int(text.replace(",", ""), 16)
     except ValueError:
@@ -102,11 +102,11 @@ def _number(text: str) -> int:
 
 
 def _want_flow_table() -> None:
-    """Receive flow steering needs a table that all namespaces share: the machine's to give."""
+    """Require the table for receive flow steering, which all namespaces of the machine share."""
     try:
         if int(_ENTRIES.read_text()) > 0:
             return
-        if guest() is not None:  # it is ours
+        if guest() is not None:  # the machine is Culvert's own guest
             _ENTRIES.write_text(str(_ENTRIES_WANTED))
             return
     except (OSError, ValueError) as error:
@@ -115,6 +115,6 @@ def _want_flow_table() -> None:
         ) from error
     raise NotPossible(
         "RFS",
-        "the machine's table of flows is empty, and not a lab's to change",
+        "the machine's table of flows is empty, and a lab may not change it",
         f"sysctl -w net.core.rps_sock_flow_entries={_ENTRIES_WANTED}",
     )

@@ -1,4 +1,4 @@
-"""Offloads of a link: without them, only packets that a real wire could carry cross it.
+"""Offloads of a link: without them, all its packets could also be sent on a real wire.
 
 A virtual link has no wire, so the kernel hands "packets" of up to 64 kB from one end to the other
 where segmentation is offloaded to the device: TCP's, those of UDP senders with UDP_SEGMENT, and
@@ -18,7 +18,7 @@ SUPER_PACKETS = re.compile(r"tx-.*segmentation|tx-gso-.*|rx-gro.*|rx-lro|rx-udp-
 
 
 def makes_super_packets(feature: str) -> bool:
-    """True for a feature that must be off where only wire packets may cross."""
+    """Whether a feature creates super-packets, and must be off on a link without offloads."""
     return SUPER_PACKETS.fullmatch(feature) is not None
 
 
@@ -52,7 +52,7 @@ def switch_off(device: str) -> None:
 
 
 def read(device: str) -> dict[str, bool]:
-    """Each feature that the kernel knows, and whether it is active."""
+    """Each feature that the kernel lists, and whether it is active."""
     ethtool = IoctlEthtool(device)
     try:
         features = ethtool.get_features()

@@ -22,7 +22,7 @@ QUEUE_S = 0.020
 MIN_BURST_FRAMES = 4
 MIN_QUEUE_FRAMES = 32
 MAX_RATE_BPS = 8 * (2**32 - 1)
-"""pyroute2 writes the rate in 32 bits of bytes per second."""
+"""pyroute2 encodes the rate in bytes per second with 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,9 @@ class TokenBucket:
 def token_bucket(rate_bps: int, mtu: int) -> TokenBucket:
     """Parameters for a rate in bit/s on a link of that MTU.
 
-    The burst is what the rate sends in 2 ms: longer than the kernel's timers are late, so that
-    no tokens are lost and the rate is reached; short enough to add less than 0.05 % to the
-    average over 5 s. The queue behind it holds 20 ms, as a switch might. Both hold at least a few
-    frames, for low rates.
+    The burst is 2 ms at this rate: more than the delay of the kernel's timers, so that no tokens
+    are lost and the rate is reached; short enough to add less than 0.05 % to the average over 5 s.
+    The queue holds 20 ms, like that of a switch. At low rates both hold at least a few frames.
     """
     frame = mtu + ETHERNET_HEADER_BYTES
     rate = rate_bps // 8
@@ -50,7 +49,7 @@ def token_bucket(rate_bps: int, mtu: int) -> TokenBucket:
 
 
 def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
-    """Put the bucket on what the device sends; raises NotPossible without tbf in the kernel."""
+    """Add the bucket to the device's egress; raises NotPossible without tbf in the kernel."""
 
     def add(netlink: Any) -> None:
         index = index_of(netlink, device)

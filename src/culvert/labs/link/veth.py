@@ -1,6 +1,6 @@
 """The virtual cable: a pair of veth devices between two namespaces.
 
-Both ends are created where they belong, so that the host never has an interface of the lab.
+Both ends are created in their namespaces, so that the host never has an interface of the lab.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from culvert.topology.link.spec import LinkSpec
 
 @dataclass(frozen=True)
 class CableEnd:
-    """One end of a cable: where it is, its name, its addresses."""
+    """One end of a cable: its namespace, name and addresses."""
 
     namespace: NamespaceThread
     device: str
@@ -27,7 +27,7 @@ class CableEnd:
 
 
 def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
-    """Make the cable; both ends know each other's address, and pass packets when ``wait_ready``
+    """Create the cable. Both ends have each other's address, and pass packets when ``wait_ready``
     returns."""
     queues = {"num_tx_queues": spec.queues, "num_rx_queues": spec.queues} if spec.queues > 1 else {}
     what = f"veth {left.device} - {right.device}"
@@ -61,7 +61,7 @@ def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
 
 
 def configure(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
-    """Give both ends of any kind of cable their addresses and each other's, and bring them up."""
+    """Set addresses and neighbours of both ends of any kind of cable, and bring them up."""
     _configure(left, right, spec)
     _configure(right, left, spec)
 
@@ -82,7 +82,7 @@ def _configure(end: CableEnd, peer: CableEnd, spec: LinkSpec) -> None:
             prefixlen=end.address.network.prefixlen,
         )
         netlink.link("set", index=index, state="up")
-        # Address resolution in the middle of a trial would be a packet and a delay that count.
+        # Address resolution during a trial would add a packet and a delay to the figures.
         netlink.neigh(
             "add", dst=str(peer.address.ip), lladdr=peer.mac, ifindex=index, state="permanent"
         )

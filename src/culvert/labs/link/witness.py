@@ -1,10 +1,10 @@
-"""The witness: what a link says itself about the packets that it carries.
+"""The witness: a link that counts and records the packets that it carries.
 
 ::
 
     node a ── sent ── [ the link ] ── delivered ── node b          and the other way
 
-Only a wire is one. It sees packets as they are between the nodes, whatever their kernels show.
+Only a wire is one. It observes packets between the nodes, independently of their kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 RING_BYTES = 64 << 20
-"""Of a recording, for each direction."""
+"""Memory of a recording for each direction."""
 
 
 class View(StrEnum):
@@ -28,28 +28,28 @@ class View(StrEnum):
 
 @dataclass(frozen=True)
 class Handed:
-    """Packets of the wire that a node has handed over until now; bytes of their Ethernet frames."""
+    """Packets that a node has handed to the wire until now, and the bytes of their frames."""
 
     packets: int
     frame_bytes: int
 
     def since(self, before: Handed) -> Handed:
-        """What was handed over since then."""
+        """Packets and bytes handed over since ``before``."""
         return Handed(self.packets - before.packets, self.frame_bytes - before.frame_bytes)
 
 
 class Witness(ABC):
-    """A node's end of a link that can tell."""
+    """A node's end of a link that counts and records packets."""
 
     @abstractmethod
     def record(self, name: str, view: View, *, packet_bytes: int, sample_one_in: int) -> None:
-        """Record from now on, so many bytes of each packet (its Ethernet header not counted), of
-        a random one in so many packets. A recording of that name is replaced."""
+        """Start a recording: ``packet_bytes`` of each packet (without its Ethernet header), of a
+        random one in ``sample_one_in`` packets. A recording of that name is replaced."""
 
     @abstractmethod
     def save(self, name: str, path: Path) -> None:
-        """End a recording: save it as pcapng (mode 0600) and forget it. Raises LabError."""
+        """End a recording: save it as pcapng (mode 0600) and free its memory. Raises LabError."""
 
     @abstractmethod
     def handed(self) -> Handed:
-        """What the node has handed over until now."""
+        """Packets and bytes that the node has handed over until now."""

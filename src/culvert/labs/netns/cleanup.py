@@ -30,7 +30,7 @@ REMOVE_DEADLINE_S = 5.0
 
 
 class LeftoverKind(StrEnum):
-    """What can be left of a run, in the order in which it is removed."""
+    """Kinds of remains of a run, in the order of their removal."""
 
     PROCESS = "process"
     CGROUP = "control group"
@@ -42,7 +42,7 @@ class LeftoverKind(StrEnum):
 
 @dataclass(frozen=True)
 class Leftover:
-    """A thing of a run; ``name`` is a path, or for a process its id and its program."""
+    """One remaining object of a run; ``name`` is a path, or for a process its id and program."""
 
     kind: LeftoverKind
     name: str
@@ -55,9 +55,9 @@ class Leftover:
 
 
 def find_leftovers(*, all_runs: bool = False) -> list[Leftover]:
-    """Everything of runs whose owner is dead, in the order in which it is to be removed.
+    """All remains of runs whose owner is dead, in the order of removal.
 
-    ``all_runs`` takes runs that still go on as well.
+    ``all_runs`` includes runs that are still active.
     """
     processes = list(_processes())
     runs = {process.run_id for process in processes} | _named_runs()
@@ -77,12 +77,12 @@ def remove(leftover: Leftover) -> None:
         raise LabError(
             f"{leftover.kind} {leftover.name}",
             f"cannot be removed: {error.strerror or error}",
-            "see who uses it, then run `culvert clean` again",
+            "find the process that uses it, then run `culvert clean` again",
         ) from error
 
 
 def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
-    """Find and remove; return what was removed."""
+    """Find and remove all remains; return the removed ones."""
     leftovers = find_leftovers(all_runs=all_runs)
     for leftover in leftovers:
         remove(leftover)
@@ -90,13 +90,13 @@ def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
 
 
 def left_by_root() -> list[str]:
-    """Runs whose owner is dead, by their names, which every user of the machine sees."""
+    """Runs whose owner is dead, found by name, which works for every user of the machine."""
     return sorted(run for run in _named_runs() if not _goes_on(run))
 
 
 def remove_run(run_id: str) -> None:
     """Remove everything of a run, whoever owns it."""
-    # A process may have started another one while the list was made.
+    # A process may have started another one after the list was created.
     while processes := [process for process in _processes({run_id}) if process.run_id == run_id]:
         for process in processes:
             remove(process)
@@ -116,7 +116,7 @@ def _remove(leftover: Leftover) -> None:
                 lambda: _released(path),
                 what=f"the removal of namespace {path.name}",
                 deadline_s=REMOVE_DEADLINE_S,
-                remedy="see who uses it, then run `culvert clean` again",
+                remedy="find the process that uses it, then run `culvert clean` again",
             )
         case LeftoverKind.MOUNT:
             _unmount(path)
@@ -128,8 +128,8 @@ def _remove(leftover: Leftover) -> None:
 
 
 def _released(namespace: Path) -> bool:
-    """Whether it is gone now; busy means mounted, here or where mounts propagate from."""
-    _unmount(namespace)  # a run that was killed in between has not mounted it yet
+    """Whether it is removed now; EBUSY: it is mounted, here or where mounts propagate from."""
+    _unmount(namespace)  # not mounted if the run was killed right after creating the file
     try:
         namespace.unlink(missing_ok=True)
     except OSError as error:
@@ -153,7 +153,7 @@ def _kill(process: Leftover) -> None:
     except ProcessLookupError:
         return
     try:
-        # The number may be another process's by now: the descriptor is not, from here on.
+        # The id may have been reused before the descriptor was opened; afterwards it cannot be.
         if Binding.now().run_of(process.pid) != process.run_id:
             return
         with suppress(ProcessLookupError):
@@ -193,7 +193,7 @@ def _named_runs() -> set[str]:
 
 
 def _things(run_id: str) -> Iterator[Leftover]:
-    """All of a run but its processes, in the order of removal."""
+    """All remains of a run except its processes, in the order of removal."""
     for path, run in sorted(cgroup.runs().items()):
         if run == run_id:
             yield Leftover(LeftoverKind.CGROUP, str(path), run_id)

@@ -1,4 +1,4 @@
-"""What a node's end of the underlay is, read back from the kernel: asked for is not yet done."""
+"""Properties of a node's end of the underlay, read from the kernel to verify the requested ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SYSCTLS = (
     "net.ipv4.ip_forward",
     "net.ipv6.conf.default.disable_ipv6",
 )
-"""Those of a namespace's own that change what is measured."""
+"""Settings of a namespace that influence the measurements."""
 
 
 def of_device(netlink: Any, device: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def of_device(netlink: Any, device: str) -> dict[str, Any]:
 
 
 def sysctls(names: Sequence[str] = SYSCTLS) -> dict[str, str | None]:
-    """Settings of the calling thread's network namespace; None for those that it does not have."""
+    """Settings of the calling thread's network namespace; None for missing ones."""
     return {name: _read(Path("/proc/sys") / name.replace(".", "/")) for name in names}
 
 

@@ -22,7 +22,7 @@ RTMGRP_LINK = 1
 
 
 def read(namespace: NamespaceThread, device: str) -> LinkState | None:
-    """The interface as the kernel tells it, or None if there is none of that name."""
+    """The interface as reported by the kernel, or None if there is none of that name."""
 
     def ask(netlink: Any) -> LinkState | None:
         try:
@@ -51,7 +51,7 @@ def wait(namespace: NamespaceThread, device: str, deadline_s: float) -> LinkStat
         raise DeadlineExceeded(
             f"interface {device}",
             f"did not appear within {deadline_s:g} s",
-            "look at the log of the program that should make it",
+            "see the log of the program that creates it",
         )
     return state
 
@@ -59,8 +59,8 @@ def wait(namespace: NamespaceThread, device: str, deadline_s: float) -> LinkStat
 def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0) -> None:
     """Wait until the interface passes packets; raises DeadlineExceeded.
 
-    An interface that is up drops what it is given until the kernel has dealt with its carrier,
-    in a work queue of its own (net/core/link_watch.c): then its operational state is UP.
+    An interface that is up drops packets until the kernel has processed its carrier event in a
+    work queue (net/core/link_watch.c): then its operational state is UP.
     """
 
     def ready(netlink: Any) -> bool | None:
@@ -70,12 +70,12 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
     what = f"interface {device}"
     if not _wait_for(namespace, lambda: namespace.netlink(ready, what), deadline_s):
         raise DeadlineExceeded(
-            what, f"has no carrier after {deadline_s:g} s", "see whether the other end is up"
+            what, f"has no carrier after {deadline_s:g} s", "check whether the other end is up"
         )
 
 
 def add_address(namespace: NamespaceThread, device: str, address: IPv4Interface) -> None:
-    """Give the interface an address."""
+    """Add an address to the interface."""
     namespace.netlink(
         lambda netlink: netlink.addr(
             "add",
@@ -131,7 +131,9 @@ def add_route(
 ) -> None:
     """Add a route to the main table."""
     if device is None and gateway is None:
-        raise LabError(f"route to {destination}", "leads nowhere", "name a device or a gateway")
+        raise LabError(
+            f"route to {destination}", "has no device or gateway", "name a device or a gateway"
+        )
 
     def insert(netlink: Any) -> None:
         way: dict[str, object] = {}
@@ -159,13 +161,13 @@ def _interface(message: Any) -> IPv4Interface:
 def _wait_for(
     namespace: NamespaceThread, fact: Callable[[], T | None], deadline_s: float
 ) -> T | None:
-    """The first value of ``fact`` that is not None, asked again at each event about interfaces."""
+    """The first value of ``fact`` that is not None; it is read again at each interface event."""
     end = time.monotonic() + deadline_s
     with namespace.call(_subscribe) as events:
         poller = select.poll()
         poller.register(events, select.POLLIN)
         while True:
-            # After the subscription: what happens from now on is an event that we get.
+            # Read after the subscription: every later change causes an event.
             value = fact()
             if value is not None:
                 return value
@@ -183,7 +185,7 @@ def _subscribe() -> socket.socket:
 
 
 def _drain(events: socket.socket) -> None:
-    """Throw the events away; ENOBUFS (some were lost) is as good a reason to look again."""
+    """Discard the events; ENOBUFS (some were lost) also means that the fact is read again."""
     while True:
         try:
             events.recv(65536)

@@ -1,4 +1,4 @@
-"""Start a program through ``culvert-probe exec``, and know when it really started."""
+"""Start a program through ``culvert-probe exec``, and determine when it was executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Stream = int | IO[bytes]
 
 @dataclass(frozen=True)
 class Launcher:
-    """Where programs are started: the arguments of ``culvert-probe exec`` for one node."""
+    """Starts programs on one node: the arguments of ``culvert-probe exec``."""
 
     probe: Path
     netns: Path
@@ -34,7 +34,7 @@ class Launcher:
     cpus: tuple[int, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     group: Path | None = None
-    """The file of a control group that takes its processes in."""
+    """The file of a control group to which process ids are written."""
 
     def command(self, argv: Sequence[str], *, stamp_fd: int) -> list[str]:
         """The whole command line."""
@@ -43,7 +43,7 @@ class Launcher:
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
         words += [f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
-        # The group is joined before the program is executed: it never runs without its limit.
+        # The group is joined before the execution: the program never runs without its limit.
         return [*_JOIN, str(self.group), *words] if self.group else words
 
     def start(
@@ -55,7 +55,7 @@ class Launcher:
         stderr: Stream,
         env: Mapping[str, str] | None = None,
     ) -> Started:
-        """Start it; returns once it has been executed. It dies with the calling *thread*.
+        """Start a program; returns after its execution. It dies with the calling *thread*.
 
         Raises NotPossible if there is no such program, LabError if it could not be executed.
         """
@@ -102,7 +102,7 @@ def _await_execution(popen: subprocess.Popen[bytes], reader: int, program: str) 
 
 
 def _read_to_end(reader: int, deadline: float) -> bytes:
-    """All bytes until the other end is closed: by the execution, or by the end of the process."""
+    """All bytes until the other end is closed, by the execution or the end of the process."""
     poller = select.poll()
     poller.register(reader, select.POLLIN)
     report = b""

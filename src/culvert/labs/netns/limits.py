@@ -1,4 +1,4 @@
-"""What no machine could build, or not this one: refused before anything is made."""
+"""Refuses a lab that no machine, or not this machine, can build, before anything is created."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 MTU_RANGE = range(68, 65536)
-"""From RFC 791's smallest to what a veth carries."""
+"""From the smallest of RFC 791 to the largest of a veth."""
 
 
 def check(spec: LabSpec) -> None:
-    """Refuse what no machine could build; raises UsageError or NotPossible."""
+    """Raise UsageError if no machine can build the lab, NotPossible if this one cannot."""
     nodes = tuple(node.name for node in spec.topology.nodes)
     for link in {id(link): link for link in (spec.link, *spec.links.values())}.values():
         _check_link(link)
@@ -30,8 +30,8 @@ def check(spec: LabSpec) -> None:
         if not cpus or not available.issuperset(cpus):
             raise NotPossible(
                 f"CPUs {list(cpus)} for node {name}",
-                f"this machine offers {sorted(available)}",
-                "choose among those",
+                f"this machine has {sorted(available)}",
+                "choose among these",
             )
 
 
@@ -49,8 +49,8 @@ def _check_link(link: LinkSpec) -> None:
     if link.kind == "veth" and link.impairment:
         raise UsageError(
             "impairments of a veth link",
-            "a veth only carries packets",
-            'use the link kind "wire", or "netem" where the kernel has it',
+            "a veth supports no impairments",
+            'use the link kind "wire", or "netem" if the kernel has it',
         )
     if link.kind == "wire" and link.mtu > WIRE_LONGEST_MTU:
         raise UsageError(
@@ -63,14 +63,12 @@ def _check_processors(spec: LabSpec, nodes: tuple[str, ...]) -> None:
         if name not in nodes or not 0 < quota <= 1:
             raise UsageError(
                 f"a CPU quota of {quota:.0%} for node '{name}'",
-                "no such node, or no share above 0 and up to 100 %",
+                "the node does not exist, or the share is not above 0 and up to 100 %",
                 f"use {', '.join(nodes)}",
             )
     if spec.processors.aes and aes.has_instructions() is False:
-        raise NotPossible(
-            "aes = true", "this processor has no AES instructions", "measure without, aes = false"
-        )
+        raise NotPossible("aes = true", "this processor has no AES instructions", "use aes = false")
     if spec.processors.aes is False and platform.machine() != "x86_64":
         raise NotPossible(
-            "aes = false", f"it is not known how on {platform.machine()}", "leave it out here"
+            "aes = false", f"is not supported on {platform.machine()}", "leave it out here"
         )

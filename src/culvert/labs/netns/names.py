@@ -1,7 +1,7 @@
-"""/run/netns, where namespaces are held by name, as ``ip netns add`` prepares it.
+"""/run/netns, the directory of named namespaces, prepared as by ``ip netns add``.
 
-iproute2 binds the directory to itself when it makes the first namespace. Done after ours were
-mounted, that would hide our mounts under copies, and the names could not be removed any more.
+iproute2 binds the directory to itself when it creates the first namespace. If Culvert's namespaces
+were mounted before, copies would hide their mounts, and the names could not be removed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from culvert.labs.netns.places import NAMESPACES
 
 
 def prepare_names() -> None:
-    """Make the directory a shared mount of its own, unless it is one. Raises OSError."""
+    """Make the directory a separate shared mount, unless it is one. Raises OSError."""
     NAMESPACES.mkdir(mode=0o755, parents=True, exist_ok=True)
     try:
         _share()

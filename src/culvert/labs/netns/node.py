@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 _OF_THE_NAMESPACE = ("/proc/sys/net/", "/proc/net/", "/sys/class/net/")
 KEEP_ENVIRONMENT = ("TZ", "TERM")
-"""What a program on a node inherits; the rest of our environment is none of its business."""
+"""Environment variables that a program on a node inherits."""
 
 
 class NetnsNode(Node):
-    """A namespace, the thread that lives in it, and what runs there."""
+    """A namespace, its thread, and its processes."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class NetnsNode(Node):
         quota: float | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        """``quota`` is the share of each of its CPUs that its programs get; ``variables`` go into
-        the environment of each."""
+        """``quota`` is the share of each of its CPUs for its programs; ``variables`` are added to
+        the environment of each program."""
         self.name = name
         self.role = role
         self.directory = run_directory(run_id) / name
@@ -78,7 +78,7 @@ class NetnsNode(Node):
     # -- its life ----------------------------------------------------------------------------------
 
     def open(self, settings: Mapping[str, str]) -> None:
-        """Make namespace and directories, apply sysctls, bring the loopback up."""
+        """Create namespace and directories, apply sysctls, bring the loopback up."""
         self._view.make()
         self.namespace.open()
         self.namespace.call(lambda: sysctls.apply(settings))
@@ -97,8 +97,8 @@ class NetnsNode(Node):
         )
 
     def close(self) -> None:
-        """Kill what was spawned, leave the namespace. What is in files stays. Idempotent."""
-        self.namespace.close()  # first: afterwards nothing new is started
+        """Kill its processes, leave the namespace. Files remain. Idempotent."""
+        self.namespace.close()  # first: afterwards no process can be started
         for process in self._processes:
             process.stop(grace_s=0)
         self._processes.clear()
@@ -113,9 +113,9 @@ class NetnsNode(Node):
         env: Mapping[str, str] | None = None,
         pipes: bool = False,
     ) -> Process:
-        """Start a program on the node; raises NotPossible where the program is missing."""
+        """Start a program on the node; raises NotPossible if the program is missing."""
         log = self.directory / "logs" / f"{name}.log"
-        log.unlink(missing_ok=True)  # an earlier process of that name may still write to its own
+        log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
         with log.open("xb") as sink:
             return self._start(
                 argv,
@@ -136,7 +136,7 @@ class NetnsNode(Node):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program to its end; raises LabError if ``check`` and it fails."""
+        """Run a program until it ends; raises LabError if ``check`` and it fails."""
         process = self._start(
             argv,
             name=f"{argv[0]} on node {self.name}",
@@ -172,7 +172,7 @@ class NetnsNode(Node):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
         target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
-        # Created with its mode: a secret is never readable by others, not for a moment.
+        # Created with its mode: a secret is never readable by others.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(target, flags, 0o600 if secret else 0o644)
         with os.fdopen(descriptor, "wb") as file:
@@ -180,33 +180,33 @@ class NetnsNode(Node):
         return target
 
     def find(self, program: str) -> str | None:
-        """Programs of a node are this machine's."""
+        """The programs of a node are those of this machine."""
         return self._machine.find(program)
 
     def read(self, path: str) -> bytes:
-        """As its programs see it: /run and /etc/resolv.conf are the node's own."""
+        """A file in the node's view: /run and /etc/resolv.conf are the node's own."""
         if path.startswith(_OF_THE_NAMESPACE):
             return self.inside(Path(path).read_bytes)
         return self.file(path).read_bytes()
 
     def exists(self, path: str) -> bool:
-        """As its programs see it."""
+        """Whether a path exists in the node's view."""
         return self.file(path).exists()
 
     def remove(self, path: str) -> None:
-        """In its own view; no error if there is none."""
+        """Remove a file in the node's view; no error if there is none."""
         self.file(path).unlink(missing_ok=True)
 
     def has(self, feature: str) -> bool:
-        """Of this machine's kernel."""
+        """A feature of this machine's kernel."""
         return self._machine.has(feature)
 
     def dial(self, path: str) -> socket.socket:
-        """Connect to a unix socket in its own view; raises OSError where nobody listens."""
+        """Connect to a unix socket in the node's view; raises OSError if no process listens."""
         return connect(self.file(path))
 
     def file(self, path: str) -> Path:
-        """Where an absolute path of the node's own view (such as /run/x.sock) is seen from here."""
+        """The host's path of an absolute path in the node's view (such as /run/x.sock)."""
         return self._view.file(path)
 
     # -- network -----------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class NetnsNode(Node):
         return links.wait(self.namespace, device, deadline_s)
 
     def add_address(self, device: str, address: IPv4Interface) -> None:
-        """Give the interface an address."""
+        """Add an address to the interface."""
         links.add_address(self.namespace, device, address)
 
     def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
@@ -228,7 +228,7 @@ class NetnsNode(Node):
         links.change(self.namespace, device, up=up, mtu=mtu)
 
     def add_link(self, device: str, kind: str, **attributes: object) -> None:
-        """Create an interface; ``attributes`` are pyroute2's (vxlan_id, vxlan_group ...)."""
+        """Create an interface; ``attributes`` have pyroute2's names (vxlan_id, vxlan_group ...)."""
         links.add(self.namespace, device, kind, attributes)
 
     def del_link(self, device: str) -> None:
@@ -246,12 +246,12 @@ class NetnsNode(Node):
         links.add_route(self.namespace, destination, device=device, gateway=gateway)
 
     def inside(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread that is in the node's network namespace, such as opening a
-        socket or reading /proc/thread-self/net. Short work only: other calls wait for it."""
+        """Run ``work``, such as opening a socket or reading /proc/thread-self/net, in the thread of
+        the node's network namespace. ``work`` must be short: other calls wait for it."""
         return self.namespace.call(work)
 
     def features(self, device: str) -> dict[str, bool]:
-        """Offloads and other features of an interface, by the kernel's names."""
+        """Offloads and other features of an interface, with the kernel's names."""
         return self.inside(lambda: offloads.read(device))
 
     @property
@@ -259,9 +259,9 @@ class NetnsNode(Node):
         """The CPUs that its programs may use."""
         return self.cpus or tuple(sorted(os.sched_getaffinity(0)))
 
-    def steer(self, device: str, asked: Steering) -> None:
-        """Have the node's CPUs take the packets of a device as asked; see steering.apply."""
-        steering.apply(self, device, asked, self.usable_cpus)
+    def steer(self, device: str, requested: Steering) -> None:
+        """Steer the packets of a device to the node's CPUs as requested; see steering.apply."""
+        steering.apply(self, device, requested, self.usable_cpus)
         self._steered.append(device)
 
     def device_facts(self, device: str) -> Mapping[str, Any]:
@@ -303,10 +303,10 @@ class NetnsNode(Node):
             words = [str(program), *argv[1:]]
             started = launcher.start(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
             process = LocalProcess(name, started, log)
-            self._processes.append(process)  # here, so that an interrupted caller can't lose it
+            self._processes.append(process)  # here, so that an interrupted caller cannot lose it
             return process
 
-        # In the node's thread: it lives as long as the lab, and programs die with their thread.
+        # In the node's thread, which exists as long as the lab: programs end with their thread.
         return self.namespace.call(start)
 
     def _processor_facts(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Who owns a run: how ``clean`` tells a run that goes on from one that was killed.
+"""The owner of a run: it lets ``clean`` distinguish an active run from one that was killed.
 
-The owner is written as the target of a symbolic link: made in one step with its content, and only
-one process can make it. It is the first thing that a lab makes and the last that it removes.
+The owner is the target of a symbolic link: the link is created with its content in one step, and
+only by one process. A lab creates it first and removes it last.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _RECORD = ".process"
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from later ones of the same id by its start, and by the boot."""
+    """A process; its start and the boot distinguish it from later ones of the same id."""
 
     pid: int
     start_ticks: int
     boot: str
 
     def alive(self) -> bool:
-        """True while that very process runs."""
+        """Whether this process still runs."""
         return self == _process(self.pid)
 
 
@@ -46,11 +46,11 @@ def claim(run_id: str) -> None:
                 f"run {run_id}", "is in use by another lab", "close that lab, or use another id"
             ) from None
         return
-    raise LabError(str(RUNS), "does not stay where it is", "see who removes it")
+    raise LabError(str(RUNS), "is removed again and again", "find the process that removes it")
 
 
 def owner_of(run_id: str) -> Owner | None:
-    """The run's owner, dead or alive, or None if nobody claimed it."""
+    """The run's owner, dead or alive, or None if no process claimed it."""
     return _parsed(owner_link(run_id))
 
 
@@ -91,12 +91,12 @@ def others() -> set[Owner]:
 
 
 def release(run_id: str) -> None:
-    """Give the run up; removes Culvert's directory with the last run."""
+    """Release the run; removes Culvert's directory after the last run."""
     owner_link(run_id).unlink(missing_ok=True)
     try:
         RUNS.rmdir()
     except OSError:
-        return  # other runs are still there
+        return  # other runs still exist
 
 
 def _process(pid: int) -> Owner | None:

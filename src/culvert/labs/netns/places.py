@@ -1,12 +1,12 @@
-"""Where a run keeps its things on this machine, so that whoever cleans up finds all of them.
+"""The places of a run's objects on this machine, by which the clean-up finds all of them.
 
 ::
 
     /run/culvert/RUN.owner      a symbolic link whose target names the process that owns the run
-    /run/culvert/RUN/           a tmpfs of the run's own: secrets never reach a disk
+    /run/culvert/RUN/           the run's own tmpfs: secrets are never written to a disk
     /run/culvert/RUN/NODE/      a node's directory
     /run/netns/culvert-RUN-NODE a node's network namespace
-    culvert-RUN-NODE            a node's control group, where it has a CPU quota
+    culvert-RUN-NODE            a node's control group, if it has a CPU quota
 
     /run/culvert/RUN/*.process  symbolic links to what the run started outside of its namespaces
 
@@ -25,7 +25,7 @@ RUN_VARIABLE = "CULVERT_RUN"
 
 
 def run_directory(run_id: str) -> Path:
-    """The run's directory, on a tmpfs of its own."""
+    """The run's directory, on its own tmpfs."""
     return RUNS / run_id
 
 
@@ -35,10 +35,10 @@ def owner_link(run_id: str) -> Path:
 
 
 def namespace_name(run_id: str, node: str) -> str:
-    """The network namespace's name, as ``ip netns`` shows it."""
+    """The network namespace's name, as shown by ``ip netns``."""
     return f"culvert-{run_id}-{node}"
 
 
 def namespace_path(run_id: str, node: str) -> Path:
-    """Where the network namespace is held."""
+    """The file on which the network namespace is mounted."""
     return NAMESPACES / namespace_name(run_id, node)

@@ -20,11 +20,11 @@ from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 
 GONE_DEADLINE_S = 2.0
-"""How long the kernel may take to end a process that was killed."""
+"""Longest time that the kernel may take to end a killed process."""
 
 
 class LocalProcess(Process):
-    """The leader of a session and process group of its own, and our child."""
+    """A child of this process, and the leader of its own session and process group."""
 
     def __init__(self, name: str, started: Started, log: Path) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class LocalProcess(Process):
 
     @property
     def stdin(self) -> IO[bytes]:
-        """Buffered: flush what you write."""
+        """Buffered: flush after writing."""
         return self._pipe(self._popen.stdin)
 
     @property
@@ -66,7 +66,7 @@ class LocalProcess(Process):
         with self._lock:
             if self._popen.returncode is not None:
                 return self._popen.returncode
-            # Not reaped before stop(): until then its number, and its group's, stay its own.
+            # Not reaped before stop(): until then its id, and its group's, cannot be reused.
             options = os.WEXITED | os.WNOHANG | os.WNOWAIT
             ended = os.waitid(os.P_PIDFD, self._pidfd, options)
             if ended is None:
@@ -74,15 +74,15 @@ class LocalProcess(Process):
             return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def communicate(self, given: bytes | None, *, timeout_s: float) -> tuple[bytes, bytes]:
-        """Give it standard input, return standard output and error once it has closed them and
-        ended; raises DeadlineExceeded. For processes whose streams are all pipes."""
+        """Write its standard input; return standard output and error when it has closed them and
+        ended. Raises DeadlineExceeded. For processes whose streams are all pipes."""
         try:
             return self._popen.communicate(given, timeout=timeout_s)
         except subprocess.TimeoutExpired:
             raise DeadlineExceeded(
                 self.name,
                 f"did not end within {timeout_s:g} s",
-                "see whether it waits for something that is not there",
+                "check whether it waits for something that is missing",
             ) from None
 
     def wait(self, *, deadline_s: float) -> int | None:
@@ -91,7 +91,8 @@ class LocalProcess(Process):
         return self.returncode()
 
     def stop(self, *, grace_s: float = 2.0) -> None:
-        """SIGTERM to its group, SIGKILL after the grace; returns when it is gone. Idempotent."""
+        """SIGTERM to its group, SIGKILL after the grace period; returns when all its processes have
+        ended. Idempotent."""
         with self._lock:
             if self._pidfd < 0:
                 return
@@ -101,15 +102,15 @@ class LocalProcess(Process):
             self._pidfd = -1
             for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
                 if pipe is not None:
-                    with suppress(OSError):  # unsent bytes for a reader that is gone
+                    with suppress(OSError):  # unsent bytes for a reader that has ended
                         pipe.close()
 
     def _end_group(self, grace_s: float) -> None:
         if grace_s > 0 and not self._exited(0):
             self._signal(signal.SIGTERM)
             self._exited(grace_s)
-        # Also when the leader has ended: others of its group may not have. And before it is
-        # reaped: until then nobody else can have its number.
+        # Also if the leader has ended: others of its group may still run. And before it is reaped:
+        # until then its id cannot be reused.
         self._signal(signal.SIGKILL)
         self._popen.wait()
         wait_until(
@@ -143,7 +144,7 @@ class LocalProcess(Process):
 
 
 def _group_alive(group: int) -> bool:
-    """True if a process of the group runs; zombies that wait for init don't count."""
+    """Whether a process of the group runs; zombies that wait for init do not count."""
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""The system calls that Python 3.11 lacks: mount(2), umount2(2), unshare(2)."""
+"""System calls that are missing in Python 3.11: mount(2), umount2(2), unshare(2)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def mount(source: str, target: Path, kind: str, flags: int = 0, options: str = "
 
 
 def unmount(target: Path) -> None:
-    """umount2(2) with MNT_DETACH: gone from the tree at once; raises OSError."""
+    """umount2(2) with MNT_DETACH: removed from the tree at once; raises OSError."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 
 def unshare_network() -> None:
-    """Give the calling thread, and no other, a new network namespace; raises OSError."""
+    """Move the calling thread only to a new network namespace; raises OSError."""
     _check(_libc.unshare(CLONE_NEWNET), None)
 
 

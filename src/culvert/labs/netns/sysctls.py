@@ -1,4 +1,4 @@
-"""Settings of a node's network stack: none of them reaches beyond its namespace."""
+"""Settings of a node's network stack: all are limited to its namespace."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from culvert.errors import LabError
 from culvert.topology.nat import MAPPING_S
 
 MOST_GROUPS = 2147483647
-"""The highest group that net.ipv4.ping_group_range takes."""
+"""The highest group that net.ipv4.ping_group_range accepts."""
 
 
 def highest_group(gid_map: Path = Path("/proc/self/gid_map")) -> int:
-    """Of the groups from 0 on that our user namespace has (user_namespaces(7)): others are
-    invalid in a sysctl. 0 for an ordinary user's."""
+    """The highest group of this user namespace's range from 0 (user_namespaces(7)): others are
+    invalid in a sysctl. 0 in the namespace of an ordinary user."""
     for line in gid_map.read_text().splitlines():
         inside, _, count = map(int, line.split())
         if inside == 0:
@@ -24,38 +24,38 @@ def highest_group(gid_map: Path = Path("/proc/self/gid_map")) -> int:
 
 
 NODE: Mapping[str, str] = {
-    # Interfaces made from now on send no router solicitations and no multicast reports: noise
-    # that would be counted as traffic. The loopback is there already and keeps ::1.
+    # New interfaces send no router solicitations and no multicast reports, which would be counted
+    # as traffic. The loopback exists already and keeps ::1.
     "net/ipv6/conf/default/disable_ipv6": "1",
     "net/ipv4/ping_group_range": f"0 {highest_group()}",
-    # A connection must not start with what an earlier trial learnt about the path.
+    # A connection must not start with metrics of the path from an earlier trial.
     "net/ipv4/tcp_no_metrics_save": "1",
-    # Tunnels deliver packets whose way back is another interface.
+    # Tunnels deliver packets whose return route is another interface.
     "net/ipv4/conf/all/rp_filter": "0",
     "net/ipv4/conf/default/rp_filter": "0",
 }
 ROUTER: Mapping[str, str] = {
     "net/ipv4/ip_forward": "1",
-    # The router of a test setup must not tell senders about a better way.
+    # The router must not send redirects to a shorter route.
     "net/ipv4/conf/all/send_redirects": "0",
 }
 CONNTRACK: Mapping[str, str] = {
-    # How long a NAT keeps a mapping that has no traffic; the kernel's 30 s would be less than the
-    # two minutes that RFC 4787 asks for (REQ-5).
+    # How long a NAT keeps a mapping without traffic; the kernel's 30 s would be less than the two
+    # minutes that RFC 4787 requires (REQ-5).
     "net/netfilter/nf_conntrack_udp_timeout": str(MAPPING_S),
     "net/netfilter/nf_conntrack_udp_timeout_stream": str(MAPPING_S),
 }
 
 CONGESTION_CONTROL = "net/ipv4/tcp_congestion_control"
 DEFAULT_CONGESTION_CONTROL = "cubic"
-"""The papers measured CUBIC; a VPN over TCP takes its node's default."""
+"""The papers measured CUBIC; a VPN over TCP uses its node's default."""
 
 
 def prefer_congestion_control(name: str = DEFAULT_CONGESTION_CONTROL) -> str:
-    """Make it the default of the calling thread's namespace; return what the default is now.
+    """Make it the default of the calling thread's namespace; return the default after this.
 
-    A namespace may choose only what the host's net.ipv4.tcp_allowed_congestion_control lists, and
-    the host is not ours to change; a program with CAP_NET_ADMIN can still choose for its sockets.
+    A namespace may choose only from the host's net.ipv4.tcp_allowed_congestion_control, which
+    Culvert does not change; a program with CAP_NET_ADMIN can still choose for its own sockets.
     """
     path = Path("/proc/sys") / CONGESTION_CONTROL
     with suppress(OSError):
@@ -64,9 +64,9 @@ def prefer_congestion_control(name: str = DEFAULT_CONGESTION_CONTROL) -> str:
 
 
 def apply(settings: Mapping[str, str]) -> None:
-    """Write them for the calling thread's network namespace; raises LabError.
+    """Write the settings in the calling thread's network namespace; raises LabError.
 
-    A setting that this kernel does not have (IPv6 switched off) is left out.
+    A setting that is missing in this kernel (IPv6 switched off) is skipped.
     """
     for name, value in settings.items():
         path = Path("/proc/sys") / name

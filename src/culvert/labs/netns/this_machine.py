@@ -1,4 +1,4 @@
-"""This machine, without any lab: what it has before nodes are made on it."""
+"""This machine as a host, before a lab creates nodes on it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from culvert.machine import features
 
 
 class ThisMachine(Host):
-    """Its programs, its files, its kernel."""
+    """The programs, files and kernel of this machine."""
 
     name = "this machine"
 
     def find(self, program: str) -> str | None:
-        """Culvert's own tools first, then beside Python, then the system's."""
+        """Searches Culvert's own tools, then the directory of Python, then the system's."""
         found = tools.find(program)
         return None if found is None else str(found)
 
@@ -31,7 +31,7 @@ class ThisMachine(Host):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Outside of any node: for questions, such as a program's version."""
+        """Run a program outside of any node, such as to read its version."""
         try:
             done = subprocess.run(
                 [*argv],
@@ -48,7 +48,7 @@ class ThisMachine(Host):
             raise DeadlineExceeded(
                 argv[0],
                 f"did not end within {timeout_s:g} s",
-                "see whether it waits for something that is not there",
+                "check whether it waits for something that is missing",
             ) from None
         except OSError as error:
             raise LabError(argv[0], error.strerror or str(error), f"install {argv[0]}") from error
@@ -62,9 +62,9 @@ class ThisMachine(Host):
         return Path(path).read_bytes()
 
     def exists(self, path: str) -> bool:
-        """On this machine."""
+        """Whether a path exists on this machine."""
         return Path(path).exists()
 
     def has(self, feature: str) -> bool:
-        """By doctor's trial, made once a process."""
+        """Tested by doctor's probe of the feature, once per process."""
         return features.has(feature)

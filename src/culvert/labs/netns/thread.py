@@ -1,7 +1,7 @@
-"""A thread that lives in a network namespace of its own.
+"""A thread in its own network namespace.
 
-Namespaces belong to threads, so nothing has to be forked to work inside one: netlink and ethtool
-sockets are opened by this thread, its sysctls are the node's, and what it starts dies with it.
+Namespaces belong to threads, so that work inside one needs no fork: this thread opens netlink and
+ethtool sockets, its sysctls are the node's, and programs that it starts end with it.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ class _Outcome:
 @dataclass(frozen=True)
 class _Job:
     work: Callable[[], object]
-    # SimpleQueue, because it is in C: the conditions of concurrent.futures stay locked for good
-    # if Ctrl-C comes at the wrong moment.
+    # SimpleQueue is implemented in C: Ctrl-C at a critical moment would leave the conditions of
+    # concurrent.futures locked.
     answer: SimpleQueue[_Outcome]
 
 
 class NamespaceThread:
-    """A new network namespace, held at ``path``, and the thread that is in it."""
+    """A new network namespace, mounted at ``path``, and the thread in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        # A daemon, so that a lab which nobody closed can still be closed while Python exits.
+        # A daemon, so that a lab that is still open can be closed while Python exits.
         self._thread = threading.Thread(target=self._serve, name=path.name, daemon=True)
         self._netlink: Any = None
 
     def open(self) -> None:
-        """Make the namespace; raises OSError."""
+        """Create the namespace; raises OSError."""
         if self._thread.ident is not None:
             raise self._closed()
         self._thread.start()
         self.call(self._enter)
 
     def call(self, work: Callable[[], T]) -> T:
-        """Run ``work`` inside and return what it returns; calls are done one after another."""
+        """Run ``work`` in the thread and return its result; calls run one after another."""
         job = _Job(work, SimpleQueue())
         self._jobs.put(job)
         while True:
@@ -78,7 +78,7 @@ class NamespaceThread:
             return self.call(lambda: work(self._netlink))
 
     def close(self) -> None:
-        """Leave the namespace; what is held at ``path`` stays. Idempotent."""
+        """Leave the namespace, which stays mounted at ``path``. Idempotent."""
         if self._thread.is_alive():
             self._jobs.put(None)
             self._thread.join()
@@ -87,10 +87,10 @@ class NamespaceThread:
         while (job := self._jobs.get()) is not None:
             try:
                 outcome = _Outcome(job.work(), None)
-            except BaseException as error:  # the caller's to handle
+            except BaseException as error:  # raised again in the caller
                 outcome = _Outcome(None, error)
             job.answer.put(outcome)
-            del job, outcome  # an idle thread must not keep what it was given
+            del job, outcome  # an idle thread must not keep references to them
         if self._netlink is not None:
             self._netlink.close()
 
@@ -101,12 +101,14 @@ class NamespaceThread:
         self._netlink = IPRoute()
 
     def _closed(self) -> LabError:
-        return LabError(self.path.name, "is closed", "a lab lives once: open another one")
+        return LabError(
+            self.path.name, "is closed", "a lab cannot be opened again: create another one"
+        )
 
 
 @contextmanager
 def netlink_errors(what: str) -> Iterator[None]:
-    """Turn the kernel's refusal into a LabError."""
+    """Turn an error of the kernel into a LabError."""
     try:
         yield
     except NetlinkError as error:

@@ -1,4 +1,4 @@
-"""Connect to a unix socket, wherever it is: an address holds no more than 107 bytes."""
+"""Connect to a unix socket with a path of any length: an address holds at most 107 bytes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def connect(path: Path) -> socket.socket:
-    """A stream; raises OSError where nobody listens."""
-    # Through the directory's descriptor: a node's files can be deeper than an address is long.
+    """Connect to a stream socket; raises OSError if no process listens."""
+    # Through the directory's descriptor: paths of a node's files can be longer than an address.
     directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""What a process of this machine has used, and whether it is stopped, from /proc
+"""Resource usage of a process of this machine, and whether it is stopped, from /proc
 (proc_pid_status(5), sched-stats)."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from culvert.labs.process import Usage
 
 
 def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:
-    """Of all threads that it has now; None if it has ended."""
+    """Usage of all its present threads; None if it has ended."""
     process = proc / str(pid)
     cpu_ns = voluntary = involuntary = 0
     try:
@@ -21,12 +21,12 @@ def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:
             involuntary += _figure(status, "nonvoluntary_ctxt_switches")
         peak_kb = _figure((process / "status").read_text(), "VmHWM")
     except (OSError, IndexError, ValueError):
-        return None  # it ended while it was looked at
+        return None  # it ended while its files were read
     return Usage(cpu_ns, voluntary, involuntary, peak_kb * 1024)
 
 
 def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
-    """Of the process and all its descendants those that are stopped or traced."""
+    """The process and its descendants that are stopped or traced."""
     found = []
     try:
         state = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
@@ -36,7 +36,7 @@ def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
             for child in (thread / "children").read_text().split()
         ]
     except (OSError, IndexError, ValueError):
-        return []  # it ended while it was looked at
+        return []  # it ended while its files were read
     if state in "Tt":
         found.append(pid)
     for child in children:

@@ -1,7 +1,7 @@
-"""A node's own view of the files: its /run, its /etc/resolv.conf, and nobody else's secrets.
+"""A node's own view of the files: its own /run and /etc/resolv.conf, no secrets of other nodes.
 
-Each program on a node gets a mount namespace with these binds, so that what one writes to /run
-the other programs of the node see, and the host does not.
+Each program on a node gets a mount namespace with these binds, so that files in /run are visible to
+all programs of the node and not to the host.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ class NodeView:
     directory: Path
 
     def make(self) -> None:
-        """Make the directories and files that are bound."""
+        """Create the directories and files that are bound."""
         self.directory.mkdir(mode=0o700, parents=True)
         run = self.directory / "run"
         for made in (run, run / "lock", run / "wireguard", self.directory / "logs"):
             made.mkdir(mode=0o755)
-        # The node's directory must be where it is in the node's view too: configuration files
-        # name each other by absolute paths.
+        # The node's directory must have the same path in the node's view: configuration files name
+        # each other by absolute paths.
         self._own_directory_inside().mkdir(parents=True)
         resolver = self.file(str(RESOLV_CONF))
         resolver.parent.mkdir(parents=True, exist_ok=True)
         resolver.write_text("# no resolver in the lab\n")
 
     def binds(self) -> tuple[tuple[Path, Path], ...]:
-        """Pairs of what is shown and where, in the order in which they are mounted."""
+        """Pairs of source and mount point, in the order of mounting."""
         binds = [(self.directory / "run", Path("/run"))]
         if not Path("/var/run").is_symlink():
             binds.append((self.directory / "run", Path("/var/run")))
@@ -42,10 +42,10 @@ class NodeView:
         return (*binds, (self.directory, self.directory))
 
     def file(self, path: str) -> Path:
-        """Where an absolute path of the view is on the host."""
+        """The host's path of an absolute path in the view."""
         absolute = Path(path)
         if absolute == RESOLV_CONF:
-            # Where the host's is a link into /run (systemd-resolved), so is the node's.
+            # If the host's is a link into /run (systemd-resolved), so is the node's.
             target = RESOLV_CONF.resolve()
             inside_run = target.is_relative_to("/run")
             return self.file(str(target)) if inside_run else self.directory / "etc/resolv.conf"

@@ -1,4 +1,4 @@
-"""The router's firewall: nftables, everything dropped that is not allowed, and counted.
+"""The router's firewall: nftables rules that drop and count all packets that are not allowed.
 
 ::
 
@@ -24,7 +24,7 @@ DROPPED = "dropped"
 
 @dataclass(frozen=True)
 class Rules:
-    """What the router does to packets between the ends of the underlay.
+    """The router's rules for packets between the ends of the underlay.
 
     ``allowed`` None lets everything pass. ``translated`` is for whom it is a NAT, and of which
     kind; ``block_udp`` drops UDP both ways whatever is allowed.
@@ -37,30 +37,30 @@ class Rules:
 
 @dataclass(frozen=True)
 class Counter:
-    """Packets and bytes (of IP packets) that a rule of the firewall saw."""
+    """Packets and bytes (of IP packets) that matched a rule of the firewall."""
 
     name: str
     packets: int
     bytes: int
 
 
-def ruleset(asked: Rules) -> str:
+def ruleset(wanted: Rules) -> str:
     """The firewall in nft's language.
 
-    Counters are named ``established``, ``allowed_N`` (in the order given) and ``dropped``, and
-    where there is such a rule ``blocked_udp`` and ``unasked`` (by a NAT).
+    Counters are named ``established``, ``allowed_N`` (in the order given) and ``dropped``; with the
+    corresponding rules also ``blocked_udp`` and ``unasked`` (by a NAT).
     """
     rules, names, chains = [], ["established", DROPPED], ""
-    if asked.block_udp:
+    if wanted.block_udp:
         names.append(BLOCKED_UDP)
         rules.append(f"meta l4proto udp counter name {BLOCKED_UDP} drop")
     rules.append("ct state established,related counter name established accept")
-    if asked.translated is not None:
-        kind, side = asked.translated
+    if wanted.translated is not None:
+        kind, side = wanted.translated
         names.append(nat.UNASKED)
         rules.append(nat.guard(side))
         chains = nat.chains(kind, side)
-    matches = [""] if asked.allowed is None else [_match(rule) for rule in asked.allowed]
+    matches = [""] if wanted.allowed is None else [_match(rule) for rule in wanted.allowed]
     for number, match in enumerate(matches):
         names.append(f"allowed_{number}")
         for near, far in (("u0", "u1"), ("u1", "u0")):
@@ -76,24 +76,24 @@ def ruleset(asked: Rules) -> str:
     )
 
 
-def load(router: Node, asked: Rules) -> None:
-    """Put the firewall on the router; raises NotPossible without nft, nf_tables or NAT."""
+def load(router: Node, wanted: Rules) -> None:
+    """Load the firewall on the router; raises NotPossible without nft, nf_tables or NAT."""
     nft = tools.require("nft", "apt-get install nftables")
-    done = router.run([str(nft), "-f", "-"], stdin=ruleset(asked), check=False)
+    done = router.run([str(nft), "-f", "-"], stdin=ruleset(wanted), check=False)
     if done.returncode != 0:
         raise NotPossible(
             "the router's firewall",
-            (done.stderr.strip().splitlines() or ["nft said nothing"])[0],
+            (done.stderr.strip().splitlines() or ["nft printed no error"])[0],
             "the kernel needs nf_tables, nf_conntrack and, for NAT, nf_nat: "
             "modprobe nf_tables nft_ct nft_nat",
         )
 
 
 def obstacles(router: Node) -> list[str]:
-    """What the rules have kept from passing so far, in words."""
+    """Packets that the rules have dropped so far, in words."""
     reasons = {
         BLOCKED_UDP: "UDP packets, which this lab blocks (block_udp)",
-        nat.UNASKED: "packets to the node behind its NAT, which had not asked for them",
+        nat.UNASKED: "unsolicited packets to the node behind its NAT",
         DROPPED: "packets that its firewall does not allow",
     }
     return [
@@ -108,7 +108,7 @@ def _named(router: Node) -> str:
 
 
 def counters(router: Node) -> tuple[Counter, ...]:
-    """What the rules have counted so far."""
+    """The counters of the rules."""
     text = router.run(["nft", "-j", "list", "counters", "table", "inet", TABLE]).stdout
     try:
         objects = json.loads(text)["nftables"]

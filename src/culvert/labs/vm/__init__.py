@@ -1,7 +1,7 @@
-"""Guest kernels: a study, or any command, inside a Linux kernel of its own.
+"""Guest kernels: a study, or any command, inside its own Linux kernel.
 
-A guest sees the files of this machine through an overlay that writes nothing back, and the few
-folders that are shared with it as they are. Its network has no way out.
+A guest sees the files of this machine through an overlay that writes nothing back; only shared
+folders are writable. It has no external network.
 
 ::
 

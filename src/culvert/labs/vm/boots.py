@@ -1,7 +1,8 @@
-"""Whether a guest boots here at all: tried once, and kept as long as what it depends on stays.
+"""Whether a guest boots on this machine: tried once; the result is kept until a file changes that
+it depends on.
 
-Some machines offer /dev/kvm and boot nothing on it: guests of hypervisors that emulate the device
-in part.
+On some machines /dev/kvm exists but no guest boots: they are guests of hypervisors that emulate the
+device incompletely.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from culvert.labs.vm.job import Job
 from culvert.labs.vm.vehicle import Vehicle
 
 DEADLINE_S = 10.0
-"""A guest that works is up in a second or two."""
+"""A working guest boots within two seconds."""
 
 
 def refusal(vehicle: Vehicle, depends: Sequence[Path]) -> str | None:
-    """Why the vehicle boots nothing here; None if it does. ``depends`` are files (programs, the
-    kernel's image, devices) whose change makes the last trial void."""
+    """Why no guest boots on this vehicle here; None if one does. ``depends`` are files (programs,
+    the kernel's image, devices); a change of them invalidates the kept result."""
     kept = places.kernels() / f"boots-{vehicle.name}.json"
     identity = [platform.release(), *map(_identity, depends)]
     with suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(kept.read_text("utf-8"))
-        if told["identity"] == identity:
-            return str(told["refusal"]) or None
+        record = json.loads(kept.read_text("utf-8"))
+        if record["identity"] == identity:
+            return str(record["refusal"]) or None
     found = _tried(vehicle)
-    with suppress(OSError):  # it is tried again next time
+    with suppress(OSError):  # without a record it is tried again next time
         kept.parent.mkdir(parents=True, exist_ok=True)
         fresh = kept.with_suffix(f".{os.getpid()}")
         text = json.dumps({"identity": identity, "refusal": found or ""}, indent=1)
@@ -50,7 +51,7 @@ def _tried(vehicle: Vehicle) -> str | None:
 
 
 def _identity(path: Path) -> str:
-    """Changes whenever the file does; a device's is its number."""
+    """A text that changes with the file; for a device its number."""
     try:
         state = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""A User Mode Linux kernel with what VPNs need, built from Debian's kernel source, and kept."""
+"""Builds a User Mode Linux kernel with the options that VPNs need, from Debian's kernel source."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from culvert.labs.vm import places
 
 SUITES = ("trixie-backports", "trixie")
 TESTED = (7, 2)
-"""The series that is preferred, as Culvert's tests run on it; without it the newest is taken."""
+"""The preferred series, on which Culvert's tests run; without it the newest is used."""
 OLDEST = (6, 16)
 """The first kernel with OpenVPN's data channel (ovpn) in the tree."""
 ESSENTIAL = (
     "HOSTFS", "INET_AH", "INET_ESP", "NET_SCH_NETEM", "NF_TABLES", "OVERLAY_FS", "OVPN", "TUN",
     "VETH", "WIREGUARD", "XFRM_INTERFACE", "XFRM_USER",
 )  # fmt: skip
-"""Without these a guest is of no use; of the others a newer source may not know one any more."""
+"""Options without which a guest is unusable; newer sources may have removed one of the others."""
 PROGRAMS = ("make", "gcc", "flex", "bison", "bc", "xz", "tar")
 NEEDS = "apt-get install build-essential flex bison bc xz-utils libelf-dev"
 PROGRAM = "linux"
 BUILDER = {"KBUILD_BUILD_USER": "culvert", "KBUILD_BUILD_HOST": "culvert"}
-"""The kernel's version string names who built it: not the person, not the machine."""
+"""User and host in the kernel's version string, fixed so that they do not reveal the builder's."""
 RECORD = "kernel.json"
 
 Say = Callable[[str], None]
@@ -44,32 +44,32 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class GuestKernel:
-    """A kernel that was built: ``release`` as in uname -r, ``source`` the package and version."""
+    """A built kernel: ``release`` as in uname -r, ``source`` is the package and its version."""
 
     path: Path
     release: str
     source: str
     config: str
-    """SHA-256 of the configuration that was asked for."""
+    """SHA-256 of the requested configuration."""
     built_s: float
 
     @property
     def program(self) -> Path:
-        """What to execute."""
+        """The program to execute."""
         return self.path / PROGRAM
 
 
 def built() -> GuestKernel | None:
-    """The newest kernel of today's configuration, if one was built."""
+    """The newest built kernel with the current configuration; None if there is none."""
     wanted = _digest(configuration())
     found = [kernel for kernel in _kept() if kernel.config == wanted]
     return max(found, key=lambda kernel: version_numbers(kernel.release), default=None)
 
 
 def build(say: Say, *, jobs: int | None = None) -> GuestKernel:
-    """The kernel, built if it is not there yet: a gigabyte and minutes of all processors.
+    """The kernel; it is built first if missing, which takes a gigabyte and minutes of all CPUs.
 
-    Raises NotPossible where a program is missing, CulvertError where the build fails.
+    Raises NotPossible if a program is missing, CulvertError if the build fails.
     """
     kernel = built()
     if kernel is not None:
@@ -81,7 +81,7 @@ def build(say: Say, *, jobs: int | None = None) -> GuestKernel:
 
 
 def configuration() -> str:
-    """The options that are asked for, as text."""
+    """The requested options, as text."""
     return resources.files("culvert.labs.vm").joinpath("uml.config").read_text("utf-8")
 
 
@@ -89,7 +89,7 @@ def _build(say: Say, jobs: int) -> GuestKernel:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="culvert-kernel-", dir=_roomy()) as scratch:
         work = Path(scratch)
-        say("looking for the newest kernel source")
+        say("searching for the newest kernel source")
         archive = Archive(work / "apt", SUITES)
         archive.open()
         package, version = _newest(archive)
@@ -122,12 +122,12 @@ def _newest(archive: Archive) -> tuple[str, str]:
 
 
 def _configure(source: Path, out: Path) -> None:
-    """Everything off but what is asked for; an option that did not take though the source knows
-    it is an error."""
+    """Switch all options off except the requested ones; an option that the source has but that is
+    not set afterwards is an error."""
     out.mkdir()
-    asked = out / "asked.config"
-    asked.write_text(configuration(), encoding="utf-8")
-    _run(["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], source)
+    requested = out / "requested.config"
+    requested.write_text(configuration(), encoding="utf-8")
+    _run(["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={requested}", "allnoconfig"], source)
     got = set((out / ".config").read_text("utf-8").splitlines())
     lost = [line for line in options(configuration()) if line not in got]
     known = _known(source) if lost else set()
@@ -135,7 +135,7 @@ def _configure(source: Path, out: Path) -> None:
     if wrong:
         raise CulvertError(
             "the kernel's configuration",
-            f"{', '.join(wrong)} did not take",
+            f"{', '.join(wrong)} could not be set",
             "report it with the version of the source",
         )
 
@@ -178,10 +178,10 @@ def _keep(out: Path, release: str, source: str, built_s: float) -> GuestKernel:
 def _kept() -> Iterator[GuestKernel]:
     for record in places.kernels().glob(f"uml-*/{RECORD}"):
         try:
-            told = json.loads(record.read_text("utf-8"))
-            kernel = GuestKernel(record.parent, **told)
+            content = json.loads(record.read_text("utf-8"))
+            kernel = GuestKernel(record.parent, **content)
         except (OSError, ValueError, TypeError):
-            continue  # from another Culvert: not ours to use
+            continue  # written by another version of Culvert
         if os.access(kernel.program, os.X_OK):
             yield kernel
 
@@ -191,16 +191,18 @@ def _digest(text: str) -> str:
 
 
 def _roomy() -> Path:
-    """A place for two gigabytes of source and objects: not /tmp, which may be memory."""
+    """A directory with room for the source and objects: not /tmp, which may be in memory."""
     place = Path("/var/tmp")  # noqa: S108 - a private folder is made in it
     if shutil.disk_usage(place).free < 4 << 30:
-        raise NotPossible(f"the build in {place}", "takes 4 GB", "make room there")
+        raise NotPossible(
+            f"the build in {place}", "needs 4 GB of free space", "free some space there"
+        )
     return place
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Two builds at once would take twice as long each."""
+    """Prevent two builds at once: each would take twice as long."""
     places.kernels().mkdir(parents=True, exist_ok=True)
     with (places.kernels() / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -208,7 +210,7 @@ def _alone() -> Iterator[None]:
 
 
 def _run(argv: list[str], directory: Path) -> None:
-    """A step of the build, in a process group of its own so that an interrupt ends all of it."""
+    """Run a step of the build, in its own process group so that an interrupt ends all of it."""
     with (directory / "build.log").open("wb") as log:
         process = subprocess.Popen(
             argv,
@@ -226,7 +228,7 @@ def _run(argv: list[str], directory: Path) -> None:
             process.wait()
             raise
     if code:
-        told = (directory / "build.log").read_text("utf-8", "replace").strip().splitlines()
+        lines = (directory / "build.log").read_text("utf-8", "replace").strip().splitlines()
         raise CulvertError(
-            f"the kernel's build ({argv[0]})", " | ".join(told[-4:]), f"it needs: {NEEDS}"
+            f"the kernel's build ({argv[0]})", " | ".join(lines[-4:]), f"it needs: {NEEDS}"
         )

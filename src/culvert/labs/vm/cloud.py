@@ -28,12 +28,13 @@ class CloudKernel:
 
     @property
     def release(self) -> str:
-        """As in uname -r."""
+        """The release as in uname -r."""
         return self.modules.name
 
     @classmethod
     def at(cls, path: Path) -> CloudKernel:
-        """From an unpacked package, or the root of a system. Raises UsageError if it is neither."""
+        """The kernel in an unpacked package, or in the root of a system. Raises UsageError if
+        ``path`` is neither."""
         for modules in sorted(path.glob("lib/modules/*"), reverse=True):
             release = modules.name
             for image in (path / f"boot/vmlinuz-{release}", modules / "vmlinuz"):
@@ -41,21 +42,21 @@ class CloudKernel:
                     return cls(image, modules)
         raise UsageError(
             f"the kernel in {path}",
-            "there is no lib/modules/RELEASE with a vmlinuz there or in boot/",
+            "it has no lib/modules/RELEASE with a vmlinuz there or in boot/",
             "unpack a kernel package: dpkg-deb --extract linux-image-... DIR",
         )
 
 
 def fetched() -> CloudKernel | None:
-    """The newest one that was fetched."""
+    """The newest fetched kernel; None if there is none."""
     found = sorted(places.kernels().glob("cloud-*"), key=lambda path: version_numbers(path.name))
     return CloudKernel.at(found[-1]) if found else None
 
 
 def fetch(say: Callable[[str], None]) -> CloudKernel:
-    """The newest cloud kernel of Debian's backports, fetched if it is not there yet.
+    """The newest cloud kernel of Debian's backports, fetched if it is missing.
 
-    Raises NotPossible where a program is missing, CulvertError where the download fails.
+    Raises NotPossible if a program is missing, CulvertError if the download fails.
     """
     depmod = tools.require("depmod", "apt-get install kmod")
     places.kernels().mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``culvert vm``: build a guest kernel, run a command in a guest, look around in one."""
+"""``culvert vm``: build a guest kernel, run a command or a shell in a guest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from culvert.labs.vm.job import Job
 
 
 def build_kernel(vehicle: str) -> dict[str, object]:
-    """Build (uml) or fetch (kvm, tcg) the kernel of a vehicle; what it is."""
+    """Build (uml) or fetch (kvm, tcg) the kernel of a vehicle; return its properties."""
 
     def say(text: str) -> None:
         err.print(text, markup=False, style="dim")
@@ -33,7 +33,7 @@ def build_kernel(vehicle: str) -> dict[str, object]:
 def run_command(
     argv: Sequence[str], *, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]
 ) -> int:
-    """The command's exit code."""
+    """Run a command in a guest; return its exit code."""
     if not argv:
         raise UsageError("culvert vm run", "no command is given", "culvert vm run -- uname -a")
     chosen = choose(vehicle, kernel)
@@ -41,9 +41,9 @@ def run_command(
 
 
 def shell(*, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
-    """A shell in the guest, on our terminal."""
+    """Run a shell in a guest, on this terminal; return its exit code."""
     chosen = choose(vehicle, kernel)
-    out.print(f"{chosen.name}, {chosen.kernel}; exit ends it", style="dim", markup=False)
+    out.print(f"{chosen.name}, {chosen.kernel}; exit ends the guest", style="dim", markup=False)
     program = os.environ.get("SHELL", "/bin/sh")
-    told = Guest.of(chosen).environment
-    return guest.run(chosen, Job([program], Path.cwd(), shares, told, terminal=True))
+    environment = Guest.of(chosen).environment
+    return guest.run(chosen, Job([program], Path.cwd(), shares, environment, terminal=True))

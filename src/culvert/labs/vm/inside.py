@@ -1,4 +1,4 @@
-"""What a command in a guest knows of the guest: it is told by whoever started it."""
+"""The properties of the guest that a command runs in, passed in an environment variable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ MOST_NODES = 3
 
 @dataclass(frozen=True)
 class Guest:
-    """What carries the guest; ``not_comparable`` is its label, empty where speeds are real."""
+    """The guest's vehicle and kernel; ``not_comparable`` is its label, empty if speeds are
+    comparable."""
 
     vehicle: str
     kernel: str
@@ -23,23 +24,23 @@ class Guest:
 
     @classmethod
     def of(cls, vehicle: Vehicle) -> Guest:
-        """As it will be told to the commands in it."""
+        """The properties of a guest on that vehicle."""
         return cls(vehicle.name, vehicle.kernel, vehicle.label)
 
     @property
     def environment(self) -> dict[str, str]:
-        """How it is told."""
+        """The environment variable for the commands in the guest."""
         return {VARIABLE: json.dumps(asdict(self))}
 
 
 def guest() -> Guest | None:
-    """The guest that this process runs in; None on a machine of its own."""
-    told = os.environ.get(VARIABLE)
-    return Guest(**json.loads(told)) if told else None
+    """The guest that this process runs in; None if it does not run in a guest of Culvert."""
+    text = os.environ.get(VARIABLE)
+    return Guest(**json.loads(text)) if text else None
 
 
 def described() -> dict[str, Any]:
-    """What the journal's environment says of the guest; nothing on a machine of its own."""
+    """The guest's properties for the journal's environment; empty outside of a guest."""
     found = guest()
     if found is None:
         return {}
@@ -47,8 +48,8 @@ def described() -> dict[str, Any]:
 
 
 def processors(cores: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The cores that nodes may be split over. Where speeds say nothing, one processor serves all
-    nodes, so that the studies run there as they are."""
+    """The cores for the nodes. In a guest without comparable speeds, several nodes share a single
+    CPU, so that studies run there unchanged."""
     found = guest()
     if found is not None and found.not_comparable and len(cores) == 1:
         return cores * MOST_NODES

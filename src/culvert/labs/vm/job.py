@@ -1,4 +1,4 @@
-"""What a guest is to do, and the folder through which it is told so and answers."""
+"""The job of a guest, and the folder that passes it to the guest and returns its output."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "COLUMNS", "CULVERT_TOOLS", "NO_COLOR")
-"""What the command in the guest sees of our environment."""
+"""Environment variables that the command in the guest inherits."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command, where it runs, what it sees of the environment, and the folders it may change."""
+    """A command, its working directory, its environment, and the folders that it may change."""
 
     argv: Sequence[str]
     directory: Path
     shares: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     terminal: bool = False
-    """The command talks to our terminal, as a shell does."""
+    """Whether the command uses this terminal, as a shell does."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The job folder: shared with the guest, private to us."""
+    """The job folder: shared with the guest, private to this user."""
 
     path: Path
 
@@ -46,7 +46,7 @@ class Folder:
 
     @property
     def console(self) -> Path:
-        """What the kernel and the first process said."""
+        """Output of the kernel and the first process."""
         return self.path / "console"
 
     @property
@@ -66,11 +66,11 @@ class Folder:
             return None
 
     def stop(self) -> None:
-        """Ask the guest to end the command."""
+        """Request that the guest ends the command."""
         (self.path / "stop").touch()
 
     def write(self, job: Job) -> None:
-        """Everything that the guest reads."""
+        """Write all files that the guest reads."""
         (self.path / "shares").write_text(
             "".join(f"{share.resolve()}\n" for share in job.shares), encoding="utf-8"
         )
@@ -101,7 +101,7 @@ def _script(job: Job) -> str:
 
 
 def _exec(argv: Sequence[str]) -> str:
-    """``culvert`` in the guest is this Culvert, whatever its PATH holds."""
+    """``culvert`` in the guest is this installation, independently of PATH."""
     words = list(argv)
     if words[0] == "culvert":
         words[:1] = [sys.executable, "-m", "culvert"]

@@ -1,7 +1,7 @@
-"""The lab ``vm``: the whole run happens in a guest, its nodes are namespaces there.
+"""The lab ``vm``: the whole run is in a guest, and the nodes are namespaces there.
 
-The guest sees the study's file as it is here and writes the journal into the shared directory, so
-that a killed guest loses no more than a killed run.
+The guest reads the study's file and writes the journal into the shared directory, so that a killed
+guest loses no more than a killed run.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from culvert.labs.vm.job import Job
 
 
 def run(argv: Sequence[str], directory: Path, *, vehicle: str | None, kernel: Path | None) -> int:
-    """``culvert`` with these arguments in a guest that may change ``directory`` only; exit code."""
+    """Run ``culvert`` with these arguments in a guest that may change ``directory`` only; return
+    the exit code."""
     chosen = choose(vehicle, kernel)
-    told = Guest.of(chosen)
-    environment = {**told.environment, **_caller()}
+    described = Guest.of(chosen)
+    environment = {**described.environment, **_caller()}
     job = Job(["culvert", *argv], Path.cwd(), [directory.absolute()], environment)
-    print(f"in a guest: {told.vehicle}, {told.kernel}", file=sys.stderr)
-    if told.not_comparable:
-        print(told.not_comparable, file=sys.stderr)
+    print(f"in a guest: {described.vehicle}, {described.kernel}", file=sys.stderr)
+    if described.not_comparable:
+        print(described.not_comparable, file=sys.stderr)
     return guest.run(chosen, job)
 
 
 def _caller() -> dict[str, str]:
-    """Who root is in the guest: the journal in the shared directory is that user's."""
+    """The user that root is in the guest: this user owns the journal in the shared directory."""
     if os.geteuid() != 0:
         return {"SUDO_UID": str(os.geteuid()), "SUDO_GID": str(os.getegid())}
     return {name: os.environ[name] for name in ("SUDO_UID", "SUDO_GID") if name in os.environ}

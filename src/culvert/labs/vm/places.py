@@ -1,4 +1,4 @@
-"""Where guest kernels are kept."""
+"""The directory of guest kernels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from culvert.tools import tool_directories, tools_directory
 
 
 def kernels() -> Path:
-    """Built and fetched kernels, one folder each: with Culvert's tools where that can be written
-    (or read, if there are kernels already), else in the user's cache."""
+    """Built and fetched kernels, one folder each: in the directory of Culvert's tools if it is
+    writable (or readable with kernels in it), else in the user's cache."""
     if is_root():
         return tools_directory() / "kernels"
     for directory in tool_directories():

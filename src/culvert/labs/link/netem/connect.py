@@ -1,8 +1,8 @@
-"""A veth pair whose packets the kernel's emulator impairs (tc-netem(8)).
+"""A veth pair with impairments by the kernel's emulator (tc-netem(8)).
 
-netem decides about socket buffers, and with offloads on one of them may be 64 kB of packets: so a
-link of this kind never has offloads. What it cannot do as it was asked is refused, not
-approximated; the wire can do all of it.
+netem treats each socket buffer as one packet, and with offloads a buffer may hold packets of 64 kB
+in total: so a link of this kind never has offloads. A request that netem cannot fulfil exactly is
+refused, not approximated; the wire supports all of them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ TC_DEADLINE_S = 5.0
 
 
 def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
-    """Make the cable. Raises NotPossible without netem, UsageError for what netem cannot do."""
-    asked = {left: spec.impairment.a_to_b, right: spec.impairment.b_to_a}
+    """Create the cable. Raises NotPossible without netem, UsageError for unsupported requests."""
+    requested = {left: spec.impairment.a_to_b, right: spec.impairment.b_to_a}
     if spec.offloads:
         raise UsageError(
             "offloads on a netem link",
             "netem would lose and delay super-packets of up to 64 kB as if they were one packet",
             "leave offloads out, or " + USE_THE_WIRE,
         )
-    parameters = {end: options(one_way, spec.rate_bps) for end, one_way in asked.items()}
+    parameters = {end: options(one_way, spec.rate_bps) for end, one_way in requested.items()}
     if not features.has("netem"):
         raise NotPossible(
             "the link netem",
@@ -42,8 +42,8 @@ def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
         )
     veth.connect(left, right, replace(spec, rate_bps=None))
     for end, chosen in parameters.items():
-        if netem_words.needs_tc(asked[end]):
-            _impair_by_tc(end, asked[end], chosen)
+        if netem_words.needs_tc(requested[end]):
+            _impair_by_tc(end, requested[end], chosen)
         else:
             _impair(end, chosen)
 
@@ -62,12 +62,12 @@ def _impair_by_tc(end: veth.CableEnd, one_way: OneWay, chosen: dict[str, Any]) -
     argv += netem_words.words(one_way, chosen)
 
     def add() -> subprocess.CompletedProcess[str]:
-        # a child of the namespace's thread is in the namespace
+        # a child of the namespace's thread runs in the namespace
         return subprocess.run(
             argv, capture_output=True, text=True, timeout=TC_DEADLINE_S, check=False
         )
 
     done = end.namespace.call(add)
     if done.returncode:
-        said = done.stderr.strip() or f"tc ended with {done.returncode}"
-        raise LabError(f"netem on {end.device}", said, USE_THE_WIRE)
+        why = done.stderr.strip() or f"tc ended with {done.returncode}"
+        raise LabError(f"netem on {end.device}", why, USE_THE_WIRE)

@@ -1,6 +1,7 @@
-"""netem's options as arguments of the ``tc`` program, for what the netlink library has not. Pure.
+"""netem's options as arguments of ``tc``, for options that the netlink library does not support.
 
-tc replaces all options of a queueing discipline at once, so it is told all of them.
+tc replaces all options of a queueing discipline at once, so the arguments contain all of them.
+Pure.
 """
 
 from __future__ import annotations
@@ -12,33 +13,33 @@ from culvert.topology.link.impairment import Bursts, OneWay
 from culvert.topology.link.jitter import JitterShape
 
 _SHARES = {"loss": "loss", "duplicate": "duplicate", "corrupt": "prob_corrupt"}
-"""tc's word and pyroute2's parameter."""
+"""tc's option and pyroute2's parameter."""
 
 
 def needs_tc(one_way: OneWay) -> bool:
-    """Whether something is asked for that only tc can tell the kernel."""
+    """Whether the request contains an option that only tc supports."""
     return isinstance(one_way.loss, Bursts) or _is_normal(one_way)
 
 
 def words(one_way: OneWay, chosen: Mapping[str, Any]) -> list[str]:
     """The same as ``chosen`` (``netem_options.options``), with bursts and the distribution."""
-    said = ["limit", str(chosen["limit"])]
+    arguments = ["limit", str(chosen["limit"])]
     if chosen["delay"] or chosen["jitter"]:
-        said += ["delay", f"{chosen['delay']}us"]
+        arguments += ["delay", f"{chosen['delay']}us"]
     if chosen["jitter"]:
-        said.append(f"{chosen['jitter']}us")
+        arguments.append(f"{chosen['jitter']}us")
     if _is_normal(one_way):
-        said += ["distribution", "normal"]
+        arguments += ["distribution", "normal"]
     for word, parameter in _SHARES.items():
         if chosen.get(parameter):
-            said += [word, f"{chosen[parameter]}%"]
+            arguments += [word, f"{chosen[parameter]}%"]
     if isinstance(one_way.loss, Bursts):
-        said += ["loss", "gemodel", *_gemodel(one_way.loss)]
+        arguments += ["loss", "gemodel", *_gemodel(one_way.loss)]
     if "prob_reorder" in chosen:
-        said += ["reorder", f"{chosen['prob_reorder']}%"]
+        arguments += ["reorder", f"{chosen['prob_reorder']}%"]
     if "rate" in chosen:
-        said += ["rate", f"{8 * chosen['rate']}bit"]
-    return said
+        arguments += ["rate", f"{8 * chosen['rate']}bit"]
+    return arguments
 
 
 def _gemodel(bursts: Bursts) -> list[str]:

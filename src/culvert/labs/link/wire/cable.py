@@ -40,7 +40,7 @@ class Wire:
         self._spec = spec
 
     def open(self) -> None:
-        """Connect it; afterwards both ends pass packets. Raises LabError or NotPossible."""
+        """Connect the cable; both ends then pass packets. Raises LabError or NotPossible."""
         spec = self._spec
         self.program.start()
         self._ask(
@@ -65,14 +65,14 @@ class Wire:
             )
 
     def change(self, one_way: OneWay, direction: Direction = "both") -> None:
-        """New conditions from now on. Raises UsageError for what no link can do."""
+        """Set new conditions. Raises UsageError if no link can fulfil them."""
         one_way.check()
         conditions = one_way.conditions(self._spec.rate_bps)
         self._ask("set", direction=direction, conditions=conditions)
 
     def statistics(self) -> Statistics:
-        """What has passed until now."""
-        return Statistics.said(self._ask("statistics", event="statistics"))
+        """The counts until now."""
+        return Statistics.of(self._ask("statistics", event="statistics"))
 
     @property
     def ends(self) -> tuple[veth.CableEnd, veth.CableEnd]:
@@ -89,8 +89,8 @@ class Wire:
         packet_bytes: int = 65_535,
         sample_one_in: int = 1,
     ) -> None:
-        """Record from now on, the newest ``ring_bytes`` of each direction; ``packet_bytes`` of each
-        frame, of a random one in ``sample_one_in`` packets."""
+        """Start a recording of the newest ``ring_bytes`` of each direction: ``packet_bytes`` of
+        each frame, of a random one in ``sample_one_in`` packets."""
         self._ask(
             "record",
             recording=name,
@@ -102,18 +102,18 @@ class Wire:
         )
 
     def stop_recording(self, name: str = "") -> None:
-        """Record no more; what was recorded can still be saved. Raises LabError."""
+        """Stop a recording; it can still be saved. Raises LabError."""
         self._ask("stop_recording", recording=name)
 
     def save(self, path: Path, name: str = "") -> int:
         """Save the recording as pcapng (mode 0600, nanoseconds, an interface for each direction);
         return how many packets it holds. Raises LabError."""
         deadline_s = ANSWER_DEADLINE_S * 4
-        said = self._ask("save", deadline_s=deadline_s, recording=name, path=str(path.resolve()))
-        return int(said["packets"])
+        answer = self._ask("save", deadline_s=deadline_s, recording=name, path=str(path.resolve()))
+        return int(answer["packets"])
 
     def forget(self, name: str = "") -> None:
-        """Give the memory of a recording back."""
+        """Free the memory of a recording."""
         self._ask("forget", recording=name)
 
     def _ask(
@@ -124,14 +124,13 @@ class Wire:
         deadline_s: float = ANSWER_DEADLINE_S,
         **parameters: object,
     ) -> dict[str, Any]:
-        said = {"command": command, "cable": self._name, **parameters}
-        return self.program.ask(said, event=event, deadline_s=deadline_s)
+        request = {"command": command, "cable": self._name, **parameters}
+        return self.program.ask(request, event=event, deadline_s=deadline_s)
 
 
 def _has_carrier(end: veth.CableEnd) -> bool:
-    """A TAP device that is up with its carrier passes packets: the carrier was there before it was
-    brought up, so there is nothing that the kernel deals with later, and its operational state
-    stays UNKNOWN."""
+    """A TAP device that is up and has its carrier passes packets. It had the carrier before it was
+    brought up, so the kernel has no pending carrier event; its operational state stays UNKNOWN."""
 
     def read(netlink: Any) -> bool:
         (link,) = netlink.link("get", ifname=end.device)

@@ -1,4 +1,4 @@
-"""What passed through a wire and what did not, as it counts itself."""
+"""Counts of delivered, lost and refused packets, as reported by a wire."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 LATE = "1 ms and 2 % of its time on the link"
-"""So long after its moment a packet is late (crates/wire/src/counters.rs): what the verification of
-a link tolerates in the median."""
+"""Delay after its due time from which a packet is late (crates/wire/src/counters.rs): the tolerance
+of the median in the verification of a link."""
 MOST_LATE = 0.01
-"""Share of the packets that may be late: a trial's 99th percentile is the link's own."""
+"""Largest share of late packets: lateness then does not change a trial's 99th percentile."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What passed in one direction and what did not, in packets of the wire since the start.
+    """Counts of one direction since the start, in packets of the wire.
 
-    ``ring_full_packets``, ``overrun_packets`` and too many ``late_packets`` say that the link was
-    not what was asked for. ``latest_ns`` is the greatest delay beyond what was asked.
+    ``ring_full_packets``, ``overrun_packets`` and too many ``late_packets`` show that the link did
+    not fulfil its conditions. ``latest_ns`` is the greatest delay in excess of the requested one.
     """
 
     received_packets: int
@@ -43,20 +43,20 @@ class Counts:
 
     @property
     def faults(self) -> list[str]:
-        """What no condition asks for, in words."""
+        """Faults of this direction, in words: effects that no condition requests."""
         found = [
             f"{count} packets {what}"
             for count, what in (
-                (self.overrun_packets, "found no room in the wire's memory"),
-                (self.malformed_packets, "were not understood by the wire"),
+                (self.overrun_packets, "did not fit in the wire's memory"),
+                (self.malformed_packets, "were malformed and not forwarded by the wire"),
             )
             if count
         ]
         if self.late_packets > MOST_LATE * self.delivered_packets:
             found.append(
                 f"{self.late_packets} of {self.delivered_packets} packets left the wire late, "
-                f"each by more than {LATE} (the worst by {self.latest_ns / 1e6:.1f} ms; "
-                f"{MOST_LATE:.0%} may)"
+                f"each by more than {LATE} (at most by {self.latest_ns / 1e6:.1f} ms; "
+                f"{MOST_LATE:.0%} of the packets may be late)"
             )
         return found
 
@@ -70,8 +70,8 @@ class Statistics:
     b_to_a: Counts
 
     def faults(self) -> list[str]:
-        """What no condition asks for: packets that the wire could not hold, not understand, or not
-        hand over when it should have."""
+        """Faults, in words: packets that did not fit in the wire's memory, were malformed, or were
+        delivered late."""
         return [
             f"{fault}, {direction}"
             for direction, counts in (("a to b", self.a_to_b), ("b to a", self.b_to_a))
@@ -79,10 +79,10 @@ class Statistics:
         ]
 
     @classmethod
-    def said(cls, line: dict[str, Any]) -> Statistics:
-        """From a line of the program."""
+    def of(cls, line: dict[str, Any]) -> Statistics:
+        """From a line of the program's output."""
         return cls(line["elapsed_ns"], _counts(line["a_to_b"]), _counts(line["b_to_a"]))
 
 
-def _counts(said: dict[str, int]) -> Counts:
-    return Counts(**{field.name: said[field.name] for field in fields(Counts)})
+def _counts(reported: dict[str, int]) -> Counts:
+    return Counts(**{field.name: reported[field.name] for field in fields(Counts)})

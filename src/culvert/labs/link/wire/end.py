@@ -13,7 +13,7 @@ POINTS: dict[View, tuple[Point, Point]] = {
     View.SENT: ("sent", "sent"),
     View.TOWARDS: ("nowhere", "sent"),
 }
-"""Where to record: on the way from the node, and on the way to it."""
+"""The recording points: for packets from the node, and for packets to it."""
 
 
 class WireEnd(Witness):
@@ -24,7 +24,7 @@ class WireEnd(Witness):
         self._is_left = is_left
 
     def record(self, name: str, view: View, *, packet_bytes: int, sample_one_in: int) -> None:
-        """Record from now on."""
+        """Start a recording."""
         here, there = POINTS[view]
         self._wire.record(
             name,
@@ -36,13 +36,13 @@ class WireEnd(Witness):
 
     def save(self, name: str, path: Path) -> None:
         """End a recording."""
-        # First: saving takes time, in which more would be recorded.
+        # Stop first: saving takes time, and more packets would be recorded meanwhile.
         self._wire.stop_recording(name)
         self._wire.save(path, name)
         self._wire.forget(name)
 
     def handed(self) -> Handed:
-        """What the node has handed over until now."""
+        """Packets and bytes that the node has handed over until now."""
         statistics = self._wire.statistics()
         counts = statistics.a_to_b if self._is_left else statistics.b_to_a
         return Handed(counts.received_packets, counts.received_bytes)
