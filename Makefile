@@ -5,6 +5,7 @@
 # make bench   goals beside peers; ONLY=name runs one
 # make docs    write the tables of the documentation
 # make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
+# make soak    trials with random faults, 30 minutes; SOAK_SECONDS=60 is shorter and keeps no figure
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -37,7 +38,7 @@ define install-packages
 	    $(APT_GET) install --yes --no-install-recommends $$missing >/dev/null; }
 endef
 
-.PHONY: help setup demo test lint fmt bench docs fuzz probe-static clean
+.PHONY: help setup demo test lint fmt bench docs fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -78,6 +79,9 @@ fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
 	$(BIN)/python -m tests.journal.fuzz $(or $(FUZZ_SECONDS),300)
 	crates/fuzz $(or $(FUZZ_SECONDS),300)
+
+soak: setup
+	$(SUDO) $(BIN)/python -m tests.soak $(or $(SOAK_SECONDS),1800 --keep)
 
 # One file for a router or a remote host: target/static/release/culvert-probe
 probe-static:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from bench.goal import Goal, Samples
 from bench.goals import GOALS
-from culvert import __version__, tools
+from bench.results import keep, stamp
+from culvert import tools
 from culvert.errors import CulvertError, UsageError
 from culvert.install.roles import install
 from culvert.labs.netns.this_machine import ThisMachine
-from culvert.machine import record as environment
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
-
-RESULTS = Path(__file__).parent / "results.json"
 
 
 def main() -> int:
@@ -45,7 +40,7 @@ def main() -> int:
         out.print(f"error: {error}\nremedy: {error.remedy}", markup=False)
         return error.exit_code
     for goal in chosen:
-        _write(_attempt(goal(), out))
+        keep(_attempt(goal(), out) | stamp())
     return 0
 
 
@@ -65,11 +60,7 @@ def _attempt(goal: Goal, out: Console) -> dict[str, Any]:
         reason = f"{error}" or type(error).__name__
         out.print(f"{goal.name:<22} not possible: {reason}", markup=False)
         line = {"name": goal.name, "what": goal.what, "goal": goal.goal, "not_possible": reason}
-    return line | {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "culvert": __version__,
-        "environment": environment.capture(),
-    }
+    return line
 
 
 def _one(goal: Goal, out: Console) -> dict[str, Any]:
@@ -125,15 +116,6 @@ def _as_json(goal: Goal, samples: Samples, *, met: bool) -> dict[str, Any]:
         "met": met,
         "samples": asdict(samples),
     }
-
-
-def _write(line: dict[str, Any]) -> None:
-    """Replace the line of a goal, keep the others."""
-    kept: dict[str, Any] = {}
-    if RESULTS.exists():
-        kept = {old["name"]: old for old in json.loads(RESULTS.read_text())["goals"]}
-    kept[line["name"]] = line
-    RESULTS.write_text(json.dumps({"goals": list(kept.values())}, indent=2) + "\n")
 
 
 sys.exit(main())

@@ -68,7 +68,7 @@ class NetnsLab(Lab):
 
     @property
     def nodes(self) -> Mapping[str, NetnsNode]:
-        """By name."""
+        """Nodes by name."""
         return self._nodes
 
     @property
@@ -87,7 +87,7 @@ class NetnsLab(Lab):
         return (ThisMachine(),)
 
     def faults(self) -> Sequence[str]:
-        """Of the wires; other links are the kernel's, whose counters the accounting reads."""
+        """Faults of the wires; the accounting reads the kernel's counters of other links."""
         return [fault for wire in self.wires for fault in wire.statistics().faults()]
 
     def witness(self, node: Node) -> Witness | None:
@@ -100,15 +100,27 @@ class NetnsLab(Lab):
         return None
 
     def obstacles(self) -> Sequence[str]:
-        """What routers with a firewall have dropped."""
-        return [told for node in self._filters() for told in firewall.obstacles(node)]
+        """Packets dropped by routers with a firewall."""
+        return [one for node in self._filters() for one in firewall.obstacles(node)]
 
     def broken(self) -> LabError | None:
-        """The program of the wires, if it has ended or is stopped."""
-        return self._wire_program.broken()
+        """The program of the wires, if it has ended or is stopped; a link that is down."""
+        return self._wire_program.broken() or self._link_down()
+
+    def _link_down(self) -> LabError | None:
+        for node in self._nodes.values():
+            for attachment in node.attachments:
+                link = node.link(attachment.device)
+                if link is None or not link.up:
+                    return LabError(
+                        f"the link of node {node.name}",
+                        f"its device {attachment.device} is {'down' if link else 'gone'}",
+                        "see which program changed it during the trial; then repeat the trial",
+                    )
+        return None
 
     def open(self) -> None:
-        """Make nodes and links; on an error, or Ctrl-C, nothing is left."""
+        """Create nodes and links; after an error, or Ctrl-C, nothing remains."""
         _require_root()
         self._remove_dead_namesake()
         try:
@@ -123,7 +135,7 @@ class NetnsLab(Lab):
             raise
 
     def close(self) -> None:
-        """End every process on the nodes, remove nodes, links and directories. Idempotent."""
+        """Stop every process on the nodes, remove nodes, links and directories. Idempotent."""
         if self._claimed:
             with deferred():
                 self._close()
@@ -146,10 +158,10 @@ class NetnsLab(Lab):
             node.open({**sysctls.NODE, **forwards})
         for number, cable in enumerate(self._plan.cables):
             spec = self.spec.link_of(cable.network.name)
-            # Each link draws its own randomness, the first one that of the seed itself.
+            # Each link has its own random numbers; the first one uses the seed itself.
             self._connect(cable, replace(spec, seed=spec.seed + number))
         for cable in self._plan.cables:
-            if self.spec.link_of(cable.network.name).kind != "wire":  # a wire has waited itself
+            if self.spec.link_of(cable.network.name).kind != "wire":  # connecting a wire waits
                 veth.wait_ready(self._end(cable.left), self._end(cable.right))
         if self.spec.processors.steering:
             for node in self._nodes.values():
@@ -160,7 +172,7 @@ class NetnsLab(Lab):
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
         for router in self._filters():
             firewall.load(router, self._rules(router.name))
-            # Afterwards: a kernel module may bring these settings.
+            # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 
     def _filters(self) -> list[NetnsNode]:
@@ -210,8 +222,8 @@ def _require_root() -> None:
     if os.geteuid() != 0:
         raise NotPossible(
             "the lab netns",
-            "making network namespaces needs root, or namespaces of one's own",
-            "run it with sudo, or by the command `culvert`",
+            "creating network namespaces needs root, or a user namespace",
+            "run it with sudo, or with the command `culvert`",
         )
 
 
@@ -220,7 +232,7 @@ def _impossible(error: OSError) -> LabError | NotPossible:
     if isinstance(error, PermissionError):
         return NotPossible(
             "the lab netns",
-            f"{reason} (root lacks CAP_SYS_ADMIN here)",
+            f"{reason} (root has no CAP_SYS_ADMIN here)",
             "run on the host, or give the container --privileged",
         )
     return LabError("the lab netns", reason, "run `culvert doctor`")

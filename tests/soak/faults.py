@@ -1,0 +1,133 @@
+"""What goes wrong in the middle of a trial of the soak, and what its reason must then name."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import cast
+
+from culvert.errors import CulvertError
+from culvert.labs.netns.lab import NetnsLab
+from culvert.trial.session import Session
+
+LATEST_S = 0.4
+"""After the start of the measurement; what has ended by then is hit at its end."""
+
+
+class Fault(StrEnum):
+    """A kind of fault."""
+
+    NONE = "none"
+    KILL_VPN = "kill a VPN's process"
+    STOP_VPN = "stop a VPN's process"
+    KILL_PROBE = "kill a probe"
+    STOP_PROBE = "stop a probe"
+    KILL_WIRE = "kill the wire"
+    STOP_WIRE = "stop the wire"
+    CUT_LINK = "cut the link"
+    FULL_DISK = "fill the journal's disk"
+
+
+WEIGHTS = {
+    Fault.NONE: 8,
+    Fault.KILL_VPN: 4,
+    Fault.STOP_VPN: 3,
+    Fault.KILL_PROBE: 4,
+    Fault.STOP_PROBE: 1,
+    Fault.KILL_WIRE: 1,
+    Fault.STOP_WIRE: 1,
+    Fault.CUT_LINK: 3,
+    Fault.FULL_DISK: 4,
+}
+"""How often each is chosen: trials whose programs are stopped wait for deadlines."""
+SIGNALS = {
+    Fault.KILL_VPN: signal.SIGKILL,
+    Fault.KILL_PROBE: signal.SIGKILL,
+    Fault.KILL_WIRE: signal.SIGKILL,
+    Fault.STOP_VPN: signal.SIGSTOP,
+    Fault.STOP_PROBE: signal.SIGSTOP,
+    Fault.STOP_WIRE: signal.SIGSTOP,
+}
+HOW = {signal.SIGKILL: "was killed (SIGKILL)", signal.SIGSTOP: "is stopped"}
+
+
+@dataclass
+class Inflicted:
+    """What was done, filled in when it was: names that the reason must hold. Empty if nothing was
+    hit, such as a process of a VPN that has none."""
+
+    fault: Fault
+    words: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def inflicting(inflicted: Inflicted, session: Session, chance: random.Random) -> Iterator[None]:
+    """Do it at a random moment of the body, at its end at the latest."""
+    act = _action(inflicted, session, chance)
+    done = threading.Event()
+
+    def once() -> None:
+        if not done.is_set():
+            done.set()
+            act()
+
+    timer = threading.Timer(chance.uniform(0, LATEST_S), once)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        once()
+
+
+def _action(inflicted: Inflicted, session: Session, chance: random.Random) -> Callable[[], None]:
+    match inflicted.fault:
+        case Fault.NONE | Fault.FULL_DISK:
+            return lambda: None
+        case Fault.CUT_LINK:
+            return _cut(inflicted, session, chance)
+    name, pid = _victim(inflicted.fault, session, chance)
+    if pid is None:
+        return lambda: None
+    number = SIGNALS[inflicted.fault]
+
+    def hit() -> None:
+        os.kill(pid, number)
+        inflicted.words += [name, HOW[number]]
+
+    return hit
+
+
+def _victim(fault: Fault, session: Session, chance: random.Random) -> tuple[str, int | None]:
+    match fault:
+        case Fault.KILL_PROBE | Fault.STOP_PROBE:
+            name = chance.choice(list(session.ends))
+            return f"the probe on node {name}", session.ends[name].pid
+        case Fault.KILL_WIRE | Fault.STOP_WIRE:
+            wires = cast(NetnsLab, session.lab).wires
+            return "the wire (culvert-wire)", wires[0].program.pid if wires else None
+    running = [one for each in session.vpn.processes.values() for one in each]
+    if not running:
+        return "", None
+    process = chance.choice(running)
+    return process.name, process.pid
+
+
+def _cut(inflicted: Inflicted, session: Session, chance: random.Random) -> Callable[[], None]:
+    node = chance.choice([session.source, session.target])
+
+    def cut() -> None:
+        try:
+            node.set_link(node.underlay.device, up=False)
+        except CulvertError:
+            return  # the node is gone: the trial has ended
+        inflicted.words += [f"the link of node {node.name}", "is down"]
+
+    return cut
