@@ -95,7 +95,7 @@ def test_what_cannot_be_loaded_is_an_error_to_a_study_and_none_to_a_report() -> 
     assert not {"old", "gone"} & catalogue.usable_measurements().keys()
     with pytest.raises(UsageError, match="measurement gone"):
         catalogue.installed_measurements()
-    with pytest.raises(UsageError, match="are no MetricSpec"):
+    with pytest.raises(UsageError, match="are not all MetricSpec"):
         catalogue._load(EntryPoint("old", f"{__name__}:Old", catalogue.GROUP))
 
 

@@ -1,1 +1,1 @@
-"""What the numbers mean. Pure: data frames in, data frames out; no files, no clock, no network."""
+"""The analysis of a run. Pure: data frames in, data frames out; no files, no clock, no network."""

@@ -1,6 +1,6 @@
 """Whether the trials of a cell are independent, steady and of one kind.
 
-An interval takes them for that. A cell where they are not is told, not dropped.
+Intervals assume that they are. A cell in which they are not is reported, not dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from culvert.statistics.serial import effective_sample_size, lag1, lag1_p_value
 from culvert.statistics.trend import mann_kendall
 
 ALPHA = 0.01
-"""How often each of correlation, drift and jump is told of a cell that has none."""
+"""The false alarm rate of each of correlation, drift and jump, per cell."""
 
 COLUMNS: dict[str, type[pl.DataType]] = {
     "worth": pl.Float64,
@@ -31,10 +31,10 @@ COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 def behaviour(series: Sequence[Sequence[float]]) -> pl.DataFrame:
-    """One row a series, each in the order of measuring.
+    """One row per series, each in the order of measuring.
 
     Columns: worth (effective sample size), lag1, correlated, tau and drift_p (Mann-Kendall),
-    drifts, jumps (numbers from 1 of the trials that begin a new level, with blanks between),
+    drifts, jumps (numbers from 1 of the trials that start a new level, separated by blanks),
     outliers (how many are flagged).
     """
     found: list[tuple[object, ...]] = [_one(np.asarray(values)) for values in series]

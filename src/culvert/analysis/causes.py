@@ -1,5 +1,5 @@
-"""What two trials that do not count have in common: the check that did not pass, else the reason
-without what differs each time (time stamps, process ids, ports, keys)."""
+"""The cause of a trial that does not count: the check that did not pass, else the reason without
+the parts that differ each time (time stamps, process ids, ports, keys)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CHANGING = re.compile(
 
 
 def cause_of(status: Status, reason: str, evidence: Mapping[str, Any]) -> str:
-    """Equal for trials of one VPN that do not count for one cause.
+    """Equal for trials of one VPN that have the same cause.
 
-    ``evidence`` as the journal keeps it; without checks the reason alone decides.
+    ``evidence`` is the journal's JSON; without checks the reason decides.
     """
     if status is Status.INVALID:
         for check in evidence.get("checks", ()):

@@ -1,8 +1,8 @@
-"""A column: one metric in one context, every contestant against every other, decided at once.
+"""A column: one metric in one context, every contestant against every other, tested together.
 
-Card, badge, rank, pair table and ``culvert compare`` all speak from here: whether two are told
-apart has one answer. In blocks of random order it is the sign-flip test over blocks
-(``statistics.sign_flips``) of the logarithms, or of the values where one is not positive; else
+Card, badge, rank, pair table and ``culvert compare`` all use this decision: whether two differ has
+one answer. In blocks of random order it is the sign-flip test over blocks
+(``statistics.sign_flips``) of the logarithms, or of the values if one is not positive; else
 Holm's correction of t tests that allow for correlation (``compare.contrast``).
 """
 
@@ -29,20 +29,20 @@ from culvert.statistics.sign_flips import least_p, sign_flips
 from culvert.statistics.values import Array
 
 ALPHA = 0.05
-"""At most this often is anything in a column told apart that is not."""
+"""The family-wise error rate: that any two equal contestants of a column are found to differ."""
 
 MOST_BLOCKS = 64
-"""Signs of so many decide whatever they may."""
+"""From so many blocks on, the number of sign patterns is no limit."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Whether ``a`` and ``b`` are told apart.
+    """Whether ``a`` and ``b`` differ significantly.
 
-    ``contrast`` is of a less b (of logarithms, where ``logarithmic``), None with too few trials.
+    ``contrast`` is that of a minus b (of logarithms, if ``logarithmic``), None with too few trials.
     ``p_value`` is adjusted for all pairs of the column and for the looks of a rule that could end
     the run; ``least`` is the smallest that ``n`` allows, adjusted alike. ``more`` repetitions would
-    decide, None if no number that anybody would measure.
+    decide, None if no practical number would.
     """
 
     a: str
@@ -53,26 +53,26 @@ class Paired:
     p_value: float
     least: float
     level: float
-    """That of the interval: 0.95, or more where a rule could end the run."""
+    """The level of the interval: 0.95, or more if a rule could end the run."""
     more: int | None
 
     @property
     def apart(self) -> bool:
-        """Whether the data tell the two apart."""
+        """Whether the test shows a difference."""
         return self.p_value <= ALPHA
 
     @property
     def possible(self) -> bool:
-        """Whether any data of so many repetitions could."""
+        """Whether any data of so many repetitions could show a difference."""
         return self.least <= ALPHA
 
     @property
     def above(self) -> bool:
-        """Whether a is above b, as far as it is known."""
+        """Whether a is estimated to be above b."""
         return self.contrast is not None and self.contrast.estimate > 0
 
     def turned(self) -> Paired:
-        """The same of b and a."""
+        """The same for b and a."""
         contrast = self.contrast
         if contrast is not None:
             contrast = replace(contrast, estimate=-contrast.estimate)
@@ -86,19 +86,19 @@ class Column:
     pairs: Mapping[tuple[str, str], Paired]
 
     def between(self, a: str, b: str) -> Paired | None:
-        """The decision on two; None where they do not compare."""
+        """The decision on two contestants; None if they are not comparable."""
         if (a, b) in self.pairs:
             return self.pairs[a, b]
         found = self.pairs.get((b, a))
         return None if found is None else found.turned()
 
     def apart(self, a: str, b: str) -> bool:
-        """Whether two are told apart."""
+        """Whether two contestants differ significantly."""
         found = self.between(a, b)
         return found is not None and found.apart
 
     def ranks(self, names: Sequence[str], *, more_is_better: bool) -> dict[str, Rank]:
-        """The places that each of ``names`` can have among them."""
+        """The range of ranks of each of ``names`` among them."""
         ahead = []
         for (a, b), pair in self.pairs.items():
             if pair.apart and a in names and b in names:
@@ -113,8 +113,8 @@ Key = tuple[str | None, ...]
 class Columns:
     """All columns of a run, each computed when it is first needed.
 
-    ``observed`` as ``observations`` gives it, of all VPNs. Pairs across the ``line`` do not
-    compare.
+    ``observed`` as ``observations`` gives it, of all VPNs. Pairs across the ``line`` are
+    not comparable.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Columns:
 
 
 def _series(part: pl.DataFrame) -> dict[str, dict[int, float]]:
-    # A block holds a cell once; were it there twice, the middle stands for both.
+    # A block has each cell once; if it is there twice, the median is used.
     found: dict[str, dict[int, float]] = {}
     one = part.group_by("vpn", "block").agg(pl.col("value").median()).sort("vpn", "block")
     for vpn, block, value in one.iter_rows():
@@ -201,7 +201,7 @@ def _known(values: Array) -> Array:
 
 
 def _holm(contrasts: Iterable[Contrast | None]) -> list[float]:
-    """Adjusted over those that there are; 1 for the others."""
+    """Adjusted over the finite p values; 1 for the others."""
     given = list(contrasts)
     adjusted = iter(holm([one.p_two_sided() for one in given if one is not None]))
     return [1.0 if one is None else next(adjusted) for one in given]
@@ -232,7 +232,7 @@ def _paired(
 
 
 def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> int | None:
-    """Repetitions that would decide; where there is no estimate, those that could at best."""
+    """Repetitions that would decide; without an estimate, the least number that could."""
     looks = design.looks
     enough = fewest_blocks(looks) if design.blocking is Blocking.RANDOM else 0
     short = max(0, enough - n)
@@ -244,6 +244,6 @@ def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> i
 
 
 def fewest_blocks(looks: Looks) -> int:
-    """The least number of blocks of which signs can tell two apart: 6 where nothing looks early."""
+    """The least number of blocks whose signs can show a difference: 6 without early looks."""
     possible = (n for n in range(2, MOST_BLOCKS) if least_p(n) <= looks.level(n))
     return next(possible, MOST_BLOCKS)

@@ -1,8 +1,8 @@
-"""Every VPN against every other: the column's decision, and the papers' test beside it.
+"""Every VPN against every other: the column's decision, and the test that papers use.
 
 Whether two differ is decided by their column (``analysis.column``). Mann-Whitney's test, which the
-papers use, takes the trials as two unpaired series; it is given with Holm's correction and decides
-nothing. A family is one metric in one context: its pairs are corrected together.
+papers use, takes the trials as two unpaired series; it is shown with Holm's correction but
+decides nothing. A family is one metric in one context: its pairs are corrected together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from culvert.statistics.mann_whitney import least_mann_whitney, mann_whitney
 from culvert.statistics.values import Array
 
 FEWEST = 2
-"""A single trial against another says nothing, whatever the test."""
+"""With a single trial no test is possible."""
 
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys((*CONTEXT, *METRIC, "a", "b"), pl.String),
@@ -54,13 +54,14 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 def comparisons(
     observed: pl.DataFrame, line: Line = NO_LINE, columns: Columns | None = None
 ) -> pl.DataFrame:
-    """One row per pair of VPNs, context and metric without labels; ``observed`` as ever.
+    """One row per pair of VPNs, context and metric without labels; ``observed`` from
+    ``observations``.
 
     Columns: CONTEXT, METRIC, a, b (a before b by name), n_a, n_b, u, p (Mann-Whitney's, two-sided),
     p_holm (corrected over the column's pairs), p_possible (whether any trials of that number could
     make it small), paired, blocks, ratio of a to b (geometric means) with its interval, p_column
     (adjusted for the column's pairs and a rule's looks), decidable (whether so many blocks could
-    tell any two apart), differ (p_column at most 0.05), more (repetitions that would decide; null
+    show any difference), differ (p_column at most 0.05), more (repetitions that would decide; null
     where none would), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
     metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out, and
     those across the ``line``. ``columns`` are those of the run.

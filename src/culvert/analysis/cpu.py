@@ -1,4 +1,4 @@
-"""What a gigabyte costs, and who pays: the VPN's processes, the probe, softirq, the rest."""
+"""CPU seconds per gigabyte, by part: the VPN's processes, the probe, softirq, the rest."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
     """CPU seconds per 1e9 bytes of goodput and part, the mean over each cell's trials.
 
     Columns: CELL, part (of PARTS), s_per_gb, n. The parts add up to the whole machine's figure.
-    Processes are told by the scheduler's run time and softirq by the ticks: where softirq ran
-    inside a process it is in both, so softirq is given only what the processes leave.
+    Processes are measured by the scheduler's run time, softirq by ticks: softirq inside a process
+    is in both, so the part softirq has only what remains after the processes.
     """
     keys = [*CELL, "block", "trial"]
     wanted = [
@@ -94,9 +94,9 @@ def busiest_threads(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
 
 
 def most_switches(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
-    """Who switched contexts most, per cell: CELL, node, process, switches, n.
+    """The processes with the most context switches, per cell: CELL, node, process, switches, n.
 
-    ``switches`` is the median over the trials that tell of it, per trial.
+    ``switches`` is the median over the trials that recorded it, per trial.
     """
     found = repeats(rows).filter(pl.col("metric") == "context_switches_most")
     keys = [*CELL, "node", "process"]
@@ -115,13 +115,13 @@ def most_switches(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
 
 def _place(metric: str, labels: str) -> dict[str, str]:
     """Node, process and thread of a metric; a thread's id differs in each trial and is left out."""
-    told = json.loads(labels)
-    process, thread = str(told.get("process", "")), str(told.get("thread", ""))
+    names = json.loads(labels)
+    process, thread = str(names.get("process", "")), str(names.get("thread", ""))
     if metric == "cpu_kernel_thread_s":
         process, thread = "kernel", process
     name, _, number = thread.rpartition(":")
     return {
-        "node": str(told.get("node", "")),
+        "node": str(names.get("node", "")),
         "process": process,
         "thread": name if name and number.isdigit() else thread,
     }

@@ -1,8 +1,8 @@
-"""What the installed measurements declare about the metrics of a run.
+"""The installed measurements' declarations of a run's metrics.
 
 A run may hold metrics of a measurement that is not installed any more, or that only an import has.
-They are looked up by name among all that is declared; one that nobody declares has no title and no
-better direction.
+They are looked up by name among all declarations; an undeclared metric has no title and no better
+direction.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def measurement_title(kind: str) -> str:
 
 
 def better_of(metric: str, measurement: str = "") -> Better:
-    """Which way a metric is better."""
+    """The better direction of a metric."""
     spec = spec_of(metric, measurement)
     return spec.better if spec else Better.NEITHER
 
@@ -74,19 +74,19 @@ def main_metrics() -> Mapping[str, str]:
 
 
 def figures() -> frozenset[str]:
-    """Names of the metrics that measurements are made for, and of the headline's columns."""
+    """Names of the measurements' main metrics and of the headline's columns."""
     return frozenset((*main_metrics().values(), *(spec.name for _, spec, _ in headline_columns())))
 
 
 def compared_metrics() -> tuple[str, ...]:
-    """Names of what is compared unless other metrics are requested."""
+    """Names of the metrics that are compared unless others are requested."""
     declared = (spec for specs in _declared().values() for spec in specs.values())
     names = (spec.name for spec in (*EVERY_TRIAL, *declared) if spec.compared)
     return tuple(dict.fromkeys(names))
 
 
 def drawn_metrics(measurement: str) -> tuple[str, ...]:
-    """Names of what the report draws of a measurement without figures of its own."""
+    """Names of the metrics that the report draws for a measurement without its own figures."""
     specs = _declared().get(measurement, {}).values()
     return tuple(spec.name for spec in specs if spec.drawn or spec.weight is Weight.MAIN)
 
@@ -101,7 +101,7 @@ def _declared() -> Mapping[str, Mapping[str, MetricSpec]]:
 
 @cache
 def _by_name() -> Mapping[str, MetricSpec]:
-    """Where measurements differ about a name, one that says which way is better counts."""
+    """If measurements declare a name differently, one with a better direction is used."""
     found: dict[str, MetricSpec] = {}
     for specs in (*_declared().values(), {spec.name: spec for spec in (*EVERY_TRIAL, *IMPORTED)}):
         for name, spec in specs.items():

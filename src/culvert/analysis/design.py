@@ -1,4 +1,4 @@
-"""How the trials of a run came to be, as far as it decides how they may be compared."""
+"""The design of a run: how its trials were made, as far as it affects comparisons."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from culvert.statistics.looks import ONCE, Looks
 
 
 class Blocking(StrEnum):
-    """What trials of one block number have in common."""
+    """What trials with the same block number have in common."""
 
     RANDOM = "blocks in random order"
-    """Made together, each block in an order of its own: neighbours of one block are those of none
-    other, so what lasts longer than a trial does not correlate differences."""
+    """Measured together, each block in its own random order: a disturbance longer than a trial does
+    not correlate the differences."""
     LISTED = "blocks in the listed order"
-    """Made together, and always in one order: what follows whom repeats."""
+    """Measured together, always in the same order: each cell always follows the same one."""
     NONE = "no blocks"
-    """Made apart, as those of imports are: nothing pairs them."""
+    """Measured separately, as in imports: trials are not paired."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """``looks``: those of the rule that could end the run, for figures and columns of figures."""
+    """``looks``: those of the rule that could end the run, for single figures and columns."""
 
     blocking: Blocking = Blocking.RANDOM
     looks: Looks = ONCE
@@ -37,12 +37,12 @@ class Design:
 
     @property
     def cautious(self) -> bool:
-        """Whether neighbouring values of a comparison may be alike, however few show it."""
+        """Whether neighbouring values of a comparison may correlate, even if too few to show it."""
         return self.blocking is not Blocking.RANDOM
 
     @classmethod
     def of(cls, canonical: str, *, imported: bool = False) -> Design:
-        """From a study's canonical JSON; one that says nothing has blocks in random order."""
+        """From a study's canonical JSON; the default is blocks in random order."""
         if imported:
             return cls(Blocking.NONE)
         try:

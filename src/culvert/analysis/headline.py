@@ -1,4 +1,4 @@
-"""The few figures that a decision needs: per VPN, absolute and against the baseline."""
+"""The main figures for a decision: per VPN, absolute and relative to the baseline."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Estimate:
     n: int
     note: str
     distinguishable: bool = False
-    """Of an effect: its column tells it from none (``analysis.column``)."""
+    """Of an effect: the test of its column rejects "no effect" (``analysis.column``)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one VPN got: in its unit, and against the baseline of the same blocks."""
+    """The result of one VPN: in its unit, and relative to the baseline of the same blocks."""
 
     absolute: Estimate
     relative: Estimate | None
@@ -78,11 +78,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Winner:
-    """The best VPN of a question, and those that the data cannot tell from it.
+    """The best VPN of a question, and those that do not differ significantly from it.
 
-    The best median among those that the column puts behind nobody. ``level_with`` are not told
-    apart from it; ``undecided`` cannot be, whatever their figures: there are too few repetitions.
-    ``against`` has the column's decision on each other contender that it compares with.
+    The best median among those that are not significantly worse than any other. ``level_with`` do
+    not differ significantly from it; ``undecided`` cannot: there are too few repetitions.
+    ``against`` has the column's decision on each other comparable contender.
     """
 
     vpn: str
@@ -91,13 +91,13 @@ class Winner:
     undecided: tuple[str, ...]
     contenders: int
     ranks: Mapping[str, Rank]
-    """Of each contender: the places that it can have."""
+    """The range of ranks of each contender."""
     against: Mapping[str, Paired]
 
 
 @dataclass(frozen=True)
 class Headline:
-    """One condition: what was asked, what each VPN answered, and who leads."""
+    """One condition: its questions, the answer of each VPN, and the winners."""
 
     condition: str
     questions: tuple[Question, ...]
@@ -108,7 +108,7 @@ class Headline:
     winners: Mapping[str, Winner]
     """By question key; the baseline does not compete."""
     apart: frozenset[str] = frozenset()
-    """VPNs whose figures do not compare with the baseline's here."""
+    """VPNs whose figures are not comparable with the baseline's here."""
 
 
 def headlines(
@@ -125,8 +125,8 @@ def headlines(
 
     ``vpns`` are all of the study, so that one without a number is shown without a number.
     ``observed``, ``summary`` and ``columns`` are what ``observations``, ``summarise`` and
-    ``Columns`` give for the same rows, where they are at hand. What the ``line`` divides is neither
-    related to the baseline nor led by a winner.
+    ``Columns`` give for the same rows, where they are at hand. VPNs across the ``line`` are neither
+    compared with the baseline nor ranked.
     """
     if observed is None:
         observed = observations(rows)
@@ -171,7 +171,7 @@ def _headline(
 
 
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
-    """What this condition has data for; of several parameters, the one with most trials."""
+    """The questions for which this condition has data; of several cells, that with most trials."""
     questions = []
     for measurement, spec, declared in headline_columns():
         found = pick(summary, spec.name, measurement=measurement)
@@ -252,7 +252,7 @@ def _order(
             answer = answers.get((vpn, question.key))
             if answer is not None:
                 sign = -1 if question.more_is_better else 1
-                # Those that lack the first question come after all that have it.
+                # VPNs without an answer to the first question come last.
                 late = question is not questions[0]
                 return vpn != BASELINE, late, sign * answer.absolute.value, vpn
         return vpn != BASELINE, True, float("inf"), vpn

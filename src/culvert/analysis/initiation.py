@@ -1,4 +1,4 @@
-"""Connection initiation as dekker2020's table 4: mean, median and 99th percentile in ms."""
+"""Connection initiation as table 4 of dekker2020: mean, median and 99th percentile in ms."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ TIMES = ("total_ms", "handshake_ms", "first_handshake_ms", "last_handshake_ms", 
 def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
     """Every single initiation of the ok trials: CELL, metric (of TIMES), block, trial, value in ms.
 
-    From the series that a trial kept (one list of values a row, or one value a row); from its
-    metrics, one value a trial, where it kept none.
+    From a trial's series (one list of values per row, or one value per row); without a series,
+    from its metrics, one value per trial.
     """
     keys = [*CELL, "metric", "block", "trial"]
-    told = pl.concat([pick(repeats(rows), metric) for metric in TIMES]).filter(
+    recorded = pl.concat([pick(repeats(rows), metric) for metric in TIMES]).filter(
         pl.col("measurement") == "initiation"
     )
-    told = told.select(*keys, "value")
+    recorded = recorded.select(*keys, "value")
     if series.is_empty() or not {"trial", "name", "value"} <= set(series.columns):
-        return told.sort(*keys, "value")
+        return recorded.sort(*keys, "value")
     kept = series.filter(pl.col("name").is_in(list(TIMES)))
     if isinstance(kept.schema["value"], pl.List):
         kept = kept.select("trial", "name", "value").explode("value")
@@ -38,7 +38,7 @@ def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl
         )
         .filter(pl.col("value").is_finite().fill_null(value=False))
     )
-    alone = told.join(single, on=["trial", "metric"], how="anti")
+    alone = recorded.join(single, on=["trial", "metric"], how="anti")
     return pl.concat([single, alone]).sort(*keys, "value")
 
 
@@ -46,7 +46,7 @@ def initiation_table(single: pl.DataFrame) -> pl.DataFrame:
     """Every initiation, as ``cycles`` gives them, pooled per cell.
 
     Columns: CELL, metric (of TIMES), cycles, trials, mean, p50, p99, least and greatest, all in
-    ms. p99 is null with fewer than a thousand cycles: it would be the luck of a few.
+    ms. p99 is null with fewer than a thousand cycles, because few values would decide it.
     """
     enough = pl.len() * 0.01 >= ENOUGH_BEYOND - 1e-6
     value = pl.col("value")

@@ -1,4 +1,4 @@
-"""Instruments beside each other: what another one says of the same cell, against the probe."""
+"""Instruments compared: the results of other instruments for the same cell, and the probe's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROBE = "probe"
 
 @dataclass(frozen=True)
 class InstrumentBeside:
-    """One instrument in one cell. ``ratio`` is its median over the probe's, None where the probe
+    """One instrument in one cell. ``ratio`` is its median over the probe's, None if the probe
     has no trials there; ``parameters`` are the cell's, without the instrument."""
 
     vpn: str
@@ -37,7 +37,7 @@ class InstrumentBeside:
 def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[InstrumentBeside]:
     """Every cell that more than one instrument measured, the probe first.
 
-    ``observed`` as ``observations`` gives it.
+    ``observed`` as ``observations`` returns it.
     """
     found: list[InstrumentBeside] = []
     for measurement, metric in main_metrics().items():

@@ -23,17 +23,17 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
 
 ENOUGH_BEYOND = 10
 """A percentile is given only if at least this many probes lie at or beyond it: the 99.99th takes
-100,000 probes. With fewer it is the luck of a handful of packets."""
+100,000 probes. With fewer, a handful of packets decides it."""
 
 _PLAIN_COOKIE = 0x1C849303
 _DEFLATE_COOKIE = 0x1C849304
 _COOKIE_BASE = 0xFFFFFF0F
-"""The word size is in the bits between."""
+"""The bits between hold the word size."""
 
 
 @dataclass(frozen=True)
 class LatencyDistribution:
-    """How often each value was seen; ``values`` ascending, in the histogram's unit."""
+    """The count of each value; ``values`` ascending, in the histogram's unit."""
 
     values: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -51,7 +51,7 @@ class LatencyDistribution:
         return float(self.values[int(np.searchsorted(cumulative, target))])
 
     def supports(self, percent: float) -> bool:
-        """Whether enough was recorded to speak of this percentile."""
+        """Whether enough values were recorded for this percentile."""
         return self.total * (100 - percent) / 100 >= ENOUGH_BEYOND - 1e-6
 
     def __add__(self, other: LatencyDistribution) -> LatencyDistribution:

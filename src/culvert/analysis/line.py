@@ -1,4 +1,4 @@
-"""The line between kernel and user space, across which some guests' figures say nothing."""
+"""The line between kernel and user space; in some guests figures are not comparable across it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Line:
-    """``why`` speeds on both sides do not compare, empty where they do; ``sides`` maps a VPN's id
-    to the name of its side. The baseline is on the kernel's: no program touches its packets."""
+    """``why``: the reason that speeds on both sides are not comparable, empty if they are;
+    ``sides`` maps a VPN's id to the name of its side. The baseline is on the kernel's: no program
+    touches its packets."""
 
     why: str = ""
     sides: Mapping[str, str] = field(default_factory=dict)
 
     def crossed(self, vpns: Iterable[str]) -> bool:
-        """Whether these stand on both sides. One that nobody knows stands on a side of its own."""
+        """Whether these are on different sides. A VPN with an unknown data path has its own
+        side."""
         return bool(self.why) and len({self.sides.get(vpn, f"? {vpn}") for vpn in vpns}) > 1
 
     def objection(self, vpns: Iterable[str], *, constant: bool = False) -> str:
-        """Why these get no verdict; empty where they may. ``constant``: against a fixed quantity,
-        which is of no such guest."""
+        """Why these get no verdict; empty if they may get one. ``constant``: against a fixed
+        quantity, which was not measured in such a guest."""
         named = sorted(set(vpns))
         if self.crossed(named):
-            told = ", ".join(f"{vpn}: {self.sides.get(vpn, 'unknown')}" for vpn in named)
-            return f"{self.why} ({told})"
+            shown = ", ".join(f"{vpn}: {self.sides.get(vpn, 'unknown')}" for vpn in named)
+            return f"{self.why} ({shown})"
         return f"{self.why}, nor with a fixed figure" if self.why and constant else ""
 
 
 NO_LINE = Line()
-"""Of a machine whose figures all compare."""
+"""For a machine whose figures are all comparable."""
 
 _BASELINES_PATH, _KERNELS = "none", "kernel"
 

@@ -1,4 +1,4 @@
-"""Where UDP packets went: received, or lost in socket, qdisc, interface, tunnel or on the link."""
+"""Places of UDP packets: received, or lost in socket, qdisc, interface, tunnel or on the link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def loss_shares(observed: pl.DataFrame) -> pl.DataFrame:
 
     Columns: CELL, place (RECEIVED or one of PLACES), share (0 to 1), n trials.
     A trial's loss is divided between the places in proportion to the packets counted there; a
-    loss that no counter saw is UNPLACED.
+    loss that no counter counted is UNPLACED.
     """
     keys = [*CELL, "block", "trial"]
     wanted = ["loss_ratio", *PLACES]

@@ -1,7 +1,7 @@
-"""From the journal's rows to observations: one value a trial, of trials that count.
+"""From the journal's rows to observations: one value per trial, of trials that count.
 
-A trial is the unit of replication. What repeats inside a trial (the cycles of an initiation) is
-not independent of its neighbours, so it is reduced to the trial's median before anything else.
+A trial is the unit of replication. Repetitions inside a trial (the cycles of an initiation) are not
+independent, so they are first reduced to the trial's median.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 from culvert.journal.columns import ROWS_SCHEMA
 
 BASELINE = "none"
-"""The VPN that is no VPN: in every block, what all others are compared with."""
+"""The id of the link without a VPN: every block has it, and all VPNs are compared with it."""
 
 
 def bare(vpn: str) -> bool:
@@ -23,7 +23,7 @@ def bare(vpn: str) -> bool:
 
 
 CONTEXT = ("condition", "measurement", "parameters")
-"""What a cell is apart from its VPN. The baseline of a cell shares it."""
+"""The key of a cell without its VPN; a cell and its baseline have the same."""
 
 CELL = ("vpn", *CONTEXT)
 METRIC = ("metric", "labels", "unit")
@@ -59,11 +59,12 @@ def repeats(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def observations(rows: pl.DataFrame) -> pl.DataFrame:
-    """One value per ok trial, metric and labels, but PER_THREAD. Columns as ``repeats``, sorted."""
+    """One value per ok trial, metric and labels, but PER_THREAD. Columns as in ``repeats``,
+    sorted."""
     keys = [*CELL, *METRIC, "block", "trial"]
     found = repeats(rows).filter(~pl.col("metric").is_in(list(PER_THREAD)))
     single = found.group_by(keys).agg(pl.col("value").median())
-    # Sorting a few cells by their texts and many trials by numbers is ten times as quick.
+    # Sorting few cells by text and many trials by number is ten times faster.
     cells = single.select(*CELL, *METRIC).unique().sort(*CELL, *METRIC).with_row_index("place")
     return (
         single.join(cells, on=[*CELL, *METRIC], how="left", nulls_equal=True)

@@ -1,8 +1,8 @@
 """Every VPN against a reference: inside blocks, where drift common to a block cancels.
 
 The effect is taken block by block (a ratio or a difference); the figure is its median, with an
-interval over the blocks. Trials that no blocks made together, as those of imports, are compared as
-two series. Whether an effect is distinguishable from none is decided by its column
+interval over the blocks. Trials that were not measured in blocks (imports) are compared as two
+series. Whether an effect is distinguishable from none is decided by its column
 (``analysis.column``), all pairs at once.
 """
 
@@ -36,8 +36,8 @@ def paired(
 ) -> pl.DataFrame:
     """The effect of every VPN against ``reference``.
 
-    ``observed`` as ``observations`` gives it; ``columns`` are those of the whole run (of
-    ``observed`` where they are not at hand). Columns: vpn, reference, CONTEXT, METRIC, n (blocks
+    ``observed`` as ``observations`` returns it; ``columns`` are those of the whole run (default:
+    of ``observed``). Columns: vpn, reference, CONTEXT, METRIC, n (blocks
     with both, or trials of the shorter series), median, low, high, note, distinguishable.
     Blocks where either is missing are left out, and for a ratio those where the reference is 0.
     """
@@ -48,9 +48,9 @@ def paired(
         else _apart(observed, effect, reference, seed)
     )
     keys = found.select(*CONTEXT, *METRIC, "vpn").iter_rows()
-    told = [columns.of(key).apart(vpn, reference) for *key, vpn in keys]
+    decided = [columns.of(key).apart(vpn, reference) for *key, vpn in keys]
     return found.with_columns(
-        pl.Series("distinguishable", told, pl.Boolean), reference=pl.lit(reference)
+        pl.Series("distinguishable", decided, pl.Boolean), reference=pl.lit(reference)
     ).select(_COLUMNS)
 
 
@@ -58,7 +58,7 @@ def _blocked(
     observed: pl.DataFrame, effect: Effect, reference: str, columns: Columns
 ) -> pl.DataFrame:
     keys = [*CONTEXT, *METRIC, "block"]
-    # A block holds a cell once; were it there twice, the middle stands for both.
+    # A block has each cell once; if it is there twice, the median is used.
     one = observed.group_by(["vpn", *keys]).agg(pl.col("value").median())
     base = one.filter(pl.col("vpn") == reference).select(*keys, base=pl.col("value"))
     both = one.filter(pl.col("vpn") != reference).join(base, on=keys, how="inner")

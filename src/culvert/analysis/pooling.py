@@ -1,7 +1,7 @@
-"""What repeats inside a trial, trial by trial and pooled.
+"""Repetitions inside a trial, analysed by trial and pooled.
 
 Requests or cold starts of one trial share its tunnel, its hour and its caches: they are not
-independent. The trial is the unit; what pooling would have claimed stands beside it.
+independent. The trial is the unit; the result of pooling is shown next to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from culvert.statistics.values import Array, spread
 LEVEL = 0.95
 
 REPEATED = frozenset({"total_ms", "handshake_ms", "response_s", "interval_bps"})
-"""Series that hold one value a repetition: cold starts, imported requests and intervals."""
+"""Series with one value per repetition: cold starts, imported requests and intervals."""
 
 _KEYS = (*CELL, "metric", "unit")
 _SINGLE = (*_KEYS, "block", "trial", "value")
@@ -46,8 +46,8 @@ def single_values(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame
     From metrics whose labels number repetitions, and from the series REPEATED. Columns: CELL,
     metric, unit, block, trial, value.
     """
-    told = repeats(rows).filter(pl.col("labels") == "{}").select(_SINGLE)
-    parts = [told.filter(pl.len().over(*_KEYS, "trial") > 1)]
+    measured = repeats(rows).filter(pl.col("labels") == "{}").select(_SINGLE)
+    parts = [measured.filter(pl.len().over(*_KEYS, "trial") > 1)]
     wanted = {"trial", "name", "unit", "labels"}
     if wanted <= set(series.columns) and isinstance(series.schema.get("value"), pl.List):
         lists = series.filter(pl.col("name").is_in(sorted(REPEATED)), pl.col("labels") == "{}")
@@ -69,10 +69,10 @@ def pooling(single: pl.DataFrame) -> pl.DataFrame:
     Columns: CELL, metric, unit, trials; mean with low and high (95 %, Student's t over the trials'
     means); pooled_n, pooled_mean, pooled_low and pooled_high (the same over all values, as if they
     were independent); design_effect (Kish, "Survey Sampling", 1965: the variance of the mean over
-    that which pooling believes in; below 1 where chance made the trials more alike than their
-    values) and worth (pooled_n / design_effect, at most pooled_n: independent values that would say
-    as much); p and pooled_p (Mann-Whitney against the baseline of the same context, over the
-    trials' means and over all values; null for the baseline and without one).
+    that which pooling assumes; below 1 if by chance the trials differ less than their values) and
+    worth (pooled_n / design_effect, at most pooled_n: the equivalent number of independent values);
+    p and pooled_p (Mann-Whitney against the baseline of the same context, over the trials' means
+    and over all values; null for the baseline and without one).
     """
     by_trial = (
         single.sort(_SINGLE)

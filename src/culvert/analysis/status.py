@@ -44,7 +44,7 @@ def reasons(trials: pl.DataFrame) -> pl.DataFrame:
     """Why trials do not count: vpn, status, reason, remedy, trials, wordings; most frequent first.
 
     Reasons of one cause (``cause_of``) count as one: ``reason`` is the first of them, ``wordings``
-    how many there are.
+    the number of different ones.
     """
     keys = ["vpn", "status", "reason", "remedy"]
     found = trials.filter(pl.col("status") != "ok")

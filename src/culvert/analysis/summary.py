@@ -1,4 +1,4 @@
-"""Per cell and metric: how many trials, where their middle is, how far they spread."""
+"""Per cell and metric: number, location and spread of the trials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def summarise(rows: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
 
 
 def summarise_observed(observed: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
-    """The same where the observations are at hand."""
+    """The same from observations."""
     keys = [*CELL, *METRIC]
     mean = pl.col("mean")
     grouped = (

@@ -1,1 +1,1 @@
-"""Claims: sentences of papers and vendors, judged by what was measured."""
+"""Claims: sentences of papers and vendors, judged by measurements."""

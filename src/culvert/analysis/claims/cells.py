@@ -1,4 +1,4 @@
-"""The cells that a claim speaks of: which the study plans, and what became of each."""
+"""The cells of a claim: which of them the study plans, and their results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Series = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Context:
-    """What a cell is apart from its VPN and measurement."""
+    """The condition and parameters of a cell, without VPN and measurement."""
 
     condition: str
     parameters: str
 
     def agrees(self, other: Context, left: Where, right: Where) -> bool:
-        """Whether both differ only in what the sides of a comparison name."""
+        """Whether both differ only in keys that the sides of a comparison name."""
         named = {key for where in (left, right) for key, _ in where.parameters}
         free = left.condition is None and right.condition is None
         return (not free or self.condition == other.condition) and _without(
@@ -35,9 +35,9 @@ class Context:
 
 
 class Cells:
-    """What was planned and what was seen. ``rows`` are the journal's; only ``metrics`` are kept.
+    """The planned and the measured cells. ``rows`` are the journal's; only ``metrics`` are kept.
 
-    ``imported``: what is not there will not come.
+    ``imported``: missing cells will not be measured later.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Cells:
         self._unplanned = _unplanned(study, {*self._counted, *self._reasons})
 
     def contexts(self, side: VpnSide, measurement: str) -> list[Context]:
-        """Where the study plans the measurement for this side."""
+        """The contexts in which the study plans the measurement for this side."""
         return [
             Context(condition, one.parameters)
             for condition, requested in self._study.requested.items()
@@ -62,7 +62,7 @@ class Cells:
         ]
 
     def beside(self, side: VpnSide, measurement: str, context: Context, where: Where) -> Context:
-        """The context of a side that belongs to one that was found by ``where``."""
+        """The context of this side that corresponds to one found by ``where``."""
         found = (
             one
             for one in self.contexts(side, measurement)
@@ -71,13 +71,13 @@ class Cells:
         return next(found, context)
 
     def one_processor(self, left: Context, right: Context) -> bool:
-        """Whether both conditions ask the same of the processors."""
+        """Whether both conditions set the processors equally."""
         return len({_processors(self._study, one.condition) for one in (left, right)}) == 1
 
     def series(self, side: VpnSide, context: Context, measurement: str, metric: str) -> Series:
-        """The trials that count; empty where there are none, or where labels name several series.
+        """The trials that count; empty if there are none, or if labels leave several series.
 
-        Labels that are not named may be anything, if there is one series only.
+        Labels that are not named may have any value, if there is only one series.
         """
         found = self._series.get((*self.cell(side.vpn, context, measurement), metric), {})
         wanted = set(side.where.labels)
@@ -86,9 +86,9 @@ class Cells:
         return next(iter(exact or (wider if len(wider) == 1 else ())), {})
 
     def cell(self, vpn: str, context: Context, measurement: str) -> Cell:
-        """The cell as the rows have it: the study's, or the only one of an import that it fits.
+        """The cell in the rows: the study's, or the only cell of an import that matches it.
 
-        Other tools' results seldom tell all parameters of a study: what both tell must be equal.
+        Results of other tools rarely include all parameters of a study: common ones must be equal.
         """
         planned = (vpn, context.condition, measurement, context.parameters)
         others = self._unplanned.get(planned[:3], ())
@@ -97,8 +97,8 @@ class Cells:
         fitting = [one for one in others if _fits(one, context.parameters)]
         return (*planned[:3], fitting[0]) if len(fitting) == 1 else planned
 
-    def lacking(self, side: VpnSide, context: Context, measurement: str, metric: str) -> str:
-        """Why a cell has no figure; empty if it may still get one."""
+    def why_missing(self, side: VpnSide, context: Context, measurement: str, metric: str) -> str:
+        """Why a cell has no value; empty if it may still get one."""
         vpn = side.vpn
         cell = self.cell(vpn, context, measurement)
         if vpn not in (*self._study.vpns, BASELINE):
@@ -106,13 +106,13 @@ class Cells:
         if cell in self._counted:
             labels = ", ".join(f"{key}={value}" for key, value in side.where.labels)
             return f"{vpn}: its trials have no single {metric}{f' with {labels}' if labels else ''}"
-        told = self._reasons.get(cell)
-        if self._imported and not told:
+        recorded = self._reasons.get(cell)
+        if self._imported and not recorded:
             return f"the imported files have no {measurement} of {vpn}, {context.condition}"
         reason = self._study.lacking.reason(vpn, context.condition, measurement)
         if reason:
             return reason
-        return f"{vpn}: {told}" if told else ""
+        return f"{vpn}: {recorded}" if recorded else ""
 
 
 Labels = frozenset[tuple[str, str]]
@@ -125,7 +125,7 @@ def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
     keys = ["vpn", "condition", "measurement", "parameters", "metric"]
     grouped = (
         observations(rows)
-        # A block holds a cell once; were it there twice, the middle stands for both.
+        # A block has each cell once; if it is there twice, the median is used.
         .group_by([*keys, "labels", "block"])
         .agg(pl.col("value").median())
         .sort([*keys, "labels", "block"])
@@ -140,7 +140,7 @@ def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
 
 
 def _unplanned(study: Study, cells: Iterable[Cell]) -> dict[tuple[str, str, str], list[str]]:
-    """Parameters of cells that the study does not plan, by VPN, condition and measurement."""
+    """Parameters of unplanned cells, by VPN, condition and measurement."""
     planned = {
         (condition, one.kind, one.parameters)
         for condition, requested in study.requested.items()
@@ -162,14 +162,14 @@ def _fits(parameters: str, planned: str) -> bool:
 def _outcomes(rows: pl.DataFrame) -> tuple[set[Cell], dict[Cell, str]]:
     """Cells with a trial that is ok; of the others the status and reason of the first."""
     keys = ["vpn", "condition", "measurement", "parameters"]
-    told = rows.group_by(keys, maintain_order=True).agg(
+    recorded = rows.group_by(keys, maintain_order=True).agg(
         good=(pl.col("status") == "ok").any(),
         status=pl.col("status").first(),
         reason=pl.col("reason").first(),
     )
     counted: set[Cell] = set()
     reasons: dict[Cell, str] = {}
-    for vpn, condition, measurement, parameters, good, status, reason in told.iter_rows():
+    for vpn, condition, measurement, parameters, good, status, reason in recorded.iter_rows():
         cell = (vpn, condition, measurement, parameters)
         if good:
             counted.add(cell)
@@ -197,9 +197,9 @@ def _without(parameters: str, keys: set[str]) -> str:
 def matching(
     left: Sequence[Context], right: Sequence[Context], one: Where, other: Where
 ) -> list[tuple[Context, Context]]:
-    """Contexts of both sides that belong together: equal but for what the sides name.
+    """Corresponding contexts of both sides: equal except for the keys that the sides name.
 
-    Where there are none, but what is named leaves one cell on each side, it is these two.
+    If there are none, but the named keys leave one cell on each side, these two correspond.
     """
     found = [(mine, theirs) for mine in left for theirs in right if mine.agrees(theirs, one, other)]
     if found:

@@ -1,8 +1,8 @@
 """Judging the claims of a study by the trials of a run. Pure.
 
-A claim holds if all its comparisons hold in every context that it names: the p-value for it is the
-greatest of theirs (an intersection-union test), the p-value against it the least, times their
-number (Bonferroni). Holm's correction is over the claims of the study.
+A claim is true if all its comparisons are true in every context that it names: the p-value for it
+is the greatest of theirs (an intersection-union test), the p-value against it the least, times
+their number (Bonferroni). Holm's correction is over the claims of the study.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from culvert.study.claims.test import BestOf, ClaimComparison, ClaimTest, Quanti
 from culvert.study.study import Study
 
 ALPHA = 0.05
-"""At most this often is a claim of the study decided wrongly, however often the plan looks."""
+"""The probability that any claim of the study is decided wrongly, over all looks of the plan."""
 
 
 def judge(
@@ -48,7 +48,7 @@ def judge(
     metrics = {test.metric for test in study.tests.values()}
     cells = Cells(study, rows, metrics, imported=imported)
     margins = {claim.id: claim.margin for claim in study.file.claim}
-    # What Holm leaves to each at first.
+    # The level that Holm's correction leaves for each claim in its first step.
     looks = looks_at_claims(study, ALPHA / max(1, len(study.tests)))
     design = Design.of(study.canonical, imported=imported)
     parts: dict[str, tuple[Part, ...]] = {}
@@ -74,7 +74,7 @@ def judge(
 
 @dataclass(frozen=True)
 class _Terms:
-    """``margin`` is that of "no different from"; ``looks`` those at the claims."""
+    """``margin`` is that of "no different from"; ``looks`` are those at the claims."""
 
     margin: float
     looks: Looks
@@ -94,14 +94,16 @@ def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
             yield Part(str(comparison), "", "{}", why=why)
         for left, right in contexts:
             if terms.line.why and not cells.one_processor(left, right):
-                why = f"{terms.line.why}, nor between processors: it has one, of its own kind"
+                why = (
+                    f"{terms.line.why}, nor between processors: the guest has one, of its own kind"
+                )
                 yield Part(str(comparison), left.condition, left.parameters, why=why)
                 continue
             yield _part(comparison, left, right, test, cells, terms)
 
 
 def _across(comparison: ClaimComparison, line: Line) -> str:
-    """Why both sides do not compare in this run; empty where they do."""
+    """Why both sides are not comparable in this run; empty if they are."""
     sides = (comparison.left, comparison.right)
     constant = any(isinstance(side, Quantity) for side in sides)
     return line.objection((one.vpn for side in sides for one in _vpns(side)), constant=constant)
@@ -152,7 +154,7 @@ def _part(
             here = cells.beside(one, test.measurement, context, candidates[0].where)
             series = cells.series(one, here, test.measurement, test.metric)
             if not series:
-                why = cells.lacking(one, here, test.measurement, test.metric)
+                why = cells.why_missing(one, here, test.measurement, test.metric)
                 yet = f"{one.vpn} has no {test.metric} yet"
                 return replace(part, why=why or yet, waiting=not why)
             found.append(series)
@@ -169,7 +171,7 @@ def _part(
         short = FEWEST - sides.n
         why = f"{sides.n} of at least {FEWEST} repetitions"
         return replace(part, n=sides.n, paired=sides.paired, more=short, waiting=True, why=why)
-    # The best was picked from the same data.
+    # The best was selected from the same data.
     drifts = sides.drifts()
     return replace(
         part,
@@ -189,11 +191,11 @@ def _best(found: Sequence[Series], better: Better) -> Series:
 
 
 def _summed(parts: Sequence[Part]) -> tuple[float, float] | None:
-    """p for and p against the whole claim; None where nothing could be tested."""
+    """p for and p against the whole claim; None if nothing could be tested."""
     against = [part.p_contradicts for part in parts if part.p_contradicts is not None]
     if not against:
         return None
-    # What could not be tested speaks neither for nor against.
+    # A comparison that could not be tested is evidence neither for nor against.
     supports = [1.0 if part.p_supports is None else part.p_supports for part in parts]
     return max(supports), min(1.0, min(against) * len(parts))
 
@@ -205,9 +207,9 @@ def _judged(
     both: tuple[float, float] | None,
     adjusted: float | None,
 ) -> Judged:
-    told = _Told(Verdict.NOT_TESTABLE, why="the study gives no test for it")
+    decision = _Decision(Verdict.NOT_TESTABLE, why="the study gives no test for it")
     if test is not None:
-        told = _verdict(parts, both, adjusted) or _open(parts)
+        decision = _verdict(parts, both, adjusted) or _open(parts)
     return Judged(
         id=claim.id,
         text=claim.text,
@@ -216,17 +218,17 @@ def _judged(
         test=claim.test or "",
         metric=f"{test.measurement}.{test.metric}" if test else "",
         unit=test.unit if test else "",
-        verdict=told.verdict,
-        p_value=None if told.verdict is Verdict.NOT_TESTABLE else adjusted,
-        telling=told.telling,
+        verdict=decision.verdict,
+        p_value=None if decision.verdict is Verdict.NOT_TESTABLE else adjusted,
+        telling=decision.telling,
         parts=parts,
-        more=told.more,
-        why=told.why,
+        more=decision.more,
+        why=decision.why,
     )
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Decision:
     verdict: Verdict
     telling: Part | None = None
     more: int | None = None
@@ -235,37 +237,37 @@ class _Told:
 
 def _verdict(
     parts: Sequence[Part], both: tuple[float, float] | None, adjusted: float | None
-) -> _Told | None:
-    """For or against; None where the data do not say."""
+) -> _Decision | None:
+    """Supported or contradicted; None if the data do not decide."""
     if both is None or adjusted is None or adjusted > ALPHA:
         return None
     supports, contradicts = both
     measured = [part for part in parts if part.p_contradicts is not None]
     if contradicts < supports:
         against = min(measured, key=lambda part: part.p_contradicts or 0.0)
-        return _Told(Verdict.CONTRADICTED, against)
-    return _Told(Verdict.SUPPORTED, _weakest(measured))
+        return _Decision(Verdict.CONTRADICTED, against)
+    return _Decision(Verdict.SUPPORTED, _weakest(measured))
 
 
-def _open(parts: Sequence[Part]) -> _Told:
-    """Why there is no verdict, and what it would take."""
+def _open(parts: Sequence[Part]) -> _Decision:
+    """Why there is no verdict, and how many repetitions would decide."""
     untested = [part for part in parts if part.p_supports is None]
     impossible = dict.fromkeys(part.why for part in untested if not part.waiting)
     if impossible:
-        return _Told(Verdict.NOT_TESTABLE, why=together(impossible))
+        return _Decision(Verdict.NOT_TESTABLE, why=together(impossible))
     if untested:
         more = max((part.more for part in untested if part.more), default=FEWEST)
-        return _Told(Verdict.UNDECIDED, more=more, why=untested[0].why)
+        return _Decision(Verdict.UNDECIDED, more=more, why=untested[0].why)
     still = [part for part in parts if (part.p_supports or 0.0) > ALPHA] or parts
     telling = _weakest(still)
     if any(part.drifts for part in still):
-        why = "no number of repetitions decides: it drifts"
-        return _Told(Verdict.UNDECIDED, telling, why=why)
+        why = "no number of repetitions decides, because the values drift"
+        return _Decision(Verdict.UNDECIDED, telling, why=why)
     needed = [part.more for part in still if part.more is not None]
     if len(needed) < len(still):
-        why = "no number of repetitions that anybody would measure decides"
-        return _Told(Verdict.UNDECIDED, telling, why=why)
-    return _Told(Verdict.UNDECIDED, telling, max(needed))
+        why = "no practical number of repetitions decides"
+        return _Decision(Verdict.UNDECIDED, telling, why=why)
+    return _Decision(Verdict.UNDECIDED, telling, max(needed))
 
 
 def together(reasons: Iterable[str]) -> str:

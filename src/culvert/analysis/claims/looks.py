@@ -1,4 +1,4 @@
-"""How small a claim's p value must be, by how often the plan looks at it."""
+"""The level for a claim's p value, by the number of looks of the plan."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from culvert.study.study import Study
 
 
 def looks_at_claims(study: Study, alpha: float) -> Looks:
-    """What each look may take of ``alpha``.
+    """The share of ``alpha`` for each look.
 
-    A plan that waits for claims looks after each block from the first that can decide; others look
-    once.
+    A plan that waits for claims looks after each block, from the first that can decide; other
+    plans look once.
     """
     blocks = study.file.plan.blocks
     if not isinstance(blocks, BlocksTable) or blocks.until is None:

@@ -1,4 +1,4 @@
-"""Values that a source prints beside what was measured here."""
+"""Published values next to those measured here."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from culvert.study.study import Study
 
 @dataclass(frozen=True)
 class Beside:
-    """One published value and one cell that it belongs to.
+    """One published value and one matching cell.
 
     ``measured`` is the median over ``n`` trials in the unit of the published value, with its 95 %
-    interval; None, with the reason in ``why``, where nothing was measured. ``ratio`` is measured
+    interval; None, with the reason in ``why``, if nothing was measured. ``ratio`` is measured
     over published.
     """
 
@@ -36,9 +36,10 @@ class Beside:
 def beside(
     study: Study, rows: pl.DataFrame, summary: pl.DataFrame, *, imported: bool = False
 ) -> list[Beside]:
-    """Every published value of the study with what was measured, in the study's order.
+    """Every published value of the study with the measured value, in the study's order.
 
-    ``rows`` are the journal's, ``summary`` as ``summarise`` gives it, ``imported`` as in ``judge``.
+    ``rows`` are the journal's, ``summary`` as ``summarise`` returns it, ``imported`` as in
+    ``judge``.
     """
     if not study.published:
         return []
@@ -60,9 +61,9 @@ def beside(
             key = cells.cell(value.vpn, context, value.measurement)
             figure = figures.get((*key, value.metric))
             if figure is None:
-                why = cells.lacking(side, context, value.measurement, value.metric)
-                told = why or "not measured yet"
-                found.append(Beside(value, context.condition, context.parameters, why=told))
+                why = cells.why_missing(side, context, value.measurement, value.metric)
+                reason = why or "not measured yet"
+                found.append(Beside(value, context.condition, context.parameters, why=reason))
                 continue
             median, low, high, n = figure
             ratio = median / value.value if value.value else None

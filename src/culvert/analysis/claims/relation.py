@@ -19,7 +19,7 @@ DRIFT = 0.01
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides as values in order: paired by block, or each on its own, or against a constant.
+    """Both sides as values in order: paired by block, or independent, or against a constant.
 
     ``logarithmic``: the contrast is of logarithms, so a ratio. ``cautious``: neighbouring pairs may
     be alike (``paired_contrast``).
@@ -42,9 +42,9 @@ class Sides:
         blocked: bool = True,
         cautious: bool = False,
     ) -> Sides:
-        """A float is a quantity. ``absolute`` asks for differences even where ratios exist.
+        """A float is a quantity. ``absolute`` requests differences even if ratios exist.
 
-        ``blocked``: what shares a block's number was made together.
+        ``blocked``: trials with the same block number were measured together.
         """
         if isinstance(left, float) or isinstance(right, float):
             n = max(1 if isinstance(side, float) else len(side) for side in (left, right))
@@ -62,7 +62,7 @@ class Sides:
                 for side in (left, right)
             ]
         above = all(value > 0 for side in both for value in side)
-        # Against a constant nothing cancels: its trials follow one another.
+        # Against a constant, drift does not cancel: the trials are one series in time.
         alike = cautious or constant
         return cls(both[0], both[1], paired, constant, above and not absolute, alike)
 
@@ -72,7 +72,7 @@ class Sides:
         return min(len(self.left), len(self.right))
 
     def contrast(self, factor: float = 1.0) -> Contrast | None:
-        """left - factor x right, of logarithms where they are; None with too few values."""
+        """left - factor x right, of logarithms if ``logarithmic``; None with too few values."""
         left, right = self._scaled(factor)
         if self.paired:
             differences = [a - b for a, b in zip(left, right, strict=True)]
@@ -80,7 +80,7 @@ class Sides:
         return unpaired_contrast(right, left)
 
     def effect(self, level: float = 0.95) -> ClaimEffect | None:
-        """For people, with the interval of that level."""
+        """As shown to readers, with the interval of that level."""
         contrast = self.contrast()
         if contrast is None:
             return None
@@ -91,7 +91,7 @@ class Sides:
         return ClaimEffect(contrast.estimate, low, high, ratio=False)
 
     def drifts(self) -> bool:
-        """Whether what is compared has a trend, so that more trials change what is estimated."""
+        """Whether the values have a trend, so that more trials change the estimated quantity."""
         left, right = self._scaled(1.0)
         if self.paired:
             differences = [a - b for a, b in zip(left, right, strict=True)]
@@ -107,7 +107,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class Tested:
-    """For and against; ``more`` repetitions would decide, None if no number would."""
+    """p for and p against; ``more`` repetitions would decide, None if no number would."""
 
     p_supports: float
     p_contradicts: float
@@ -136,7 +136,7 @@ def _one_sided(
     bound = sign * comparison.by.value if comparison.by is not None else 0.0
     above, below = contrast.p_above(bound), contrast.p_below(bound)
     supports, contradicts = (above, below) if sign > 0 else (below, above)
-    # Two-sided: where both are equal, at most alpha of the claims get any verdict.
+    # Two-sided: if both are equal, at most alpha of the claims get a verdict.
     more = more_repetitions(contrast, abs(contrast.estimate - bound), alpha / 2)
     return Tested(min(1.0, 2 * supports), min(1.0, 2 * contradicts), more)
 
@@ -163,7 +163,7 @@ def _within(sides: Sides, share: float, alpha: float) -> Tested | None:
 
 def _no_different(sides: Sides, margin: float, alpha: float) -> Tested | None:
     """Supported by two one-sided tests within the margin, contradicted by a difference that is
-    significantly outside it: one that is significant and within says nothing against it."""
+    significantly outside it: a significant difference within it does not contradict."""
     within = _within(sides, margin, alpha)
     contrast = sides.contrast()
     if within is None or contrast is None:

@@ -1,4 +1,4 @@
-"""What became of a claim, with the evidence for it."""
+"""The verdict on a claim, with its evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The four words."""
+    """The four verdicts."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -17,9 +17,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimEffect:
-    """How the left side stands to the right one, with a 95 % interval.
+    """The left side relative to the right side, with a 95 % interval.
 
-    A ratio (left over right) where both are above zero, else a difference in the metric's unit.
+    A ratio (left over right) if both are above zero, else a difference in the metric's unit.
     """
 
     value: float
@@ -32,8 +32,8 @@ class ClaimEffect:
 class Part:
     """One comparison of a claim in one context.
 
-    ``p_supports`` and ``p_contradicts`` are small where the data speak for or against it; both None
-    where it could not be tested, and ``why`` tells the reason. ``n`` counts blocks where the trials
+    ``p_supports`` and ``p_contradicts`` are small if the data support or contradict it; both None
+    if it could not be tested, with the reason in ``why``. ``n`` counts blocks if the trials
     are paired, else the trials of the shorter series. ``more`` repetitions would decide.
     """
 
@@ -48,7 +48,7 @@ class Part:
     more: int | None = None
     drifts: bool = False
     waiting: bool = False
-    """Not tested yet: trials are still to come."""
+    """Not tested yet: more trials are planned."""
     why: str = ""
 
 
@@ -56,7 +56,7 @@ class Part:
 class Judged:
     """A claim and its verdict. ``p_value`` is adjusted over the claims of the study (Holm).
 
-    ``why`` tells what stands against a verdict. ``telling`` is the part that the verdict hangs on.
+    ``why`` is the reason for a missing verdict. ``telling`` is the part that decides the verdict.
     ``more`` None with the verdict undecided: no number of repetitions would decide.
     """
 
@@ -76,7 +76,7 @@ class Judged:
 
     @property
     def decided(self) -> bool:
-        """Whether there is a verdict, or can be none here."""
+        """Whether there is a verdict, or none is possible here."""
         return self.verdict is not Verdict.UNDECIDED
 
     @property

@@ -1,4 +1,4 @@
-"""Cells that one side has and the other has not."""
+"""Cells that only one side has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from culvert.analysis.observations import CELL
 
 @dataclass(frozen=True)
 class Absent:
-    """A cell without a counterpart; ``side`` is the one that lacks it, A or B."""
+    """A cell without a counterpart; ``side`` is the one on which it is missing, A or B."""
 
     vpn: str
     condition: str
@@ -22,18 +22,18 @@ class Absent:
 
 
 def absent(a: pl.DataFrame, b: pl.DataFrame) -> list[Absent]:
-    """Cells with trials that count on one side alone. Frames are the journal's rows."""
+    """Cells with trials that count on only one side. Frames are the journal's rows."""
     found = []
     for side, here, there in (("A", a, b), ("B", b, a)):
         counted = there.filter(pl.col("status") == "ok").select(CELL).unique()
-        lacking = counted.join(
+        missing = counted.join(
             here.filter(pl.col("status") == "ok").select(CELL).unique(), on=list(CELL), how="anti"
         )
         reasons = here.group_by(CELL).agg(
             status=pl.col("status").first(), reason=pl.col("reason").first()
         )
-        told = lacking.join(reasons, on=list(CELL), how="left").sort(CELL)
-        for vpn, condition, measurement, parameters, status, reason in told.iter_rows():
+        explained = missing.join(reasons, on=list(CELL), how="left").sort(CELL)
+        for vpn, condition, measurement, parameters, status, reason in explained.iter_rows():
             why = "it was not measured" if status is None else f"{status}: {reason or 'no reason'}"
             found.append(Absent(vpn, condition, measurement, parameters, side, why))
     return found

@@ -25,7 +25,7 @@ from culvert.metrics import Better
 from culvert.statistics.holm import holm
 
 ALPHA = 0.05
-"""At most this often is something called different that is not, in a whole comparison."""
+"""The family-wise error rate of a whole comparison."""
 
 TOLERANCE = 0.03
 
@@ -36,9 +36,9 @@ class Comparison:
 
     They are None where A is 0 or there are fewer than five trials. ``p_value`` is of "no
     difference" alone; ``p_adjusted``, ``p_beyond`` (of "no more than the tolerance") and ``p_same``
-    (of "at least the tolerance") are adjusted. ``runs_a`` and ``runs_b`` are how many repeat it,
-    None where the trials of one run do. ``control`` marks the baseline: it is no VPN, so what
-    changes there is the machine.
+    (of "at least the tolerance") are adjusted. ``runs_a`` and ``runs_b`` are the numbers of runs,
+    None if the repetitions are the trials of one run. ``control`` marks the baseline: it is not a
+    VPN, so a change there is one of the machine.
     """
 
     vpn: str
@@ -73,8 +73,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Pair:
-    """What is to be judged: the series of A and B in the order of their blocks. ``decision`` is
-    that of the column, where both are of one run."""
+    """The series of A and B in the order of their blocks. ``decision`` is that of the column, if
+    both are of one run."""
 
     key: tuple[str, ...]
     a: tuple[float, ...]
@@ -83,7 +83,7 @@ class _Pair:
     logarithmic: bool
     decision: Paired | None = None
     runs: tuple[int, int] | None = None
-    """How many repeat each side; None where the trials of one run do."""
+    """The number of runs per side; None if the repetitions are the trials of one run."""
 
     @property
     def control(self) -> bool:
@@ -110,7 +110,7 @@ def comparisons(
     tolerance: float = TOLERANCE,
     alpha: float = ALPHA,
 ) -> list[Comparison]:
-    """Compare what two runs both have. ``a`` and ``b`` as ``observations`` gives them."""
+    """Compare the common cells of two runs. ``a`` and ``b`` are from ``observations``."""
     return comparisons_of_runs([a], [b], tolerance=tolerance, alpha=alpha)
 
 
@@ -121,10 +121,10 @@ def comparisons_of_runs(
     tolerance: float = TOLERANCE,
     alpha: float = ALPHA,
 ) -> list[Comparison]:
-    """Compare what both sides have. With one run a side its trials repeat it, else the runs do.
+    """Compare the common cells. With one run per side its trials are the repetitions, else runs.
 
-    The p-values are adjusted after Holm over all comparisons but those of the baseline, which are a
-    family of their own.
+    The p-values are adjusted after Holm over all comparisons without those of the baseline, which
+    are a separate family.
     """
     sides = [_series(side) for side in (a, b)]
     pairs = [
@@ -144,11 +144,11 @@ def comparisons_in_run(
     tolerance: float = TOLERANCE,
     alpha: float = ALPHA,
 ) -> list[Comparison]:
-    """Compare two VPNs of one run, ``names``, whose observations bear one name in ``a`` and ``b``.
+    """Compare two VPNs of one run, ``names``, whose observations have one name in ``a`` and ``b``.
 
-    Whether they differ is decided by their column, among all VPNs of the run; ``column_of`` gives
-    it by (condition, measurement, parameters, metric, labels, unit). By how much is adjusted after
-    Holm over the comparisons.
+    Whether they differ is decided by their column, among all VPNs of the run; ``column_of`` returns
+    it by (condition, measurement, parameters, metric, labels, unit). The tests of the
+    tolerance are adjusted after Holm over the comparisons.
     """
     sides = [_series([side]) for side in (a, b)]
     pairs = []
@@ -208,7 +208,7 @@ def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, AdjustedPValue
     contrasts = [pair.contrast for pair in family if pair.contrast is not None]
     both = list(zip(contrasts, ends, strict=True))
     differs = holm([contrast.p_two_sided() for contrast in contrasts])
-    # What a rule that could end the run takes for its looks.
+    # The factor for the looks of a rule that could end the run.
     looks = [0.05 / (1 - pair.decision.level) if pair.decision else 1.0 for pair in family]
     beyond = holm(
         [k * one.p_outside(end.low, end.high) for k, (one, end) in zip(looks, both, strict=True)]
@@ -234,11 +234,11 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
     vpn, condition, measurement, parameters, metric, labels, unit = pair.key
     contrast, decision = pair.contrast, pair.decision
     direction = better_of(metric, measurement)
-    told = judge(contrast, evidence, pair.tolerance(share), direction, alpha)
+    judgement = judge(contrast, evidence, pair.tolerance(share), direction, alpha)
     level = decision.level if decision else 0.95
     low, high = contrast.interval(level) if contrast else (None, None)
-    more, why = told.more, told.why
-    if told.change is Change.UNCLEAR and decision is not None and not decision.possible:
+    more, why = judgement.more, judgement.why
+    if judgement.change is Change.UNCLEAR and decision is not None and not decision.possible:
         more = decision.more if more is None else max(more, decision.more or 0)
     if contrast is None and pair.runs is not None:
         why = TOO_FEW_RUNS
@@ -265,7 +265,7 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
         effective=contrast.effective if contrast else None,
         correlated=bool(contrast and contrast.correlated),
         paired=bool(contrast and contrast.paired),
-        change=told.change,
+        change=judgement.change,
         why=why,
         more=more,
         control=pair.control,

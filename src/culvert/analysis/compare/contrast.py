@@ -1,18 +1,18 @@
 """The difference of two series, with a standard error that allows for correlated trials.
 
-Drift of the machine makes neighbouring trials alike: twenty trials may be worth six. The standard
-error is that of a mean of n values whose lag-1 autocorrelation is r (Bayley and Hammersley, "The
-effective number of independent observations", J. R. Statist. Soc. Suppl. 8, 1946):
+Drift of the machine correlates neighbouring trials: twenty may be worth six independent ones. The
+standard error is that of a mean of n values whose lag-1 autocorrelation is r (Bayley and
+Hammersley, "The effective number of independent observations", J. R. Statist. Soc. Suppl. 8, 1946):
 
     n_eff = n (1 - r) / (1 + r)        se = s / sqrt(n_eff)
 
 In a short series r comes out too small, by (1 + 4 r) / n (Kendall, "Note on bias in the estimation
 of autocorrelation", Biometrika 41, 1954), and scatters; the bias is undone, and the estimate drawn
-towards the strongest correlation that we allow for, the more so the shorter the series. That keeps
-the rate of false alarms where it is stated to be; docs/compare.md has the rates.
+towards the strongest correlation that we allow for, more so in shorter series. That keeps the rate
+of false alarms at the stated level; docs/compare.md has the rates.
 
-Differences inside blocks of random order need none of it: whose trial comes first in a block is
-drawn for each block anew, so drift gives a difference either sign, whatever it gave the one before.
+Differences inside blocks of random order need no such correction: the order is drawn again for
+each block, so drift gives a difference either sign, independent of the block before.
 Their standard error is that of a paired t test.
 """
 
@@ -28,15 +28,15 @@ from culvert.statistics.values import Array, Values, array
 
 _LEAST_EFFECTIVE = 1.5
 _FAR = 700.0
-"""The exponential of more is no float."""
+"""The exponential of a larger number overflows a float."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The estimate of a difference (of logarithms, where it is a ratio) and how sure it is.
+    """The estimate of a difference (of logarithms, for a ratio) and its standard error.
 
-    ``n`` counts what was compared: pairs, or the values of the shorter series. ``effective`` is
-    what they are worth. ``paired`` is true where blocks paired the values.
+    ``n`` counts pairs, or the values of the shorter series. ``effective`` is the effective sample
+    size. ``paired``: blocks paired the values.
     """
 
     estimate: float
@@ -46,18 +46,18 @@ class Contrast:
     effective: float
     paired: bool
     correlated: bool = False
-    """Whether the values at hand show a correlation (Moran 1948, one-sided at 5 %)."""
+    """Whether the values are significantly correlated (Moran 1948, one-sided at 5 %)."""
 
     def p_two_sided(self, against: float = 0.0) -> float:
-        """How often a true difference of ``against`` gives an estimate at least this far off."""
+        """The two-sided p value of a true difference of ``against``."""
         return min(1.0, 2 * min(self.p_above(against), self.p_below(against)))
 
     def p_above(self, bound: float) -> float:
-        """Evidence that the difference is above the bound: small if it is."""
+        """The one-sided p value: small if the difference is above the bound."""
         return self._tail(self.estimate - bound)
 
     def p_below(self, bound: float) -> float:
-        """Evidence that the difference is below the bound: small if it is."""
+        """The one-sided p value: small if the difference is below the bound."""
         return self._tail(bound - self.estimate)
 
     def p_between(self, low: float, high: float) -> float:
@@ -65,7 +65,7 @@ class Contrast:
         return max(self.p_above(low), self.p_below(high))
 
     def p_outside(self, low: float, high: float) -> float:
-        """Evidence that the difference is below ``low`` or above ``high``: small if it is.
+        """The p value that is small if the difference is below ``low`` or above ``high``.
 
         The greatest p value of all differences between the two, which is that of the nearer end.
         """
@@ -76,7 +76,7 @@ class Contrast:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The two-sided interval of that level."""
-        from scipy.special import stdtrit  # noqa: PLC0415 - most commands never get here
+        from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, seldom needed
 
         half = float(stdtrit(self.df, (1 + level) / 2)) * self.se if self.se else 0.0
         return self.estimate - half, self.estimate + half
@@ -88,8 +88,8 @@ class Contrast:
             return float(stdtr(self.df, -distance / self.se))
         if distance == 0:
             return 0.5
-        # Every value is the same. If each value were drawn from two, the most likely way to see
-        # this on two sides by luck has the probability 0.5 for each value.
+        # Every value is the same. If each value were one of two, the most likely way to get this
+        # on two sides by chance has the probability 0.5 for each value.
         luck = 0.5 ** (self.n if self.paired else 2 * self.n)
         return luck if distance > 0 else 1 - luck
 
@@ -97,7 +97,7 @@ class Contrast:
 def paired_contrast(differences: Values, *, cautious: bool = False) -> Contrast | None:
     """The mean of differences taken block by block, in the blocks' order; None below FEWEST.
 
-    ``cautious``: blocks were not in random order, so neighbouring differences may be alike.
+    ``cautious``: blocks were not in random order, so neighbouring differences may correlate.
     """
     values = array(differences)
     n = len(values)
@@ -119,7 +119,7 @@ def paired_contrast(differences: Values, *, cautious: bool = False) -> Contrast 
 def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
     """mean(after) - mean(before), each in order of time; None below FEWEST.
 
-    Both were measured on one kind of machine: they share one estimate of the correlation.
+    Both series share one estimate of the correlation, because the machine is of one kind.
     """
     old, new = array(before), array(after)
     shorter = min(len(old), len(new))
@@ -144,7 +144,7 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
 
 
 def ratio_of(logarithm: float) -> float:
-    """The ratio of a difference of logarithms, finite even where the interval has no end."""
+    """The ratio of a difference of logarithms, finite even for an infinite interval."""
     return math.exp(min(max(logarithm, -_FAR), _FAR))
 
 
@@ -168,19 +168,20 @@ def _lag1(values: Array) -> float:
 
 
 def _constant(values: Array) -> bool:
-    """Equal but for rounding: a mean of equal logarithms is not always the same number."""
+    """Equal except for rounding: a mean of equal logarithms is not always the same number."""
     return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
 
 def _shown(estimate: float, n: float, series: int = 1) -> bool:
-    """Whether independent values would seldom look so; ``estimate`` as ``_lag1`` gives it."""
+    """Whether the correlation is significant; ``estimate`` as ``_lag1`` returns it."""
     raw = (estimate * (n - 4) - 1) / n
     return raw + 1 / n > 1.645 / math.sqrt(series * n)
 
 
 def _drawn(estimate: float, n: float, pull: float) -> float:
-    """An estimate from series of n values, drawn towards what is allowed for as by ``pull`` values
-    more. The figures were found by simulation: correlations of 0 to 0.6, 5 to 100 values."""
+    """An estimate from series of n values, drawn towards the allowed correlation with the weight of
+    ``pull`` values. The weights were found by simulation: correlations 0 to 0.6, 5 to 100
+    values."""
     weight = n / (n + pull)
     allowed = 0.75 - 1.5 / n
     bounded = min(max(estimate, -0.5), 0.95)

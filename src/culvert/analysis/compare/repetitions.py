@@ -1,4 +1,4 @@
-"""How many more repetitions would decide, if the next ones are like those at hand."""
+"""How many more repetitions would decide, if they are like the existing ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 from culvert.analysis.compare.contrast import Contrast
 
 POWER = 0.8
-"""So often would that many repetitions decide."""
+"""The power: the probability that so many repetitions decide."""
 
 MOST = 10_000
-"""More than this is no advice."""
+"""A greater number is not recommended."""
 
 
 def more_repetitions(
@@ -18,12 +18,12 @@ def more_repetitions(
 ) -> int | None:
     """Repetitions beyond ``contrast.n`` for a one-sided test at ``alpha`` over that distance.
 
-    ``distance`` is from the estimate to the bound that it must be told from. The standard error
+    ``distance`` is from the estimate to the bound of the test. The standard error
     falls with the root of the repetitions: n' = n ((z(1 - alpha) + z(power)) se / distance)^2,
-    at least one. Where every value is the same, as many as make that unlikely by luck
-    (``Contrast``). None where that is more than MOST.
+    at least one. If every value is the same, as many as make that unlikely by chance
+    (``Contrast``). None if that is more than MOST.
     """
-    from scipy.special import ndtri  # noqa: PLC0415 - most commands never get here
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import, seldom needed
 
     if distance <= 0 or not math.isfinite(distance):
         return None

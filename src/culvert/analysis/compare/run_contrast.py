@@ -1,7 +1,7 @@
-"""Several runs a side: the run is what repeats, and its trials are one value.
+"""Several runs per side: each run is one repetition, with the mean of its trials as its value.
 
-Two visits to one machine differ by more than their trials do. Where each side has several runs, the
-difference of runs of one side shows by how much: Student's t test of the runs' means, with one
+Runs differ by more than the trials of one run. If a side has several runs, their differences show
+by how much: Student's t test of the runs' means, with one
 variance for both sides, so that a single run on one side is enough where the other has two.
 """
 
@@ -16,13 +16,13 @@ from culvert.analysis.compare.contrast import Contrast
 from culvert.statistics.values import Values, array, spread
 
 FEWEST_RUNS = 3
-"""Of both sides together: of two runs no difference within a side is known."""
+"""Runs of both sides together: with one run each, the scatter of runs is unknown."""
 
 
 def run_contrast(before: Sequence[Values], after: Sequence[Values]) -> Contrast | None:
     """mean(after) - mean(before) of the runs' means; None with too few runs.
 
-    Each series is what one run measured of a cell; none is empty.
+    Each series has the values of a cell in one run; none is empty.
     """
     if not before or not after or len(before) + len(after) < FEWEST_RUNS:
         return None

@@ -1,4 +1,4 @@
-"""From a contrast to a word: faster, slower, differs, same, cannot tell."""
+"""From a contrast to a result: faster, slower, differs, same, cannot tell."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from culvert.metrics import Better
 
 
 class Change(StrEnum):
-    """What became of a metric from A to B."""
+    """The change of a metric from A to B."""
 
     SLOWER = "slower"
     """Worse: a regression."""
     FASTER = "faster"
     CHANGED = "changed"
-    """Different, in a metric of which neither more nor less is better."""
+    """Different, in a metric without a better direction."""
     DIFFERS = "differs"
     """Different, and not shown to be by more than the tolerance."""
     UNCLEAR = "cannot tell"
@@ -27,7 +27,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What is not worth talking about: ends of the difference, in the contrast's scale."""
+    """The range of irrelevant differences, in the contrast's scale."""
 
     low: float
     high: float
@@ -43,13 +43,13 @@ class Tolerance:
         return cls(-share * abs(base), share * abs(base))
 
     def holds(self, estimate: float) -> bool:
-        """Whether an estimate is within."""
+        """Whether an estimate is within it."""
         return self.low <= estimate <= self.high
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The word, and what stands against a clearer one; ``more`` repetitions would give it."""
+    """The result, and why it is not clearer; ``more`` repetitions would decide."""
 
     change: Change
     why: str = ""
@@ -66,10 +66,10 @@ BEYOND = "perhaps by less than the tolerance"
 
 @dataclass(frozen=True)
 class AdjustedPValues:
-    """Adjusted p values of one comparison: small where it differs at all, where it differs by more
-    than the tolerance, and where it is the same within it. ``cost``: by how much adjusting
-    multiplied them at most. ``possible``: whether any data of so many repetitions could show a
-    difference. ``column``: whether a column of one run decided that it differs."""
+    """Adjusted p values of one comparison: that it differs at all, that it differs by more than the
+    tolerance, that it is the same within it. ``cost``: the greatest factor of the adjustment.
+    ``possible``: whether any data of so many repetitions could show a difference. ``column``:
+    whether the column of one run shows a difference."""
 
     differs: float
     beyond: float
@@ -80,7 +80,7 @@ class AdjustedPValues:
 
     @classmethod
     def alone(cls, contrast: Contrast, tolerance: Tolerance) -> AdjustedPValues:
-        """Of a comparison that is the only one."""
+        """The p values of a single comparison, not adjusted."""
         low, high = tolerance.low, tolerance.high
         return cls(
             contrast.p_two_sided(), contrast.p_outside(low, high), contrast.p_between(low, high)
@@ -88,7 +88,7 @@ class AdjustedPValues:
 
 
 NOTHING = AdjustedPValues(1.0, 1.0, 1.0)
-"""Of what could not be tested."""
+"""For a comparison that could not be tested."""
 
 
 def judge(
@@ -98,11 +98,11 @@ def judge(
     direction: Better,
     alpha: float,
 ) -> Judgement:
-    """Faster or slower where a difference beyond the tolerance is significant.
+    """Faster or slower if a difference beyond the tolerance is significant.
 
-    Else same, where equivalence within it is (two one-sided tests); else "differs" where "no
-    difference" is rejected. Of VPNs of one run "differs" comes before same: whether two are told
-    apart has one answer, whatever the tolerance.
+    Else same, if equivalence within it is significant (two one-sided tests); else "differs" if "no
+    difference" is rejected. For VPNs of one run "differs" comes before same: whether two differ
+    has one answer, independent of the tolerance.
     """
     if contrast is None:
         return Judgement(Change.UNCLEAR, TOO_FEW)
