@@ -106,7 +106,7 @@ def test_mistakes_get_a_line_and_a_code(ends: tuple[str, str], tmp_path: Path) -
     subprocess.run(["ip", "-n", ends[0], "link", "add", "u0", "type", "veth"], check=True)
     code, said = refused(words(ends))
     assert (code, f"device u0 in {NAMESPACES / ends[0]}" in said) == (1, True), said
-    assert "there is a device of that name already" in said
+    assert "a device of that name exists already" in said
     assert devices(ends[1]) == set()
     code, said = refused(words((ends[1], "hand-none")))
     assert (code, "hand-none: No such file" in said) == (1, True), said

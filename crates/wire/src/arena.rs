@@ -1,5 +1,5 @@
-//! Memory for frames on their way: read into where they stay, given back when the last of their
-//! packets has left. Nothing is allocated for a packet once as much has been on its way before.
+//! Memory for frames in flight: frames are read into it, and it is freed when the last of their
+//! packets has left. No memory is allocated for a packet up to the largest amount held so far.
 
 use crate::packet::cut::Cut;
 use crate::packet::vnet::{self, Vnet};
@@ -13,13 +13,13 @@ const SPARE_CHUNKS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameId(u32);
 
-/// A frame that a node handed over.
+/// A frame received from a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame {
     chunk: u32,
     at: usize,
     bytes: usize,
-    /// Who still needs it: the reader, and each packet that is held.
+    /// Number of its users: the reader, and each packet that is held.
     holds: u32,
     pub vnet: Vnet,
     /// How it is cut; None for a frame that stays as it is.
@@ -62,9 +62,9 @@ impl Arena {
         arena
     }
 
-    /// A new limit; what is there already stays.
+    /// Set a new limit; frames that are held stay.
     pub fn limit(&mut self, limit_bytes: u64) {
-        // one more for what is being filled
+        // one more for the chunk that is being filled
         let chunks = limit_bytes.div_ceil(CHUNK_BYTES as u64).saturating_add(1);
         self.most_chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
     }
@@ -79,7 +79,7 @@ impl Arena {
         Some(&mut self.chunks[chunk].bytes[self.position..][..LONGEST_READ_BYTES])
     }
 
-    /// Keep what was read into the room: a vnet header and a frame, `bytes` together. The caller
+    /// Keep the data that was read: a vnet header and a frame, `bytes` together. The caller
     /// holds it.
     pub fn keep(&mut self, bytes: usize, vnet: Vnet, cut: Option<Cut>) -> FrameId {
         let chunk = self.current.unwrap_or_default();

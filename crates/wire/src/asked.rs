@@ -1,4 +1,4 @@
-//! Conditions as they are asked for, in JSON: each direction's, with units in the names.
+//! Requested conditions of one direction, in JSON, with units in the names.
 //!
 //! `{"rate_bps": 100000000, "delay_ns": 25000000, "loss": {"probability": 0.01}}`
 
@@ -24,7 +24,7 @@ use crate::schedule::jitter::Jitter;
 use crate::schedule::loss::{GilbertElliott, Loss};
 use crate::schedule::trace::Trace;
 
-/// A delay beyond this is a mistake in the unit: light needs 1.3 s to the moon.
+/// The longest valid delay; a longer one is probably a mistake in the unit.
 pub const LONGEST_DELAY_NS: u64 = 60_000_000_000;
 /// A day.
 const LONGEST_BLACKOUT_NS: u64 = 86_400_000_000_000;
@@ -46,7 +46,7 @@ pub struct Asked {
     pub delay_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<AskedJitter>,
-    /// All packets of a time so long get one draw of the jitter; 0: each its own.
+    /// All packets in a period of this length get one draw of the jitter; 0: each packet its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter_hold_ns: u64,
     /// Jitter may change the order of packets.
@@ -62,7 +62,7 @@ pub struct Asked {
     /// Bytes of the IP packet: this size and above never passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_size_and_above: Option<u32>,
-    /// Decide about super-packets as a whole, as netem does: only to show what that is worth.
+    /// Decide about super-packets as a whole, as netem does; only to show the effect of this.
     pub per_super_packet: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_limit_bytes: Option<u64>,
@@ -118,7 +118,7 @@ pub enum AskedJitter {
 pub enum AskedLoss {
     Probability(f64),
     GilbertElliott(AskedGilbertElliott),
-    /// Exactly these; packets of a direction are numbered from 0.
+    /// Lose exactly these packets; packets of a direction are numbered from 0.
     Packets(Vec<u64>),
 }
 

@@ -1,9 +1,9 @@
-//! Processors that do not fall asleep between packets that have their moment.
+//! Keeps processors out of deep sleep while packets wait for their departure.
 //!
-//! A processor that sleeps needs tens of microseconds to wake up for a timer, in a virtual machine
-//! more: it has to be scheduled by its host first. The kernel takes requests for the longest time that
-//! it may take (pm_qos_interface.rst): this one holds as long as the file is open, so it ends with the
-//! process. What runs on the processors is not disturbed: they only idle lightly.
+//! A sleeping processor needs tens of microseconds to wake up for a timer, and more in a virtual
+//! machine, which its host must schedule first. The kernel accepts requests for the longest wake-up
+//! latency (pm_qos_interface.rst): this request holds as long as the file is open, so it ends with
+//! the process. It does not affect programs: it only limits the depth of idle states.
 
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io::Write;
@@ -11,13 +11,13 @@ use std::io::Write;
 const REQUESTS: &str = "/dev/cpu_dma_latency";
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-/// What a processor may take: one step of sleep (C1) on a machine of its own. In a virtual machine
-/// even that is the host's to end, and nothing but none keeps it.
+/// The requested latency. A physical machine may use the first sleep state (C1). In a virtual
+/// machine the host would have to end even that state, so none is allowed.
 const LATENCY_US: i32 = 2;
 const GUEST_LATENCY_US: i32 = 0;
 const GUEST_DRIVER: &str = "haltpoll";
 
-/// Processors are awake while it is there; without the right to ask it is of no effect.
+/// Processors stay awake while it exists; it has no effect without the privilege to request this.
 pub struct Awake {
     _request: Option<File>,
 }

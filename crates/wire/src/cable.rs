@@ -20,7 +20,7 @@ use crate::tap::{Offloads, Tap};
 /// Directions draw from the streams before.
 const FIRST_TAPE_STREAM: u64 = 16;
 
-/// What a cable is to be.
+/// The settings of a cable.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub a: Endpoint,
@@ -33,7 +33,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// A cable in use. Its devices are gone when it is dropped.
+/// A cable in use. Its devices are removed when it is dropped.
 pub struct Cable {
     ends: [Tap; 2],
     lines: [Line; 2],
@@ -41,7 +41,7 @@ pub struct Cable {
     stop: Arc<Stop>,
 }
 
-/// What a direction shares with whoever looks after the cable.
+/// State that a direction shares with the owner of the cable.
 struct Line {
     counters: Arc<Counters>,
     mailbox: Arc<Mailbox>,
@@ -49,7 +49,7 @@ struct Line {
     tapes: [Arc<Tape>; 2],
 }
 
-/// What was seen, by direction.
+/// The counts of each direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Statistics {
     pub a_to_b: Counts,
@@ -57,7 +57,7 @@ pub struct Statistics {
 }
 
 impl Cable {
-    /// Make both devices (down: whoever owns the nodes brings them up) and move packets.
+    /// Create both devices (down: the owner of the nodes brings them up) and move packets.
     pub fn connect(plan: Plan) -> Result<Self, Failure> {
         let ends = [
             Tap::make(&plan.a, plan.mtu, plan.offloads)?,
@@ -111,7 +111,7 @@ impl Cable {
             .name(name.to_string())
             .spawn(move || {
                 let result = Direction::new(setup).run();
-                // one direction alone is no cable
+                // a cable needs both directions
                 stop.ask();
                 result
             })
@@ -120,7 +120,7 @@ impl Cable {
         Ok(())
     }
 
-    /// New conditions for the direction away from the end `from` (0: a, 1: b).
+    /// Set new conditions for the direction from the end `from` (0: a, 1: b).
     pub fn change(&self, from: usize, conditions: Conditions) {
         self.lines[from].mailbox.put(conditions);
     }
@@ -138,14 +138,14 @@ impl Cable {
         }
     }
 
-    /// What was recorded stays. Whether there is such a recording.
+    /// Stop a recording; its packets are kept. Returns whether there is such a recording.
     pub fn stop_recording(&self, name: &str) -> bool {
         let stopped = self.tapes().map(|tape| tape.stop(name));
         // not any(): all are to be stopped
         stopped.fold(false, |before, stopped| before | stopped)
     }
 
-    /// Give the memory of a recording back.
+    /// Free the memory of a recording.
     pub fn forget(&self, name: &str) {
         self.tapes().for_each(|tape| tape.forget(name));
     }
@@ -184,7 +184,7 @@ impl Cable {
         }
     }
 
-    /// Stop moving packets; tells why it ended by itself, if it did.
+    /// Stop moving packets; returns the error if it had ended by itself.
     pub fn stop(&mut self) -> Result<(), Failure> {
         self.stop_threads()
     }

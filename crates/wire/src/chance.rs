@@ -1,7 +1,7 @@
-//! Chance that depends on the seed and a packet's number alone, never on time or order.
+//! Random draws that depend on the seed and a packet's number only, never on time or order.
 //!
-//! The same run loses the same packets, and what happens in one direction, or to an impairment
-//! added later, does not shift the draws of another.
+//! Repeated runs lose the same packets, and one direction or impairment does not change the draws
+//! of another.
 
 use std::str::FromStr;
 
@@ -32,7 +32,7 @@ impl FromStr for Probability {
     }
 }
 
-/// What a draw is for: each purpose has draws of its own.
+/// The purpose of a draw: each purpose has its own draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Loss = 1,
@@ -59,7 +59,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// `stream` tells apart what shares a seed: directions, cables.
+    /// `stream` distinguishes users of the same seed: directions, cables.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self {
             seed: mix(seed ^ mix(stream)),

@@ -1,4 +1,4 @@
-//! What can be said to a running cable: one JSON object a line on standard input.
+//! Commands to a running cable: one JSON object a line on standard input.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Kind};
 use crate::record::{Limits, Point};
 use crate::tap::{MTU_RANGE, Offloads};
 
-/// A line is no longer than this: a list of lost packets may be long, garbage may be longer.
+/// The longest line; a list of lost packets may be long.
 pub const LONGEST_LINE_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Command {
         #[serde(default)]
         cable: Option<String>,
     },
-    /// New conditions, whole: what is left out is none.
+    /// New conditions, which replace all earlier ones: missing impairments are switched off.
     Set {
         #[serde(default)]
         cable: Option<String>,
@@ -37,7 +37,7 @@ pub enum Command {
         #[serde(default)]
         cable: Option<String>,
     },
-    /// Record from now on; anew if there is a recording of that name.
+    /// Start a recording; it replaces one of that name.
     Record {
         #[serde(default)]
         cable: Option<String>,
@@ -60,7 +60,7 @@ pub enum Command {
         #[serde(default)]
         recording: String,
     },
-    /// Give the memory of a recording back.
+    /// Free the memory of a recording.
     Forget {
         #[serde(default)]
         cable: Option<String>,
@@ -77,11 +77,11 @@ pub enum Command {
     },
 }
 
-/// A cable that a command asks for.
+/// A cable that a command requests.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connect {
-    /// What other commands call it.
+    /// Its name in other commands.
     pub cable: String,
     pub a: Endpoint,
     pub b: Endpoint,
@@ -98,7 +98,7 @@ pub struct Connect {
 }
 
 impl Connect {
-    /// What it comes to, its files read.
+    /// The settings of the cable, with its files read.
     pub fn plan(&self) -> Result<Plan, Failure> {
         if !MTU_RANGE.contains(&self.mtu) {
             let why = format!(
@@ -164,7 +164,7 @@ fn default_packet_bytes() -> usize {
     65_535
 }
 
-/// The most that a ring may take, for each direction.
+/// The largest ring of each direction.
 pub const LARGEST_RING_BYTES: usize = 4 << 30;
 
 /// The limits of a recording; the error is a reason.
@@ -195,12 +195,12 @@ pub fn limits(
 #[derive(Debug, Default)]
 pub struct Lines {
     pending: Vec<u8>,
-    /// What is left of a line that was too long.
+    /// Whether the rest of a line that was too long is being skipped.
     skipping: bool,
 }
 
 impl Lines {
-    /// Take a piece; the whole lines that are now there, each a command or the reason why not.
+    /// Add a piece; returns the lines that are complete now, each a command or an error.
     pub fn feed(&mut self, piece: &[u8]) -> Vec<Result<Command, String>> {
         let mut commands = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! What was seen in one direction. Written by one thread, read by another at any time.
+//! Counters of one direction. One thread writes them, another reads them at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,8 +8,8 @@ use nix::errno::Errno;
 
 use crate::schedule::Drop;
 
-/// What a packet may be late, beside this part of the time that was asked for: what the verification
-/// of a link tolerates, too.
+/// Tolerated lateness of a packet, in addition to this share of the requested time; the verification
+/// of a link has the same tolerance.
 const LATE_NS: u64 = 1_000_000;
 const LATE_PART: u64 = 50;
 
@@ -23,7 +23,7 @@ pub struct Counts {
     pub received_bytes: u64,
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
-    /// The loss that was asked for.
+    /// Lost as requested.
     pub lost_packets: u64,
     /// The queue in front of the link was full.
     pub queue_full_packets: u64,
@@ -37,26 +37,26 @@ pub struct Counts {
     pub corrupted_packets: u64,
     /// Packets that skipped their delay.
     pub overtaken_packets: u64,
-    /// More was on its way than fits into memory: the link is not what was asked for.
+    /// Dropped because memory was full: the link did not fulfil its conditions.
     pub overrun_packets: u64,
     /// Longer than the MTU of the cable.
     pub too_long_packets: u64,
     /// A super-packet that could not be cut.
     pub malformed_packets: u64,
-    /// The device at the far end did not take it (it is down).
+    /// Refused by the device at the far end (it is down).
     pub refused_packets: u64,
     /// Still on their way.
     pub in_flight_packets: u64,
-    /// Dropped by the kernel before the wire saw them, as it did not read fast enough: the link is
-    /// not what was asked for. Here a super-packet counts as one.
+    /// Dropped by the kernel because the wire did not read fast enough: the link did not fulfil its
+    /// conditions. A super-packet counts as one here.
     pub ring_full_packets: u64,
-    /// The wire came to hand them over more than 1 ms and 2 % of the time asked for (delay, jitter, and
-    /// the rate's) after they were due.
+    /// Delivered late: more than 1 ms and 2 % of the requested time (delay, jitter and the rate's)
+    /// after they were due.
     pub late_packets: u64,
-    /// The greatest delay beyond what was asked, of packets that were held; with what lateness before
-    /// has cost a rate.
+    /// The greatest delay in excess of the requested one, of packets that were held; includes the
+    /// waiting for a rate that earlier lateness has caused.
     pub latest_ns: u64,
-    /// What was read and written at a time: super-packets, and packets that are none.
+    /// Reads and writes: super-packets, and single packets.
     pub reads: u64,
     pub writes: u64,
 }
@@ -108,7 +108,7 @@ impl Counters {
         add(&self.reads, 1);
     }
 
-    /// One write to the device; what it can refuse is counted, the rest is the caller's.
+    /// One write to the device; refused packets are counted, other errors are returned.
     pub fn sent(&self, result: Result<(), Errno>, packets: u64, bytes: u64) -> Result<(), Errno> {
         match result {
             Ok(()) => {
@@ -116,7 +116,7 @@ impl Counters {
                 add(&self.delivered_bytes, bytes);
                 add(&self.writes, 1);
             }
-            // down, out of buffers, or a frame that the kernel holds for malformed
+            // down, out of buffers, or a frame that the kernel considers malformed
             Err(Errno::EIO | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINVAL) => {
                 add(&self.refused_packets, packets);
             }
@@ -125,8 +125,8 @@ impl Counters {
         Ok(())
     }
 
-    /// Packets that were to leave after `asked_ns` were looked for `late_ns` after that, and leave
-    /// `behind_ns` after it.
+    /// Packets that were due after `asked_ns` were taken `late_ns` after that, and leave `behind_ns`
+    /// after it.
     pub fn departed(&self, late_ns: u64, behind_ns: u64, asked_ns: u64, packets: u64) {
         if late_ns > LATE_NS + asked_ns / LATE_PART {
             add(&self.late_packets, packets);
@@ -172,7 +172,7 @@ impl Counters {
     }
 }
 
-/// Only one thread writes, so a load and a store do, which is cheaper than a locked add.
+/// Only one thread writes, so a load and a store suffice, which are cheaper than a locked add.
 fn add(counter: &AtomicU64, value: u64) {
     counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
 }

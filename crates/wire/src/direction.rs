@@ -30,10 +30,10 @@ const BACKLOG_PACKETS: usize = 32;
 const TOGETHER_NS: u64 = 50_000;
 const TOGETHER_LATE_NS: u64 = 20_000;
 
-/// Processors stay awake so long after the last packet: the next one comes soon, where any comes.
+/// Processors stay awake this long after the last packet, as the next one often follows soon.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// What a direction starts with.
+/// The initial state of a direction.
 pub struct Setup {
     pub from: Tap,
     pub egress: Egress,
@@ -60,7 +60,7 @@ pub struct Direction {
     stop: Arc<Stop>,
     start: Instant,
     awake: Option<Awake>,
-    /// Since when no packet has been on its way.
+    /// The time since which no packet has been in flight.
     empty_since_ns: u64,
 }
 
@@ -83,7 +83,7 @@ impl Direction {
         }
     }
 
-    /// Move packets until it is told to stop or a device vanishes.
+    /// Move packets until it is stopped or a device is removed.
     pub fn run(mut self) -> Result<(), Failure> {
         // The default slack of 50 us would be added to every delay.
         let _ = nix::sys::prctl::set_timerslack(1);
@@ -195,7 +195,7 @@ impl Direction {
         Some(until_ns)
     }
 
-    /// Wait for a frame, for the next departure, for new conditions, or to be told to stop.
+    /// Wait for a frame, the next departure, new conditions, or the signal to stop.
     fn wait(&mut self) -> Result<(), Failure> {
         let event_ns = self.schedule.next_event_ns();
         let until_ns = event_ns

@@ -1,15 +1,15 @@
-//! Where an end of a cable goes: `NETNS:DEVICE`.
+//! The device of a cable's end: `NETNS:DEVICE`.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where `ip netns` keeps namespaces.
+/// The directory of `ip netns`.
 const NAMED: &str = "/run/netns";
 
 /// IFNAMSIZ without the closing zero.
 const LONGEST_NAME: usize = 15;
 
-/// A device that is to be made in a network namespace.
+/// A device to create in a network namespace.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct Endpoint {

@@ -5,7 +5,7 @@ use std::fmt;
 /// The exit codes of all of Culvert's programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Something failed on the way.
+    /// An operation failed.
     Failed = 1,
     /// Wrong use or bad input.
     Usage = 2,
@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// A refusal by the kernel; for want of privilege it is this machine that cannot do it.
+    /// An error of the kernel; if a privilege is missing, the kind is `NotPossible`.
     pub fn refused(what: impl fmt::Display, errno: nix::Error, remedy: &'static str) -> Self {
         match errno {
             nix::Error::EPERM | nix::Error::EACCES => Self::new(

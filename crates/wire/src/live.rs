@@ -1,9 +1,9 @@
-//! Statistics for people: what passed since the last look, and what did not.
+//! Statistics for a terminal: packets delivered and dropped since the last output.
 
 use crate::cable::Statistics;
 use crate::counters::Counts;
 
-/// Two lines about the time between two looks, `seconds` apart.
+/// Two lines about the time between two outputs, `seconds` apart.
 pub fn lines(before: &Statistics, now: &Statistics, seconds: f64) -> String {
     let a_to_b = line("a -> b", &before.a_to_b, &now.a_to_b, seconds);
     let b_to_a = line("b -> a", &before.b_to_a, &now.b_to_a, seconds);

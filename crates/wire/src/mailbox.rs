@@ -9,7 +9,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::schedule::Conditions;
 
-/// Where new conditions are put for a direction to find.
+/// Passes new conditions to the thread of a direction.
 pub struct Mailbox {
     conditions: Mutex<Option<Conditions>>,
     full: AtomicBool,

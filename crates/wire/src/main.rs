@@ -15,9 +15,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Cable(Box<CableArgs>),
-    /// Be as many cables as standard input asks for, until it ends.
+    /// Run the cables that standard input requests, until it ends.
     ///
-    /// It takes commands, one JSON object a line, and answers with JSON lines: see the README of
+    /// It reads commands, one JSON object a line, and answers with JSON lines: see the README of
     /// crates/wire.
     ///
     /// Example: {"command": "connect", "cable": "x", "a": "/run/netns/a:u0", "b": "/run/netns/b:u0"}

@@ -1,8 +1,8 @@
-//! A link does not wait for the programs that use it: where it may, its threads go before others.
+//! A link must not wait for the programs that use it: its threads get priority if permitted.
 
 const HIGHEST_NICE: i32 = -20;
 
-/// How soon a thread is to run.
+/// The scheduling priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// Before others, near whoever woke it up: what passes at once has no moment of its own.

@@ -1,5 +1,5 @@
-//! Quantities as people write them: "100Mbit/s", "50ms", "1%". A number without a unit is refused:
-//! it could mean anything.
+//! Quantities with units: "100Mbit/s", "50ms", "1%". A number without a unit is refused as
+//! ambiguous.
 
 use std::str::FromStr;
 

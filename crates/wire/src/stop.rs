@@ -1,4 +1,4 @@
-//! How threads are told to stop.
+//! The signal that stops threads.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nix::errno::Errno;
 use nix::sys::eventfd::EventFd;
 
-/// Tells threads to stop, whether they are busy or waiting.
+/// Stops threads, whether they are busy or waiting.
 pub struct Stop {
     asked: AtomicBool,
     wake: EventFd,
@@ -22,7 +22,7 @@ impl Stop {
 
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Release);
-        // It is never read, so that it wakes whoever waits, now or later; it can't overflow.
+        // It is never read, so that it wakes every waiting thread, now or later; it cannot overflow.
         let _ = self.wake.write(1);
     }
 

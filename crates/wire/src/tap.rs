@@ -34,7 +34,7 @@ pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
 /// Frames that the kernel keeps for us before it drops: about 4 ms of 64-byte packets at 1 Mpps.
 const RING_PACKETS: u32 = 4096;
 
-/// What the kernel may leave to the device.
+/// The work that the kernel may leave to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offloads {
     /// Checksums alone: each frame is a packet of the wire. (UDP senders that let the kernel cut
@@ -65,7 +65,7 @@ impl Tap {
     /// Make the device, down, with the MTU.
     pub fn make(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Self, Failure> {
         let end = end.clone();
-        // A thread of its own enters the namespace, and leaves it by ending.
+        // A separate thread enters the namespace, and leaves it by ending.
         std::thread::spawn(move || make_here(&end, mtu, offloads))
             .join()
             .unwrap_or_else(|_| {
@@ -146,7 +146,7 @@ fn make_here(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Tap, Failur
             errno.desc(),
             "load the module with modprobe tun, or give the container /dev/net/tun",
         ),
-        _ => Failure::refused(TUN, errno, "see who may open it"),
+        _ => Failure::refused(TUN, errno, "check its permissions"),
     })?;
     let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL;
     let mut request = Request::new(&end.device);
@@ -157,7 +157,7 @@ fn make_here(end: &Endpoint, mtu: u32, offloads: Offloads) -> Result<Tap, Failur
             Errno::EBUSY | Errno::EEXIST | Errno::EINVAL => Failure::new(
                 Kind::Failed,
                 &what,
-                "there is a device of that name already",
+                "a device of that name exists already",
                 "choose another name, or remove it",
             ),
             _ => Failure::refused(&what, errno, "see dmesg"),
@@ -223,7 +223,7 @@ fn offer(descriptor: &OwnedFd, offloads: Offloads) -> Result<(), Errno> {
         };
         Errno::result(result).map(drop)
     };
-    // an older kernel refuses what it does not know
+    // an older kernel refuses unknown flags
     let mut done = Err(Errno::EINVAL);
     for set in sets {
         done = offer(*set);
@@ -242,7 +242,7 @@ fn enter(netns: &Path) -> Result<(), Failure> {
         Errno::EINVAL => Failure::new(
             Kind::Failed,
             &what,
-            "it is no network namespace",
+            "it is not a network namespace",
             "see ip netns list",
         ),
         _ => Failure::refused(&what, errno, "see ip netns list"),

@@ -278,7 +278,7 @@ fn mistakes_get_one_line_and_a_code() {
             &end_b,
             &[],
             1,
-            "there is a device of that name already",
+            "a device of that name exists already",
         ),
         (&absolute, &end_b, &[], 1, "no network namespace"),
         (&regular, &end_b, &[], 2, "is no namespace"),
@@ -338,7 +338,7 @@ fn many_cables_in_one_process() {
     assert_eq!(wire.say(&connect("y", &c, &d))["event"], "done");
     for (name, why) in [
         ("x", "there is one of that name"),
-        ("z", "there is a device of that name already"),
+        ("z", "a device of that name exists already"),
     ] {
         assert_eq!(wire.say(&connect(name, &a, &b))["why"], why);
     }

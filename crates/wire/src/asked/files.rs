@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{LONGEST_DELAY_NS, wrong};
 use crate::failure::Failure;
 
-/// A file of this size is no trace and no list of delays.
+/// The largest file of a trace or of a list of delays.
 const LONGEST_FILE_BYTES: u64 = 512 << 20;
 
 /// Nanoseconds from lines of milliseconds; the error is a reason.

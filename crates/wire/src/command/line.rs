@@ -1,4 +1,4 @@
-//! What a running program says: JSON lines.
+//! The output of a running program: JSON lines.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::record::Saved;
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Line {
-    /// It listens; the devices of the cable that it was started with are there.
+    /// It reads commands; the devices of the cable that it was started with exist.
     Ready {
         #[serde(skip_serializing_if = "Option::is_none")]
         mtu: Option<u32>,
@@ -22,14 +22,14 @@ pub enum Line {
         #[serde(flatten)]
         statistics: Statistics,
     },
-    /// A command was carried out.
+    /// A command was executed.
     Done {
         elapsed_ns: u64,
         command: &'static str,
         #[serde(flatten)]
         saved: Option<Saved>,
     },
-    /// A command was not; all goes on as it was.
+    /// A command was refused; nothing has changed.
     Refused {
         elapsed_ns: u64,
         what: String,
@@ -39,16 +39,16 @@ pub enum Line {
     End {
         elapsed_ns: u64,
         reason: Reason,
-        /// Of the cable that it was started with.
+        /// The counts of the cable that it was started with.
         #[serde(flatten)]
         statistics: Option<Statistics>,
-        /// Of those that commands have made.
+        /// The counts of cables created by commands.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         cables: BTreeMap<String, Statistics>,
     },
 }
 
-/// Why it ended.
+/// The reason of its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {

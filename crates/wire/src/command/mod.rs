@@ -1,4 +1,4 @@
-//! Cables that live as long as whoever started the program wants them.
+//! Cables that exist until the program is stopped or its standard input ends.
 
 mod line;
 mod options;
@@ -36,7 +36,7 @@ pub fn one(args: &CableArgs) -> Result<(), Failure> {
     service.end(reason, args.record.as_deref())
 }
 
-/// `culvert-wire cables`: as many as standard input asks for.
+/// `culvert-wire cables`: the cables that commands on standard input request.
 pub fn many() -> Result<(), Failure> {
     let signals = signals()?;
     let mut service = Service::new(BTreeMap::new(), None);
@@ -44,7 +44,7 @@ pub fn many() -> Result<(), Failure> {
     service.end(reason, None)
 }
 
-/// Blocked before any thread starts, so that signals arrive here and nowhere else.
+/// Blocked before any thread starts, so that signals are only delivered here.
 fn signals() -> Result<SignalFd, Failure> {
     let make = || -> Result<SignalFd, Errno> {
         let mut set = SigSet::empty();

@@ -15,14 +15,15 @@ use crate::tap::{MTU_RANGE, Offloads};
 
 /// Be the cable between two nodes until SIGTERM, SIGINT or the end of standard input.
 ///
-/// On a terminal it shows what passes; elsewhere it prints JSON lines: `ready` when both devices
-/// are there (down, for their owner to bring up), `statistics` at each interval, `end` with the last
-/// figures. Standard input takes commands, one JSON object a line: see the README of crates/wire.
+/// On a terminal it shows live figures; elsewhere it prints JSON lines: `ready` when both devices
+/// exist (down, for their owner to bring up), `statistics` at each interval, `end` with the last
+/// figures. It reads commands from standard input, one JSON object a line: see the README of
+/// crates/wire.
 ///
 /// Example: culvert-wire cable --a left:u0 --b right:u0 --delay 25ms --loss 1%
 #[derive(Debug, Args)]
 pub struct CableArgs {
-    /// One end, NETNS:DEVICE (a path, or a name of ip netns); the device is made, and must not be there
+    /// One end, NETNS:DEVICE (a path, or a name of ip netns); the device is created and must not exist
     #[arg(long)]
     pub a: Endpoint,
     /// The other end, NETNS:DEVICE
@@ -32,10 +33,10 @@ pub struct CableArgs {
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32)
         .range(i64::from(*MTU_RANGE.start())..=i64::from(*MTU_RANGE.end())))]
     pub mtu: u32,
-    /// Let the nodes hand over and take super-packets; each packet is still decided on alone
+    /// Let the nodes send and receive super-packets; impairments still apply to each packet
     #[arg(long)]
     offloads: bool,
-    /// In each direction, as 100Mbit/s, of frames; without it there is no limit
+    /// Rate of frames in each direction, as 100Mbit/s; without it there is no limit
     #[arg(long)]
     rate: Option<Rate>,
     /// Packets that may wait for the rate [default: 1000]
@@ -44,13 +45,13 @@ pub struct CableArgs {
     /// Bytes that may wait for the rate
     #[arg(long)]
     queue_bytes: Option<u64>,
-    /// That each packet takes in each direction, as 25ms
+    /// Delay of each packet in each direction, as 25ms
     #[arg(long)]
     delay: Option<quantity::Duration>,
-    /// Up to this is added to or taken from the delay, evenly, and order is kept; as 5ms
+    /// Largest random change of the delay, uniform in both directions, in order; as 5ms
     #[arg(long)]
     jitter: Option<quantity::Duration>,
-    /// Of the packets, each on its own, as 1%
+    /// Share of packets that are lost, independently of each other, as 1%
     #[arg(long)]
     loss: Option<Share>,
     /// Conditions from a to b as a JSON object, instead of the options above
@@ -59,13 +60,13 @@ pub struct CableArgs {
     /// Conditions from b to a as a JSON object, instead of the options above
     #[arg(long, value_parser = conditions_text)]
     b_to_a: Option<Asked>,
-    /// Decides about packets, together with their numbers
+    /// Seed of the random draws for packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Record what arrives, and save it here as pcapng at the end
+    /// Record delivered packets, and save them to this file as pcapng at the end
     #[arg(long)]
     pub record: Option<PathBuf>,
-    /// Memory for the recording of each direction; the oldest packets make room
+    /// Memory for the recording of each direction; the oldest packets are dropped first
     #[arg(long, default_value_t = 64 << 20)]
     record_bytes: usize,
     /// Milliseconds between two lines of statistics
@@ -113,7 +114,7 @@ impl CableArgs {
         let limits = control::limits(self.record_bytes, 65_535, 1).map_err(|why| {
             Failure::new(Kind::Usage, "--record-bytes", why, "choose another size")
         })?;
-        // now, and not when all has been recorded
+        // checked now, not after the recording
         match path
             .parent()
             .map(|parent| parent.as_os_str().is_empty() || parent.is_dir())
@@ -123,7 +124,7 @@ impl CableArgs {
                 Kind::Usage,
                 format!("--record {}", path.display()),
                 "there is no such directory",
-                "make it, or choose another",
+                "create it, or choose another",
             )),
         }
     }

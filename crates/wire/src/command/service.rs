@@ -1,4 +1,4 @@
-//! Cables, who looks after them, and what they are told on standard input.
+//! The owner of the cables, which executes commands from standard input.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::record::Saved;
 
 /// The name of the cable that the program was started with.
 pub const ONLY: &str = "";
-/// The name of the recording that it was started with, and that needs none in commands.
+/// The name of the recording that it was started with; commands without a name refer to it.
 pub const ONLY_RECORDING: &str = "";
 
 pub struct Service {
@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    /// Print statistics (at each interval, if there is one) and obey until there is a reason to end.
+    /// Print statistics (at each interval, if there is one) and execute commands until the end.
     pub fn serve(
         &mut self,
         signals: &SignalFd,
@@ -62,7 +62,7 @@ impl Service {
             if Instant::now() < *due {
                 continue;
             }
-            // no burst of lines after the machine slept
+            // no burst of lines after the machine was suspended
             while *due <= Instant::now() {
                 *due += interval;
             }
@@ -127,7 +127,7 @@ impl Service {
         }
     }
 
-    /// Carry out a command, or say why not; whether that could be printed.
+    /// Execute a command, or print why it is refused; returns whether the line could be written.
     fn obey(&mut self, command: Result<Command, String>) -> bool {
         let done = match command {
             Err(why) => {
@@ -229,7 +229,7 @@ impl Service {
         }
     }
 
-    /// The cable that is meant: the only one needs no name.
+    /// The cable of a command: a single cable needs no name.
     fn name(&self, given: Option<String>) -> Result<String, Failure> {
         let remedy = "name one that is connected";
         let wrong = |what: String, why: &str| Err(Failure::new(Kind::Usage, what, why, remedy));
@@ -285,7 +285,7 @@ impl Service {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Stop all cables, save the recording of the only one if that was asked for, and say the last.
+    /// Stop all cables, save the recording of the single one if requested, and print the last line.
     pub fn end(mut self, reason: Reason, record: Option<&Path>) -> Result<(), Failure> {
         let elapsed_ns = self.elapsed_ns();
         let mut saved = Ok(());

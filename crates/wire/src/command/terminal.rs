@@ -1,4 +1,4 @@
-//! What a terminal shows instead of JSON lines.
+//! The output on a terminal, instead of JSON lines.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ impl Live {
                     let zero = Duration::from_secs(1);
                     return live::lines(statistics, statistics, zero.as_secs_f64());
                 };
-                // over the two lines of the last time
+                // overwrites the two lines printed before
                 let lines = live::lines(&before, statistics, (now - then).as_secs_f64());
                 format!("\x1b[2F\x1b[J{lines}")
             }

@@ -1,4 +1,4 @@
-//! What a node hands over: read, cut into packets of the wire, each put before the schedule.
+//! Reads frames from a node, cuts them into packets of the wire and offers each to the schedule.
 
 use nix::errno::Errno;
 
@@ -11,7 +11,7 @@ use crate::packet::layout::{Transport, is_udp, link_header_bytes};
 use crate::packet::vnet::{self, Vnet};
 use crate::schedule::{Drop, Facts, Outcome, Unit};
 
-/// Frames that are read before what is due and what waits to be written is looked at again.
+/// Largest number of frames read before due packets and pending writes are handled again.
 const BATCH: usize = 64;
 
 /// Whether there may be more to read.
@@ -54,7 +54,7 @@ impl Direction {
         Ok(reading)
     }
 
-    /// What was read into the arena's room: look at it, and let the schedule decide.
+    /// Parse the frame that was read into the arena, and let the schedule decide.
     fn take_in(&mut self, bytes: usize) -> Result<(), Errno> {
         let Some((header, frame)) = self
             .arena

@@ -1,6 +1,6 @@
 //! Packets as a TAP device hands them over, and as a wire carries them.
 //!
-//! All of it reads untrusted bytes: no length in a packet is believed before it is checked.
+//! All of it reads untrusted bytes: every length in a packet is checked before its use.
 
 pub mod checksum;
 pub mod cut;

@@ -1,4 +1,4 @@
-//! What the kernel says about a packet beside its bytes: struct virtio_net_hdr, little endian.
+//! The kernel's metadata of a packet: struct virtio_net_hdr, little endian.
 //!
 //! Source: include/uapi/linux/virtio_net.h, and the virtio 1.2 specification, section 5.1.6.
 

@@ -1,11 +1,11 @@
-//! The witness: what passed, kept in memory and saved as pcapng.
+//! The witness: recorded packets, kept in memory and saved as pcapng.
 //!
 //! ```text
 //!   node a ── sent ── [ rate, loss, delay ... ] ── delivered ── node b       and the other way
 //! ```
 //!
 //! Each direction has a tape at both points, so that recording adds no waiting between directions.
-//! Several recordings can run at once, each of what it asks for.
+//! Several recordings can run at once, each with its own limits.
 
 mod file;
 mod ring;
@@ -27,18 +27,18 @@ use ring::Ring;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Point {
-    /// What a node hands over, before anything is decided about it, stamped when it was read.
+    /// Packets from a node before any impairment, stamped when they are read.
     Sent,
     /// What arrives, stamped when it is written.
     Delivered,
     Nowhere,
 }
 
-/// What a file holds.
+/// The number of packets in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Saved {
     pub packets: u64,
-    /// Packets that were recorded and had to make room for later ones.
+    /// Recorded packets that were overwritten by later ones.
     pub forgotten: u64,
 }
 
@@ -77,7 +77,7 @@ impl Tape {
         self.settle(&recordings);
     }
 
-    /// Stop; what was recorded stays. Whether there is such a recording.
+    /// Stop a recording; its packets are kept. Returns whether there is such a recording.
     pub fn stop(&self, name: &str) -> bool {
         let mut recordings = self.recordings();
         let found = recordings.get_mut(name);
@@ -89,7 +89,7 @@ impl Tape {
         is_there
     }
 
-    /// Stop, and give its memory back.
+    /// Stop a recording and free its memory.
     pub fn forget(&self, name: &str) {
         let mut recordings = self.recordings();
         recordings.remove(name);

@@ -1,4 +1,4 @@
-//! Packets in memory, the newest of them: when the ring is full the oldest make room.
+//! The newest packets in memory: when the ring is full, the oldest are overwritten.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub struct Ring {
     /// Packets that have passed, recorded or not.
     passed: u64,
     packets: u64,
-    /// Packets that had to make room.
+    /// Packets that were overwritten.
     pub forgotten: u64,
 }
 
@@ -57,7 +57,7 @@ impl Ring {
         }
     }
 
-    /// A packet passes: whether it is one of those to be kept.
+    /// Count a packet; returns whether it is kept.
     pub fn wants(&mut self) -> bool {
         let number = self.passed;
         self.passed += 1;

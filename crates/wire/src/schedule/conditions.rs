@@ -1,4 +1,4 @@
-//! What one direction of a link does to packets.
+//! The conditions of one direction of a link.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ pub enum Capacity {
     Trace(Arc<Trace>),
 }
 
-/// How much may wait for the link; the packet that is being serialised counts.
+/// The limit of the queue; the packet that is being serialised counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     Packets(u64),
     Bytes(u64),
 }
 
-/// A time in which nothing passes, counted from when the conditions take effect.
+/// A time in which no packet passes, counted from when the conditions take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blackout {
     pub after_ns: u64,
@@ -41,17 +41,17 @@ pub struct Filter {
     pub size_and_above: Option<u32>,
 }
 
-/// What a decision is about.
+/// The unit to which impairments apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A packet that a wire would carry.
     WirePacket,
-    /// Whatever the node handed over, as netem decides: up to 64 kB live or die together. It exists
-    /// to show what that does to results.
+    /// A whole frame of the node, as in netem: up to 64 kB are lost or delayed together. It exists
+    /// to show the effect on results.
     SuperPacket,
 }
 
-/// What the link does to packets.
+/// The conditions of a direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditions {
     pub capacity: Capacity,
@@ -63,7 +63,7 @@ pub struct Conditions {
     pub codel: Option<Codel>,
     pub delay_ns: u64,
     pub jitter: Option<Jitter>,
-    /// All packets of a time so long get one draw of the jitter; 0: each its own.
+    /// All packets in a period of this length get one draw of the jitter; 0: each packet its own.
     pub jitter_hold_ns: u64,
     /// Whether a packet waits for those before it that jitter made late.
     pub keep_order: bool,
@@ -76,7 +76,7 @@ pub struct Conditions {
     pub blackout: Option<Blackout>,
     pub filter: Filter,
     pub unit: Unit,
-    /// Memory for packets that are on their way; beyond it they are dropped as overrun.
+    /// Memory for packets in flight; packets that exceed it are dropped as overrun.
     pub in_flight_limit_bytes: u64,
 }
 

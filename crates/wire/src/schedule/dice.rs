@@ -1,10 +1,10 @@
-//! What is decided about a packet when it comes: by its number and the seed alone.
+//! The random decisions about a packet on arrival, which depend on its number and the seed only.
 
 use crate::chance::{Chance, Probability, Purpose};
 use crate::schedule::conditions::Conditions;
 use crate::schedule::loss::Losses;
 
-/// A packet's fate, but for what others do to it in the queue.
+/// The random decisions about a packet, independent of the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
     pub lost: bool,
@@ -34,7 +34,7 @@ impl Dice {
         }
     }
 
-    /// Asked once for each number, in order; `slot` is what jitter is drawn by.
+    /// Called once for each number, in order; `slot` selects the draw of the jitter.
     pub fn verdict(&mut self, conditions: &Conditions, number: u64, slot: u64) -> Verdict {
         let lost = self.losses.next(&self.chance, number);
         let purposes = [

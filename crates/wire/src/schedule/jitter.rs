@@ -1,4 +1,4 @@
-//! How much longer (or shorter) than the fixed delay a packet takes.
+//! Jitter: the random difference of a packet's delay from the fixed delay.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;

@@ -48,7 +48,7 @@ impl Losses {
         }
     }
 
-    /// Whether the packet is lost; asked once for each number, in order.
+    /// Whether the packet is lost; called once for each number, in order.
     pub fn next(&mut self, chance: &Chance, number: u64) -> bool {
         match &self.model {
             Loss::Never => false,

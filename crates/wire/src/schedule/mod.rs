@@ -1,4 +1,4 @@
-//! What happens to packets on one direction of a link: pure, told the time, owning no clock.
+//! The impairments of packets in one direction of a link: pure; the caller passes the time.
 //!
 //! ```text
 //!   offered ──> filter ──> copied? ──> queue ──> link ──> lost? ──> delay, jitter ──> departs
@@ -40,7 +40,7 @@ use trace::Cursor;
 /// Why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
-    /// By the loss that was asked for.
+    /// By the requested loss.
     Lost,
     /// The queue before the link was full.
     QueueFull,
@@ -48,11 +48,11 @@ pub enum Drop {
     Codel,
     Blackout,
     Filtered,
-    /// More was on its way than fits into memory: not a condition but a limit of ours.
+    /// Memory was full: not a condition but a limit of this program.
     Overrun,
 }
 
-/// What became of an offered packet so far.
+/// The outcome of an offered packet so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It departs at once; nothing was kept. With a draw for the bit that is to be flipped, if any.
@@ -62,14 +62,14 @@ pub enum Outcome {
     Dropped(Drop),
 }
 
-/// What became of a packet and of its copy, if it was duplicated.
+/// The outcome of a packet and of its copy, if it was duplicated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offered {
     pub first: Outcome,
     pub copy: Option<Outcome>,
 }
 
-/// What the conditions look at in a packet.
+/// The properties of a packet that the conditions use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Of the frame, Ethernet header included.
@@ -103,7 +103,7 @@ struct Waiting<T> {
     packet: T,
 }
 
-/// One direction of a link. `T` is whatever stands for a packet.
+/// One direction of a link. `T` represents a packet.
 #[derive(Debug)]
 pub struct Schedule<T> {
     conditions: Conditions,
@@ -242,7 +242,7 @@ impl<T: Copy> Schedule<T> {
         self.gate.had_left_by(now_ns);
     }
 
-    /// When `take` is to be called next; None if nothing is held. Maybe too early, never too late.
+    /// When to call `take` next; None if nothing is held. It may be too early, but never too late.
     pub fn next_event_ns(&self) -> Option<u64> {
         if !self.dropped.is_empty() {
             return Some(self.now_ns);

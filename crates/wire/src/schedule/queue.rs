@@ -1,4 +1,4 @@
-//! What waits for the link, and how the link takes it: by a rate or by a trace, CoDel in between.
+//! The queue before the link, served at a rate or by a trace, with CoDel.
 
 use super::codel::Head;
 use super::conditions::{Capacity, QueueLimit};

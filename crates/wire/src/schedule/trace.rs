@@ -9,7 +9,7 @@
 pub const OPPORTUNITY_BYTES: u64 = 1514;
 
 const NS_PER_MS: u64 = 1_000_000;
-/// A day: beyond it the file is something else.
+/// The latest valid time: a day.
 const LONGEST_MS: u64 = 86_400_000;
 /// 100 Gbit/s for several seconds; a limit on memory.
 const MOST_OPPORTUNITIES: usize = 64_000_000;
