@@ -1,4 +1,4 @@
-//! What a running task sees of the agent.
+//! The interface of the agent to a running task.
 
 use crate::emitter::Emitter;
 use crate::stop::Stop;

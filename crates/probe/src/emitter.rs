@@ -1,6 +1,6 @@
 //! Answers: one JSON object a line, written by a thread of its own.
 //!
-//! A task never waits for whoever reads the answers: that would spoil what it measures.
+//! A task never waits for the reader of its answers: that would disturb its measurement.
 
 use crate::failure::Failure;
 use serde::Serialize;
@@ -28,7 +28,7 @@ struct ErrorFields<'a> {
     remedy: &'a str,
 }
 
-/// Where tasks send their answers. Cheap to clone.
+/// Receives the answers of tasks. Cheap to clone.
 #[derive(Clone)]
 pub struct Emitter(Sender<Vec<u8>>);
 

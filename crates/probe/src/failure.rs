@@ -1,8 +1,8 @@
-//! The one error of the probe: what, why, and what to do about it.
+//! The error type of the probe: the thing, the reason and the remedy.
 
 use std::io;
 
-/// Something that the user must know about, told as an `error` event.
+/// An error for the user, reported as an `error` event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct Failure {
@@ -30,7 +30,7 @@ impl Failure {
     }
 }
 
-/// For `map_err`: names what was being done when the system call failed.
+/// For `map_err`: names the operation of which the system call failed.
 pub fn during<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Failure {
     let what = what.into();
     move |error| Failure::io(what, &error.into())

@@ -1,4 +1,4 @@
-//! Gaps of a paced stream: from when to when nothing came, and what was lost meanwhile. Pure.
+//! Gaps of a paced stream: their start, their end and the packets lost in them. Pure.
 
 use serde::Serialize;
 

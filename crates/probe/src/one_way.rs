@@ -3,7 +3,7 @@
 use crate::latency::{Latency, Summary};
 use serde::{Deserialize, Serialize};
 
-/// Whether sender and receiver look at one clock.
+/// Whether sender and receiver use the same clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
@@ -21,7 +21,7 @@ pub struct OneWay {
     variation: Latency,
 }
 
-/// What each flow remembers of its last packet.
+/// The state of each flow: its last packet.
 #[derive(Debug, Clone, Default)]
 pub struct Transit {
     last: Option<(u64, i64)>,

@@ -39,7 +39,7 @@ pub enum Work {
     Accounting(accounting::Parameters),
 }
 
-/// Names of all tasks, as `hello` tells them.
+/// Names of all tasks, as reported by `hello`.
 pub const TASKS: [&str; 15] = [
     "tcp_sink",
     "tcp_source",
@@ -58,7 +58,7 @@ pub const TASKS: [&str; 15] = [
     "accounting",
 ];
 
-/// A line that is no request; `id` if the line told one.
+/// A line that is not a request; `id` if the line contains one.
 #[derive(Debug)]
 pub struct Refusal {
     pub id: Option<u64>,

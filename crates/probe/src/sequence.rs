@@ -1,15 +1,15 @@
-//! What became of numbered packets: lost, duplicated, reordered.
+//! The fate of numbered packets: lost, duplicated, reordered.
 
 use crate::extent::Extents;
 use crate::runs::Runs;
 
-/// Packets further behind the newest than this can't be told from duplicates.
+/// Packets further behind the newest than this cannot be distinguished from duplicates.
 const WINDOW: u64 = 1 << 20;
 const WORD: u64 = 64;
 const WORDS: u64 = WINDOW / WORD;
 const ALL: u64 = u64::MAX;
 
-/// What the arrival of a packet means.
+/// The classification of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     InOrder,

@@ -45,7 +45,7 @@ impl Stop {
         }
     }
 
-    /// Tells a receiver, before it is asked to end, how many packets there are in all.
+    /// Reports the total number of packets to a receiver before it is requested to end.
     pub fn expect(&self, packets: u64) {
         self.expected.store(packets, Ordering::SeqCst);
     }
@@ -70,7 +70,7 @@ impl Stop {
         Ok(Interrupt { stop: self, key })
     }
 
-    /// Waits until the time has come (true) or the task is asked to end (false).
+    /// Waits until that time (true) or until the task is requested to end (false).
     pub fn wait_until(&self, monotonic_ns: u64) -> bool {
         loop {
             if self.asked() {
@@ -109,7 +109,7 @@ impl Stop {
 
     fn poll(&self, descriptors: &mut [PollFd<'_>], timeout_ns: u64) {
         let timeout = TimeSpec::from_duration(Duration::from_nanos(timeout_ns));
-        // A signal ends the wait early; callers look at the clock again.
+        // A signal ends the wait early; callers read the clock again.
         let _ = ppoll(descriptors, Some(timeout), None);
     }
 

@@ -125,8 +125,8 @@ impl Cable {
         self.lines[from].mailbox.put(conditions);
     }
 
-    /// Record from now on at these points of both directions, under that name; anew if there is
-    /// such a recording.
+    /// Start a recording of that name at these points of both directions; it replaces an existing
+    /// one.
     pub fn record(&self, name: &str, limits: Limits, points: [Point; 2]) {
         self.forget(name);
         for (line, point) in self.lines.iter().zip(points) {

@@ -81,7 +81,7 @@ fn random_token() -> Result<String, Failure> {
     Ok(to_hex(&bytes))
 }
 
-/// Ctrl-C ends the measurement, and what was measured is told.
+/// Ctrl-C ends the measurement, and its results are printed.
 fn stop_at_interrupt(stop: &Arc<Stop>) -> Result<(), Failure> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);

@@ -1,4 +1,4 @@
-//! What echo requests go out of and replies come in by: UDP, ICMP or TCP.
+//! Channels for echo requests and their replies: UDP, ICMP or TCP.
 
 use crate::clock;
 use crate::failure::{Failure, during};
@@ -19,7 +19,7 @@ use std::time::Duration;
 const MAX_PACKET: usize = 65_535;
 const BATCH: usize = 64;
 
-/// What requests and replies go through.
+/// A channel for requests and replies.
 pub enum EchoChannel {
     Udp(Socket),
     Icmp(IcmpSocket),

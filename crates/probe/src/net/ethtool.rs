@@ -1,4 +1,4 @@
-//! Features of interfaces (`<linux/ethtool.h>`): what `ethtool --show-features` prints.
+//! Features of interfaces (`<linux/ethtool.h>`), as printed by `ethtool --show-features`.
 
 use std::io;
 use std::net::UdpSocket;

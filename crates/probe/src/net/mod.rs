@@ -1,4 +1,5 @@
-//! What the standard library lacks of Linux's sockets. All unsafe code of the probe is below here.
+//! Features of Linux's sockets that are missing in the standard library. All unsafe code of the
+//! probe is below here.
 
 pub mod batch;
 pub mod echo_channel;

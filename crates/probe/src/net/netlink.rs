@@ -1,4 +1,4 @@
-//! Interfaces and queues of this network namespace, asked of the kernel.
+//! Interfaces and queues of this network namespace, read from the kernel.
 
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,

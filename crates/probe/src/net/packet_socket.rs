@@ -23,7 +23,7 @@ pub struct Captured<'a> {
     pub ethertype: u16,
     pub outgoing: bool,
     pub wire_length: usize,
-    /// The kernel's time, if it told one.
+    /// The kernel's time stamp, if there is one.
     pub realtime_ns: Option<u64>,
     pub bytes: &'a [u8],
 }

@@ -164,7 +164,7 @@ impl ReceiveBatch {
     }
 }
 
-/// What the control messages of one message told.
+/// The content of the control messages of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     realtime_ns: Option<u64>,

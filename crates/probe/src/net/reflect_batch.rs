@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// How often a second datagram is looked for while they come one by one.
 const LOOK_EVERY: u32 = 8;
 
-/// What became of the replies to one batch.
+/// The outcome of the replies to one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reflected {
     pub sent: usize,

@@ -69,7 +69,7 @@ pub fn set_receive_buffer(socket: &impl AsFd, bytes: usize) -> Result<usize, Fai
     receive_buffer(socket)
 }
 
-/// The receive buffer as the kernel counts it: twice what was asked, for its own bookkeeping.
+/// The receive buffer as reported by the kernel: twice the requested size, for its bookkeeping.
 pub fn receive_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
     let size = get_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF);
     size.map(|size| size as usize)
@@ -84,7 +84,7 @@ pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> Result<(), Failure> 
         .map_err(during("set the send buffer"))
 }
 
-/// Makes the kernel say when it drops a packet that it had taken (a full queue: ENOBUFS).
+/// Makes the kernel report when it drops a packet of a full queue (ENOBUFS).
 pub fn report_local_drops(socket: &impl AsFd, ip: IpAddr) -> Result<(), Failure> {
     let (level, option) = match ip {
         IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVERR),

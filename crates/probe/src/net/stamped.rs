@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 #[derive(Debug, Clone, Copy)]
 pub struct Stamped {
     pub length: usize,
-    /// The kernel's time (CLOCK_REALTIME), if it told one.
+    /// The kernel's time stamp (CLOCK_REALTIME), if there is one.
     pub kernel_realtime_ns: Option<u64>,
 }
 

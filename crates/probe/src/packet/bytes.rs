@@ -1,4 +1,4 @@
-//! How random bytes look: what is encrypted can't be told from noise.
+//! Randomness of bytes: encrypted bytes cannot be distinguished from noise.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What the probe's own packets look like.
+//! The format of the probe's own packets.
 //!
 //! ```text
 //!   0        3      4        12          20         28

@@ -17,11 +17,11 @@ const ICMPV6: u8 = 58;
 const UDP_HEADER: usize = 8;
 const ICMP_HEADER: usize = 8;
 
-/// What a packet is to the network.
+/// The role of a packet in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight<'a> {
     Ip(Seen<'a>),
-    /// What nodes say to their neighbours: ARP, IPv6 neighbour discovery, MLD, IGMP.
+    /// Messages to neighbours: ARP, IPv6 neighbour discovery, MLD, IGMP.
     Neighbour,
     /// Neither; the EtherType.
     Unknown(u16),

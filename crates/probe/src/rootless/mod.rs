@@ -26,7 +26,7 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::process::ExitCode;
 
-/// Names init, by its process id outside, to whoever runs inside.
+/// Passes the process id of init, as seen outside, to programs inside.
 pub const VARIABLE: &str = "CULVERT_WITHOUT_ROOT";
 const KILLED: u8 = 128 + 9;
 const NOT_POSSIBLE: u8 = 3;
@@ -47,7 +47,7 @@ pub struct Args {
     argv: Vec<String>,
 }
 
-/// What the kernel may refuse.
+/// Operations that the kernel may refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     UserNamespace,

@@ -46,7 +46,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure
     reflect(&socket, &parameters.token, idle_ns, &context.stop)
 }
 
-/// Answers until it is asked to end, or nothing valid has come for `idle_ns`.
+/// Answers until it is requested to end, or no valid packet has arrived for `idle_ns`.
 pub fn reflect(
     socket: &UdpSocket,
     token: &Token,
@@ -69,7 +69,7 @@ pub fn reflect(
         if stop.asked() {
             return Ok(echoed);
         }
-        // Strangers must not keep it alive: the clock is looked at whatever came.
+        // Invalid packets must not keep it alive: the clock is read after every packet.
         let now_ns = clock::monotonic_ns();
         match received {
             Ok(_) => {

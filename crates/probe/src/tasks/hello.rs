@@ -1,4 +1,4 @@
-//! `hello`: who answers, and what it can do here.
+//! `hello`: version and abilities of this probe.
 
 use crate::protocol::{self, TASKS};
 use serde::Serialize;

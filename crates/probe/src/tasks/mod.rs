@@ -1,4 +1,4 @@
-//! What the probe can do, one task a file. A task runs in a thread of its own until it is done.
+//! The tasks of the probe, one per file. A task runs in its own thread until it ends.
 
 pub mod accounting;
 pub mod capture;

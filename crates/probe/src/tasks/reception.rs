@@ -1,4 +1,4 @@
-//! What all receivers of numbered datagrams share: the socket, and when to read it.
+//! The common part of all receivers of numbered datagrams: the socket, and when to read it.
 
 use crate::clock;
 use crate::context::{Context, Listening};
@@ -16,7 +16,7 @@ const BATCH: usize = 256;
 /// Where the kernel stamps packets they are gathered for so long before they are read: waking up
 /// for each costs several times what reading it does.
 const GATHER_NS: u64 = 500_000;
-/// How often the socket is looked at while it drains after a request to end.
+/// How often the socket is read while it drains after a request to end.
 const DRAIN_STEP_NS: u64 = 500_000;
 /// Without another size asked for: a receiver that loses packets in its own socket measures itself.
 const RECEIVE_BUFFER: usize = 16 << 20;
@@ -25,7 +25,7 @@ const RECEIVE_BUFFER: usize = 16 << 20;
 /// may ask for it again.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
 
-/// What to listen to, and for how long.
+/// The address to listen on, and the duration.
 pub struct Listen<'a> {
     pub bind: IpAddr,
     pub port: u16,
@@ -49,7 +49,7 @@ pub trait Account {
     fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context);
 }
 
-/// What can be said of the socket at the end.
+/// The state of the socket at the end.
 pub struct Heard {
     pub strangers: u64,
     pub socket_drops: Option<u32>,
@@ -66,7 +66,7 @@ struct Reception<'a> {
     context: &'a Context,
 }
 
-/// Listens, tells that it is ready, and feeds the account until it is asked to end.
+/// Listens, reports that it is ready, and feeds the account until it is requested to end.
 pub fn receive(
     listen: &Listen<'_>,
     account: &mut impl Account,

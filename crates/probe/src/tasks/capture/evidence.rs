@@ -1,4 +1,4 @@
-//! What a capture has seen.
+//! The results of a capture.
 
 use crate::packet::bytes::Randomness;
 use serde::Serialize;

@@ -57,7 +57,7 @@ pub struct Parameters {
     sample_one_in: u32,
     #[serde(default = "both")]
     direction: Direction,
-    /// How many bytes of each packet to look at.
+    /// How many bytes of each packet to inspect.
     #[serde(default = "default_snaplen")]
     snaplen: usize,
     #[serde(default = "an_hour")]
