@@ -11,13 +11,14 @@ from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.rtt import loaded_rtt
 from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
-from culvert.run.execution import Execution
+from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from tests.here import HERE
 from tests.measurements.fakes import session
+from tests.quiet import quiet
 from tests.run.cells import value, vpn
 
 SHORT = {"idle": "500ms", "duration": "1s", "rate": "200/s"}
@@ -100,14 +101,18 @@ def test_a_slow_link_has_a_queue(word: str) -> None:
     contestant = vpn(word)
     if missing := contestant.missing(HERE):
         pytest.skip(missing[0].remedy)
-    finding = Execution(
-        contestant,
-        LabSpec(link=LinkSpec(rate_bps=20_000_000)),
-        LoadedRtt(),
-        LoadedRttParameters.model_validate({**SHORT, "load": "both"}),
-        lambda asked: NetnsLab(new_run_id(), asked),
-        {},
-    ).execute()
+
+    def once() -> TrialFinding:
+        return Execution(
+            vpn(word),  # an instance serves one lab
+            LabSpec(link=LinkSpec(rate_bps=20_000_000)),
+            LoadedRtt(),
+            LoadedRttParameters.model_validate({**SHORT, "load": "both"}),
+            lambda asked: NetnsLab(new_run_id(), asked),
+            {},
+        ).execute()
+
+    finding = quiet(once)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert finding.evidence.proved
     assert 0 < value(finding, "load_up_bps") < 20_000_000

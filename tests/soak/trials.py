@@ -12,7 +12,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters
 from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
-from culvert.topology.link.spec import LinkSpec
+from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -21,7 +21,7 @@ from tests.run.cells import SHORT, vpn
 from tests.soak.faults import Fault, Inflicted, inflicting
 
 KINDS = ("tcp", "udp", "rtt")
-LINKS = ("veth", "wire")
+LINKS: tuple[LinkKind, ...] = ("veth", "wire")
 RATE_BPS = 200_000_000
 
 
