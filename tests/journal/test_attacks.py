@@ -37,7 +37,7 @@ def test_a_schema_that_is_not_ours_is_refused(tmp_path: Path, name: str) -> None
         partial(Journal.resume, run, HEAD),
         partial(Journal.append, run),
     ):
-        with pytest.raises(JournalError, match="not a journal as Culvert makes them") as caught:
+        with pytest.raises(JournalError, match="not a journal written by Culvert") as caught:
             attempt()
         assert caught.value.remedy
     assert time.monotonic() - begun < REFUSED_WITHIN_S

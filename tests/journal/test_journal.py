@@ -191,7 +191,7 @@ def test_minus_zero_does_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_no_figure_is_refused(value: float) -> None:
-    with pytest.raises(CulvertError, match="not a figure"):
+    with pytest.raises(CulvertError, match="not a finite number"):
         Metric("x", "s", value)
 
 

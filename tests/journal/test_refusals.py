@@ -27,7 +27,7 @@ def pragma(directory: Path, statement: str) -> None:
 def test_a_journal_is_not_overwritten(tmp_path: Path) -> None:
     with Journal.create(tmp_path, HEAD) as journal:
         journal.record(trial(0))
-    with pytest.raises(JournalError, match="holds a journal already") as caught:
+    with pytest.raises(JournalError, match="already contains a journal") as caught:
         Journal.create(tmp_path, HEAD)
     assert "--resume" in caught.value.remedy
     with Journal.open(tmp_path) as journal:
@@ -98,7 +98,7 @@ def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
     pragma(tmp_path, "PRAGMA user_version = 2")
     before = (tmp_path / FILE).read_bytes()
     for attempt in (partial(Journal.open, tmp_path), partial(Journal.resume, tmp_path, HEAD)):
-        with pytest.raises(JournalError, match="a newer Culvert wrote it") as caught:
+        with pytest.raises(JournalError, match="a newer version of Culvert wrote it") as caught:
             attempt()
         assert caught.value.remedy == "update Culvert"
     assert (tmp_path / FILE).read_bytes() == before
@@ -109,15 +109,15 @@ def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
     [
         ("PRAGMA application_id = 7", "not a journal"),
         ("PRAGMA user_version = 0", "corrupt"),
-        ("DELETE FROM run", "which study"),
+        ("DELETE FROM run", "the record of its study is missing"),
         ("DELETE FROM trial WHERE id = 2", "trial 2 is missing"),
         ("DELETE FROM trial WHERE id = 3", "trial 3 is missing"),
-        ("DELETE FROM metric WHERE trial_id = 2", "trial 2 is not as it was written"),
-        ("DELETE FROM series", "trial 1 is not as it was written"),
-        ("UPDATE metric SET value = value + 1 WHERE id = 5", "trial 3 is not as it was written"),
-        ("UPDATE trial SET reason = 'x' WHERE id = 1", "trial 1 is not as it was written"),
+        ("DELETE FROM metric WHERE trial_id = 2", "trial 2 has a wrong checksum"),
+        ("DELETE FROM series", "trial 1 has a wrong checksum"),
+        ("UPDATE metric SET value = value + 1 WHERE id = 5", "trial 3 has a wrong checksum"),
+        ("UPDATE trial SET reason = 'x' WHERE id = 1", "trial 1 has a wrong checksum"),
         ("UPDATE run SET seed = 2", "row 1 of run"),
-        ("DROP TABLE histogram", "its tables are others"),
+        ("DROP TABLE histogram", "it has other tables"),
         (
             "INSERT INTO metric (trial_id, metric, unit, value) VALUES (9, 'x', 's', 1.0)",
             "belongs to no trial",
@@ -139,7 +139,7 @@ def test_a_directory_without_a_journal(tmp_path: Path) -> None:
         partial(Journal.open, tmp_path / "x"),
         partial(Journal.resume, tmp_path, HEAD),
     ):
-        with pytest.raises(JournalError, match="there is no journal"):
+        with pytest.raises(JournalError, match="it contains no journal"):
             attempt()
     assert list(tmp_path.iterdir()) == []
 

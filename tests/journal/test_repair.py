@@ -154,7 +154,7 @@ def test_what_is_lost_is_measured_again(whole: tuple[Path, pl.DataFrame], tmp_pa
     found = check(directory, rows, torn(path, directory, change))
     assert found is not None
     assert (found.kept, list(found.lost)) == (TRIALS - 1, [32])
-    assert "x, udp, block 8: it is not as it was written" in found.lost[32]
+    assert "x, udp, block 8: its checksum does not match" in found.lost[32]
     with Journal.resume(directory, HEAD) as journal:
         assert (8, "cell3") not in journal.done()
         journal.record(trial(31))
@@ -189,13 +189,13 @@ def test_the_wal_is_saved_too(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="there is no journal"):
+    with pytest.raises(JournalError, match="it contains no journal"):
         repair(tmp_path)
     newer = tmp_path / "newer"
     Journal.create(newer, HEAD).close()
     with sqlite3.connect(newer / FILE) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(JournalError, match="newer Culvert"):
+    with pytest.raises(JournalError, match="newer version of Culvert"):
         repair(newer)
     foreign = tmp_path / "foreign"
     foreign.mkdir()

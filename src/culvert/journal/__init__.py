@@ -1,1 +1,1 @@
-"""The journal: everything that a run measured, in one SQLite file."""
+"""The journal: all results of a run in one SQLite file."""

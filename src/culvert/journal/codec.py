@@ -1,4 +1,4 @@
-"""How values become columns and columns become values."""
+"""Encoding of values into columns, and decoding."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pydantic_core import from_json as _parsed
 
 
 def json_text(value: object) -> str:
-    """Compact JSON with sorted keys. What JSON or UTF-8 does not have (NaN, half a character)
-    becomes null, or a question mark."""
+    """Compact JSON with sorted keys. NaN becomes null, and a lone surrogate a
+    question mark, because JSON and UTF-8 cannot represent them."""
     return json.dumps(_writable(value), sort_keys=True, separators=(",", ":"), default=str)
 
 
@@ -58,11 +58,11 @@ def utc_text(moment: datetime) -> str:
 
 
 def now_text() -> str:
-    """This moment as ``utc_text``."""
+    """The present time as ``utc_text``."""
     return utc_text(datetime.now(UTC))
 
 
 def from_json(text: str) -> Any:
-    """The value of a JSON column. Raises ValueError for what no column should hold: nesting without
-    end, numbers that JSON does not have."""
+    """The value of a JSON column. Raises ValueError for content that no column may have: too deep
+    nesting, numbers that JSON does not allow."""
     return _parsed(text, allow_inf_nan=False, cache_strings="none")

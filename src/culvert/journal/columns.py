@@ -1,6 +1,6 @@
-"""The columns of every export: one row per metric of each trial, whoever measured it.
+"""The columns of every export: one row per metric of each trial, imports included.
 
-docs/export.md explains them; a test holds the two together.
+docs/export.md explains them; a test compares the two.
 """
 
 from __future__ import annotations

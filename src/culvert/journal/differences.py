@@ -1,4 +1,4 @@
-"""What differs between two studies, in words short enough for an error message."""
+"""The differences between two studies, short enough for an error message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHOWN = 3
 
 
 def differences(before: str, now: str) -> str:
-    """The first few places where two canonical contents differ, as "plan.seed: 1, now 2"."""
+    """The first few differences between two canonical contents, as "plan.seed: 1, now 2"."""
     found = list(_walk(json.loads(before), json.loads(now), ""))
     text = "; ".join(found[:_SHOWN])
     more = len(found) - _SHOWN

@@ -24,7 +24,7 @@ _CHUNK = 10_000
 def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
     """Write ``Journal.rows()``.
 
-    ``target`` None is standard output. A file appears whole or not at all. In JSON, ``parameters``
+    ``target`` None is standard output. A file is written atomically. In JSON, ``parameters``
     and ``labels`` are objects; elsewhere they are JSON text. Raises UsageError.
     """
     write = _WRITERS[format]
@@ -47,7 +47,7 @@ def _to_stdout(
         write(rows, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # The reader (head, less) has enough. Python would complain once more when it exits.
+        # The reader (head, less) closed the pipe. Python would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         raise _unwritten("standard output", error) from error
@@ -67,7 +67,7 @@ def _unwritten(what: str, error: OSError) -> UsageError:
     return UsageError(
         what,
         f"it cannot be written: {error.strerror or error}",
-        "choose another place, or free some space",
+        "choose another path, or free disk space",
     )
 
 
@@ -89,14 +89,14 @@ def _parsed(text: str) -> Any:
 
 
 def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
-    # Polars, writing to a pipe itself, does not tell a reader that has enough from a full disk.
+    # If Polars writes to a pipe itself, a closed pipe and a full disk give the same error.
     out.write(rows.clear().write_csv().encode())
     for part in rows.iter_slices(_CHUNK):
         out.write(part.write_csv(include_header=False).encode())
 
 
 def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:
-    whole = BytesIO()  # to a full disk Polars fails in ways of its own
+    whole = BytesIO()  # on a full disk Polars raises other errors
     rows.write_parquet(whole)
     out.write(whole.getbuffer())
 

@@ -1,4 +1,4 @@
-"""What a journal can be exported as, apart from the code that does it: --help needs the names."""
+"""The formats of an export, in their own module because --help needs the names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Format(StrEnum):
-    """What an export can be written as."""
+    """Formats of an export."""
 
     JSON = "json"
     CSV = "csv"

@@ -14,7 +14,7 @@ from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.values import Unpacking
 
 _CHUNK = 10_000
-"""Rows that are Python objects at a time: a long run has millions of them."""
+"""Rows converted at a time: a long run has millions of them."""
 
 _TRIALS: dict[str, Any] = {
     "study": pl.String,
@@ -61,8 +61,8 @@ _SERIES: dict[str, Any] = {
 
 
 def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.DataFrame:
-    """One row a trial. Trials that are ok and later than ``checks_until`` come without the checks
-    of their evidence, which are most of a journal; what is left is alike in many trials."""
+    """One row per trial. The evidence of trials that are ok and later than ``checks_until`` is
+    without its checks, which are most of a journal; the remainder is the same in many trials."""
     kept = "evidence"
     if checks_until is not None:
         kept = (
@@ -70,7 +70,7 @@ def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.Da
             "THEN evidence ELSE json_remove(evidence, '$.checks') END"
         )
     query = (
-        # A number of ours, and no word of anybody else.
+        # An integer of ours, no external text.
         "SELECT (SELECT study FROM run), id, session_id, block, position, cell_key, "  # noqa: S608
         "vpn, version, "
         "condition, measurement, parameters, status, reason, remedy, started_at, duration_s, "
@@ -80,7 +80,7 @@ def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.Da
 
 
 def rows(sql: sqlite3.Connection) -> pl.DataFrame:
-    """One row per metric of each trial that is not of a warm-up block."""
+    """One row per metric of each trial outside warm-up blocks."""
     counted = _frame(
         sql,
         "SELECT (SELECT study FROM run), block, id, vpn, version, condition, measurement, "
@@ -95,14 +95,14 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
 
 
 def histograms(sql: sqlite3.Connection) -> pl.DataFrame:
-    """One row a histogram."""
+    """One row per histogram."""
     return _frame(
         sql, "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id", _HISTOGRAMS
     )
 
 
 def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
-    """One row a series; ``explode("t_ns", "value")`` gives one row a point."""
+    """One row per series; ``explode("t_ns", "value")`` gives one row per point."""
     found: dict[str, list[Any]] = {name: [] for name in _SERIES}
     for row in points(sql, path):
         for column, item in zip(found.values(), row, strict=True):
@@ -111,7 +111,7 @@ def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
 
 
 def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Series by series the columns of ``series``. Raises JournalError for one that is broken."""
+    """The columns of ``series``, one series at a time. Raises JournalError for a damaged one."""
     unpacking = Unpacking(path)
     for number, trial, name, unit, labels, t_ns, value in sql.execute(
         "SELECT id, trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
@@ -123,9 +123,9 @@ def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def data_paths(sql: sqlite3.Connection) -> dict[str, str]:
-    """The data path that the proof found, by VPN: of the first trial that is ok and was looked at.
+    """The proved data path, by VPN: that of the first ok trial with such a check.
 
-    What is no evidence of ours has none.
+    Evidence in another form has none.
     """
     found: dict[str, str] = {}
     query = (
@@ -160,8 +160,8 @@ def dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list
 def _frame(sql: sqlite3.Connection, query: str, schema: dict[str, Any]) -> pl.DataFrame:
     cursor = sql.cursor()
     cursor.execute(query)
-    # Texts repeat from row to row: as categories each is kept once, and so it stays when they are
-    # texts again.
+    # Texts repeat from row to row: as categories each is stored once, also after the cast back to
+    # strings.
     shared = pl.col([name for name, kind in schema.items() if kind is pl.String])
     parts = [pl.DataFrame(schema=schema).with_columns(shared.cast(pl.Categorical))]
     while chunk := cursor.fetchmany(_CHUNK):

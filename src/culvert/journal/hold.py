@@ -1,7 +1,7 @@
-"""What a writer holds of a run's directory: the directory itself, the lock, and who its files are.
+"""A writer's hold on a run's directory: its descriptor, the lock, and the identity of its files.
 
-A journal that is removed or replaced in the middle of a run takes every further trial with it,
-silently: SQLite goes on writing into files that have no name any more.
+If a journal is removed or replaced during a run, all further trials are lost without an error:
+SQLite continues to write into the deleted files.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from culvert.journal.lock import JournalLock
 
 _LOG = ("-wal", "-shm")
 _FORMER = "-journal"
-"""SQLite's log of other modes: it would be played back into the journal."""
+"""SQLite's rollback journal: SQLite would play it back into the journal."""
 
 
 class Hold:
-    """The directory and the lock of a writer; ``release`` gives both back."""
+    """The directory and the lock of a writer; ``release`` releases both."""
 
     def __init__(self, folder: OpenFolder, lock: JournalLock, name: str) -> None:
         self.folder = folder
@@ -32,10 +32,10 @@ class Hold:
     @classmethod
     @contextmanager
     def preparing(cls, directory: Path, name: str, *, make: bool = False) -> Iterator[Hold]:
-        """Hold a directory; it is given back if what is done with it fails.
+        """Hold a directory; it is released if the block fails.
 
-        Raises JournalError where it cannot be opened or another run has it, UsageError where
-        others can write to it, or a link has the place of a file.
+        Raises JournalError if it cannot be opened or another run holds it, UsageError if other
+        users can write to it, or if a link is in place of a file.
         """
         try:
             folder = run_folder(directory, make=make)
@@ -56,7 +56,7 @@ class Hold:
             raise
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock and the directory."""
         self._lock.release()
         self.folder.close()
 
@@ -68,7 +68,7 @@ class Hold:
             now = self.folder.status(name)
             before = self._known.get(name)
             if now is None and before is None:
-                continue  # SQLite makes its log when it first writes
+                continue  # SQLite creates its log on the first write
             if now is None or now.st_nlink != 1:
                 raise self._vanished(self.folder.path / name)
             if before is not None and not os.path.samestat(before, now):
@@ -78,7 +78,7 @@ class Hold:
     def _vanished(self, path: Path) -> JournalError:
         return JournalError(
             str(path),
-            "it was removed or replaced while the run wrote to it: the run ends here",
-            "see what is left (culvert verify DIR); then go on with --resume, or measure again "
-            "into a directory that nobody touches",
+            "it was removed or replaced during the run, so the run ends here",
+            "check what is left (culvert verify DIR); then continue with --resume, or measure "
+            "again into a directory that no other program changes",
         )

@@ -1,7 +1,7 @@
-"""The journal: a directory with an SQLite file that holds a run and all its trials.
+"""The journal: a directory with an SQLite file that contains a run and all its trials.
 
-One transaction a trial, on disk when ``record`` returns (WAL, synchronous=FULL): whatever kills the
-run, at most the trial in flight is lost. One run writes at a time; any number of readers may look.
+One transaction per trial, on disk when ``record`` returns (WAL, synchronous=FULL): if the run is
+killed, at most the current trial is lost. One run writes at a time; any number of readers may read.
 """
 
 from __future__ import annotations
@@ -54,23 +54,23 @@ class Journal:
 
     @classmethod
     def exists(cls, directory: Path) -> bool:
-        """Whether the directory holds a journal, whole or not."""
+        """Whether the directory has a journal, intact or not."""
         return os.path.lexists(directory / FILE)
 
     @classmethod
     def create(cls, directory: Path, head: RunHead) -> Journal:
-        """Begin a journal, and its first session.
+        """Create a journal with its first session.
 
         Raises JournalError if there is one already, or the directory cannot be written to;
-        UsageError if somebody else could write to it.
+        UsageError if other users could write to it.
         """
         with Hold.preparing(directory, FILE, make=True) as hold:
             path = directory / FILE
             if hold.folder.status(FILE) is not None:
                 raise JournalError(
                     str(directory),
-                    "it holds a journal already",
-                    "go on with it by --resume, or choose another --out",
+                    "it already contains a journal",
+                    "continue it with --resume, or choose another --out",
                 )
             with explained_making(path):
                 make_file(hold.folder, FILE, lambda sql: insert_run(sql, head))
@@ -78,9 +78,9 @@ class Journal:
 
     @classmethod
     def resume(cls, directory: Path, head: RunHead) -> Journal:
-        """Open a journal to go on with the same study on the same lab, in a new session.
+        """Open a journal to continue the same study on the same lab, in a new session.
 
-        Raises UsageError that says what differs; JournalError for a journal that is not whole.
+        Raises UsageError with the differences; JournalError for a damaged journal.
         """
         path = directory / FILE
         _refuse_missing(directory)
@@ -91,9 +91,9 @@ class Journal:
 
     @classmethod
     def open(cls, directory: Path) -> Journal:
-        """Open a journal to read it; nothing is written beside it.
+        """Open a journal to read it; nothing is written into its directory.
 
-        Raises JournalError if it is missing, corrupt, too new, or not as Culvert makes them.
+        Raises JournalError if it is missing, corrupt, too new, or not written by Culvert.
         """
         path = directory / FILE
         source = Source(path)
@@ -113,7 +113,7 @@ class Journal:
     def append(cls, directory: Path) -> Journal:
         """Open a journal to add to it without a new session.
 
-        Raises JournalError as ``open``, and if it is locked by another run.
+        Raises JournalError as ``open``, and if another run has locked it.
         """
         _refuse_missing(directory)
         with Hold.preparing(directory, FILE) as hold:
@@ -136,7 +136,7 @@ class Journal:
         return journal
 
     def close(self) -> None:
-        """Close the file and let others write."""
+        """Close the file and release the lock."""
         try:
             self._sql.close()
         finally:
@@ -154,13 +154,13 @@ class Journal:
     # -- writing -----------------------------------------------------------------------------------
 
     def record(self, trial: TrialRecord) -> int:
-        """Keep a trial; return its id. On disk when this returns, or not at all (JournalError)."""
+        """Write a trial; return its id. It is on disk when this returns (else JournalError)."""
         self._writing()
         with self._transaction():
             return self._insert_trial(trial)
 
     def record_all(self, trials: Iterable[TrialRecord]) -> int:
-        """Keep many trials at once, all or none of them (JournalError); return how many."""
+        """Write many trials, all or none of them (JournalError); return the number."""
         self._writing()
         count = 0
         with self._transaction():
@@ -169,19 +169,19 @@ class Journal:
         return count
 
     def record_install(self, install: InstallRecord) -> None:
-        """Keep how a VPN was installed."""
+        """Write the installation of a VPN."""
         self._writing()
         with self._transaction():
             self._insert("install", INSTALL, install_row(install))
 
     def refuse_vanished(self) -> None:
-        """Raise JournalError if the journal that is written to is no longer at its place: what is
-        recorded now would be lost."""
+        """Raise JournalError if the open journal is no longer at its path: further trials would be
+        lost."""
         if self._hold is not None:
             self._hold.refuse_vanished()
 
     def finish(self, reason: str) -> None:
-        """The session has ended as it should; ``reason`` tells why there are no more trials."""
+        """Record the regular end of the session; ``reason``: why there are no more trials."""
         session = self._writing()
         with self._transaction():
             self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
@@ -195,7 +195,7 @@ class Journal:
             return set(self._sql.execute("SELECT block, cell_key FROM trial"))
 
     def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
-        """One row a trial, in the order of measuring, warm-up blocks (block < 1) included.
+        """One row per trial, in the order of measuring, warm-up blocks (block < 1) included.
 
         Columns: study, trial, session, block, position, cell, vpn, version, condition, measurement,
         parameters (JSON), status, reason, remedy, started_at (ISO 8601), duration_s, measuring_s,
@@ -219,7 +219,7 @@ class Journal:
             return frames.histograms(self._sql)
 
     def series(self) -> pl.DataFrame:
-        """One row a series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
+        """One row per series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
         with self._reading():
             return frames.series(self._sql, self.path)
 
@@ -230,7 +230,7 @@ class Journal:
                 pass
 
     def snapshot(self, target: Path) -> None:
-        """Write the journal that is read as one new file without a log."""
+        """Write the open journal as one new file without a log."""
         if self._source is None:
             raise UsageError(str(self.path), "it is open for writing", "open it to read it")
         with self._reading():
@@ -262,11 +262,11 @@ class Journal:
         return float(seconds)
 
     def run(self) -> dict[str, Any]:
-        """What is known of the run.
+        """The facts about the run.
 
         Keys: study, title, toml, canonical, digest, seed, lab, culvert_version, environment (a
-        dict, of the first session), started_at, ended_at (of the last session; None if it did not
-        end as it should), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
+        dict, of the first session), started_at, ended_at (of the last session; None without a
+        regular end), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
         """
         with self._reading():
             (row,) = frames.dicts(self._sql, "run", RUN)
@@ -302,7 +302,7 @@ class Journal:
                 yield
                 self._sql.execute("COMMIT")
             except BaseException:
-                # After some errors (a full disk) SQLite has rolled back by itself.
+                # After some errors (a full disk) SQLite has already rolled back.
                 if self._sql.in_transaction:
                     self._sql.execute("ROLLBACK")
                 raise
@@ -317,7 +317,7 @@ class Journal:
             if self._source is not None and self._source.changed():
                 raise JournalError(
                     str(self.path),
-                    "another program wrote to it while it was read",
+                    "another program wrote to it during reading",
                     "run the command again",
                 )
 
@@ -354,7 +354,7 @@ class Journal:
 
 
 def _connect(path: Path, hold: Hold) -> sqlite3.Connection:
-    """To write. By the descriptor of the directory, which is the one that was looked at."""
+    """Open for writing, by the descriptor of the directory that was checked."""
     with explained(path):
         uri = f"file:/proc/self/fd/{hold.folder.descriptor}/{FILE}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
@@ -370,16 +370,14 @@ def _connect(path: Path, hold: Hold) -> sqlite3.Connection:
 
 
 def insert_run(sql: sqlite3.Connection, head: RunHead) -> None:
-    """The one row of a journal that every journal has."""
+    """The single row of the table run."""
     row = run_row(head, now_text())
     sql.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
 
 
 def _refuse_missing(directory: Path) -> None:
     if not Journal.exists(directory):
-        raise JournalError(
-            str(directory), "there is no journal in it", "give a directory that a run wrote"
-        )
+        raise JournalError(str(directory), "it contains no journal", "give the directory of a run")
 
 
 def _refuse_other(journal: Journal, head: RunHead) -> None:
@@ -390,18 +388,18 @@ def _refuse_other(journal: Journal, head: RunHead) -> None:
         raise UsageError(
             str(journal.path.parent),
             f'its study "{run["study"]}" is not the one given: {found}',
-            "give the study as it was (it is in the journal), or choose another --out",
+            "give the original study (the journal contains it), or choose another --out",
         )
     if run["lab"] != head.lab:
         raise UsageError(
             str(journal.path.parent),
-            f"it was measured on the lab {run['lab']}, not {head.lab}",
+            f"it was measured in the lab {run['lab']}, not {head.lab}",
             f"add --lab {run['lab']}, or choose another --out",
         )
 
 
 def _refuse_other_scale(journal: Journal, was: str, now: str) -> None:
-    """The commonest difference has a remedy of its own."""
+    """The most common difference, the scale, has its own remedy."""
     scales = [from_json(canonical).get("scale", "") for canonical in (was, now)]
     if scales[0] != scales[1]:
         had, has = (f"at the scale {scale}" if scale else "as a whole" for scale in scales)

@@ -1,4 +1,4 @@
-"""One run at a time on a journal: an advisory lock that the kernel drops when the holder dies."""
+"""One run at a time per journal: an advisory lock that the kernel releases when its holder ends."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from culvert.files.trust import give_to_caller, trusted
 NAME = "journal.lock"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MODE = 0o600
-"""Whoever can open a file, be it to read it, can lock it."""
+"""A user who can open a file, even read only, can lock it."""
 _LOCKS = Path("/proc/locks")
 
 
 class JournalLock:
-    """Holds ``DIRECTORY/journal.lock``, with our process id in it for the message to others."""
+    """Holds ``DIRECTORY/journal.lock``, which contains our process id for messages of others."""
 
     def __init__(self, folder: OpenFolder) -> None:
-        """Take the lock or raise JournalError that names the process that has it.
+        """Take the lock, or raise JournalError with the process that holds it.
 
-        Raises UsageError where a link or another special file has the lock's name.
+        Raises UsageError if a link or another special file has the lock's name.
         """
         self._fd = _opened(folder)
         try:
@@ -42,11 +42,11 @@ class JournalLock:
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
         except OSError:
-            # A full disk: the lock holds without the id, which only serves the message.
+            # A full disk: the lock is valid without the id, which only the message needs.
             return
 
     def release(self) -> None:
-        """Let others write. The file stays: removing it would let two runs hold two files."""
+        """Release the lock. The file stays: without it, two runs could lock two different files."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -65,7 +65,7 @@ class JournalLock:
         return True
 
     def _taken_from_stranger(self, folder: OpenFolder) -> bool:
-        """A lock file that others could once open, held by one of them, is replaced."""
+        """Replace a lock file that other users could open, if one of them holds it."""
         mine, named = os.fstat(self._fd), folder.status(NAME)
         if named is None or not os.path.samestat(mine, named) or not _held_by_stranger(mine):
             return False
@@ -88,7 +88,7 @@ def _opened(folder: OpenFolder) -> int:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or not trusted(status.st_uid):
         os.close(descriptor)
-        raise JournalError(str(path), "it is a file of somebody else", "remove it")
+        raise JournalError(str(path), "it belongs to another user", "remove it")
     if os.geteuid() in (0, status.st_uid):
         os.fchmod(descriptor, _MODE)
         give_to_caller(descriptor)
@@ -96,7 +96,7 @@ def _opened(folder: OpenFolder) -> int:
 
 
 def _held_by_stranger(status: os.stat_result) -> bool:
-    """Whether all processes that hold the lock are known, and none is of a user whom we trust."""
+    """Whether all processes that hold the lock are known, and none belongs to a trusted user."""
     file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
         lines = [line.split() for line in _LOCKS.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Makes a journal's file: under another name first, so that there is never half a journal."""
+"""Creates a journal's file under a temporary name first, so that it is never incomplete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fill = Callable[[sqlite3.Connection], None]
 
 
 def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
-    """Write the tables and what ``fill`` inserts in one transaction, then give it its name."""
+    """Write the tables and the rows of ``fill`` in one transaction, then rename the file."""
     new = f"{name}.new"
     folder.remove(new)
     folder.remove(f"{new}-journal")
@@ -36,7 +36,7 @@ def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
     connection.close()
     made = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
     try:
-        give_to_caller(made)  # SQLite gives the log beside it to the same owner
+        give_to_caller(made)  # SQLite gives its log the same owner
     finally:
         os.close(made)
     os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)

@@ -1,4 +1,4 @@
-"""Marks of a trial whose surroundings exceeded a bound, in its evidence."""
+"""Marks in the evidence of a trial: disturbances of the machine that exceeded a bound."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARKS = "marks"
 
 
 class Disturber(StrEnum):
-    """What a trial is marked for."""
+    """The kinds of marks."""
 
     FOREIGN = "foreign CPU time"
     STEAL = "stolen CPU time"
@@ -23,7 +23,7 @@ class Disturber(StrEnum):
 
 @dataclass(frozen=True)
 class Mark:
-    """One bound that was exceeded. ``value`` and ``bound``: shares of 1, ns, times, or
+    """One exceeded bound. ``value`` and ``bound``: shares of 1, ns, times, or
     a number of runs."""
 
     by: Disturber
@@ -32,7 +32,7 @@ class Mark:
 
 
 def disturbers(evidence: Mapping[str, Any]) -> frozenset[Disturber]:
-    """What a trial is marked for, from its evidence; names that are unknown here are left out."""
+    """The kinds of marks of a trial, from its evidence; unknown names are left out."""
     marks = evidence.get(MARKS)
     names = [mark.get("by") for mark in marks if isinstance(mark, Mapping)] if marks else []
     return frozenset(Disturber(name) for name in names if name in list(Disturber))

@@ -1,4 +1,4 @@
-"""What the journal keeps of a run and of each trial."""
+"""Records of the journal: a run and its trials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from culvert.errors import CulvertError
 
 
 class Status(StrEnum):
-    """What came of a trial. Each but OK carries a reason and a remedy."""
+    """The result of a trial. All except OK have a reason and a remedy."""
 
     OK = "ok"
     INVALID = "invalid"
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a trial. ``labels`` tell figures of one name apart (node, process ...)."""
+    """One figure of a trial. ``labels`` distinguish figures with one name (node, process ...)."""
 
     name: str
     unit: str
@@ -35,14 +35,15 @@ class Metric:
         if not math.isfinite(self.value):
             raise CulvertError(
                 f"metric {self.name}",
-                f"its value is {self.value}, which is not a figure",
+                f"its value is {self.value}, which is not a finite number",
                 "report it as a defect of the measurement",
             )
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values over time: ``t_ns`` (CLOCK_MONOTONIC, or since the trial began) and as many values."""
+    """Values over time: ``t_ns`` (CLOCK_MONOTONIC, or since the start of the trial), one per
+    value."""
 
     name: str
     unit: str
@@ -73,7 +74,7 @@ class Histogram:
 class TrialRecord:
     """One trial. Blocks and positions count from 1; warm-up blocks are 0, -1, ...
 
-    ``parameters`` is canonical JSON; ``evidence`` is what can be written as JSON.
+    ``parameters`` is canonical JSON; ``evidence`` can be written as JSON.
     """
 
     block: int
@@ -98,7 +99,7 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class InstallRecord:
-    """How a VPN came onto the machine: the effort is a result."""
+    """The installation of a VPN: its duration is a result too."""
 
     vpn: str
     role: str
@@ -110,7 +111,7 @@ class InstallRecord:
 
 
 class StudyLike(Protocol):
-    """What the journal keeps of a study."""
+    """The parts of a study that the journal stores."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -128,7 +129,7 @@ class StudyLike(Protocol):
 
 @dataclass(frozen=True)
 class RunHead:
-    """What is known of a run before its first trial. ``environment`` can be written as JSON."""
+    """Facts about a run before its first trial. ``environment`` can be written as JSON."""
 
     study: str
     title: str

@@ -1,4 +1,4 @@
-"""Saves what can be read of a damaged journal into a new one; the damaged file is kept."""
+"""Saves the readable parts of a damaged journal into a new one; the damaged file is kept."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ LOST_SESSION = "lost: the journal was damaged"
 
 @dataclass(frozen=True)
 class Repaired:
-    """``kept`` counts trials; ``lost`` tells of each trial that is gone what is known of it;
-    ``aside`` is where the damaged file is now, None if nothing was damaged."""
+    """``kept`` counts trials; ``lost`` describes each lost trial, as far as it is known; ``aside``
+    is the new path of the damaged file, None if nothing was damaged."""
 
     kept: int
     lost: Mapping[int, str] = field(default_factory=dict)
@@ -38,15 +38,13 @@ class Repaired:
 
 
 def repair(directory: Path) -> Repaired:
-    """Repair the journal in a directory; a whole one is left as it is.
+    """Repair the journal in a directory; an intact one is not changed.
 
-    Raises JournalError if there is none, if another run has it, or if nothing can be saved;
-    UsageError where others can write to the directory.
+    Raises JournalError if there is none, if another run holds it, or if nothing can be saved;
+    UsageError if other users can write to the directory.
     """
     if not Journal.exists(directory):
-        raise JournalError(
-            str(directory), "there is no journal in it", "give a directory that a run wrote"
-        )
+        raise JournalError(str(directory), "it contains no journal", "give the directory of a run")
     with Hold.preparing(directory, FILE) as hold:
         found = _repaired(directory / FILE, hold.folder)
         hold.release()
@@ -70,8 +68,8 @@ def _saved(path: Path, folder: OpenFolder) -> Repaired:
         if found.run is None:
             raise JournalError(
                 str(path),
-                "it cannot be repaired: what says which study it is of is lost",
-                "measure again into another directory; the file is left as it is",
+                "it cannot be repaired: the record of its study is lost",
+                "measure again into another directory; the file is not changed",
             )
         with explained(path):
             make_file(folder, _REPAIRED, lambda sql: _fill(sql, found))
@@ -85,7 +83,7 @@ def _saved(path: Path, folder: OpenFolder) -> Repaired:
 
 
 def _read(path: Path) -> Salvage:
-    """From a copy, which is changed where its first page is lost."""
+    """Read from a copy; if its first page is lost, the copy is changed."""
     with tempfile.TemporaryDirectory(prefix="culvert-repair-") as name:
         scratch = Path(name)
         copy_with_log(path, scratch / "copy.sqlite")
@@ -95,7 +93,7 @@ def _read(path: Path) -> Salvage:
 
 
 def _aside(folder: OpenFolder) -> Path:
-    """Move the damaged file, and its log if there is one, to a name that is free."""
+    """Move the damaged file, and its log if it exists, to an unused name."""
     number = 1
     while folder.status(aside := f"journal.damaged-{number}.sqlite") is not None:
         number += 1
@@ -111,17 +109,17 @@ def _rename(folder: OpenFolder, old: str, new: str) -> None:
 
 
 def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
-    assert found.run is not None  # asked before
+    assert found.run is not None  # checked before
     _insert(sql, "run", ("id", *RUN), found.run)
     sessions = {row[0]: row for row in found.sessions}
-    # Those that a trial names, not all up to the highest: a number may be anything.
+    # Only sessions that a trial names: a damaged number may have any value.
     for number in sorted({1, *sessions, *(row[1] for row, _ in found.trials)}):
         run = dict(zip(RUN, found.run[1:], strict=True))
         lost = (run["started_at"], run["culvert_version"], json.dumps({"note": LOST_SESSION}))
         _insert(sql, "session", ("id", *SESSION), sessions.get(number, (number, *lost)))
-    told = ", ".join(map(str, found.lost)) or "none"
+    lost = ", ".join(map(str, found.lost)) or "none"
     last = max(sessions, default=1)
-    reason = f"repaired; trials of the damaged journal that are lost: {told}"
+    reason = f"repaired; trials of the damaged journal that are lost: {lost}"
     for row in (*(r for r in found.endings if r[0] != last), (last, now_text(), reason)):
         _insert(sql, "ending", ENDING, row)
     for row in found.installs:
@@ -138,6 +136,6 @@ def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
 
 
 def _insert(sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row) -> None:
-    """``columns`` begin with the row's number, which its checksum leaves out (but an ending's)."""
+    """``columns`` start with the row's number, which the checksum excludes (except an ending's)."""
     content = row if table == "ending" else row[1:]
     sql.execute(insert(table, (*columns, "checksum")), (*row, checksum(content)))

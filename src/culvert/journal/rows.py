@@ -37,7 +37,7 @@ def install_row(install: InstallRecord) -> Row:
 
 
 def trial_row(trial: TrialRecord) -> Row:
-    """Columns TRIAL but the first (the session)."""
+    """Columns TRIAL except the first (the session)."""
     return (
         trial.block,
         trial.position,
@@ -82,10 +82,10 @@ def child_rows(trial: TrialRecord) -> dict[str, list[Row]]:
 
 
 def _real(value: float) -> float:
-    """SQLite keeps -0.0 as 0.0, so the checksum must be over that."""
+    """SQLite stores -0.0 as 0.0, so the checksum must cover 0.0."""
     return float(value) + 0.0
 
 
 def _text(text: str) -> str:
-    """Text that UTF-8 can hold; a log of a foreign program may have lone surrogates."""
+    """Text that UTF-8 can encode; another program's log may have lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")

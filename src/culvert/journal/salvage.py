@@ -1,8 +1,8 @@
-"""Reads what can be read of a damaged journal: row by row, each believed only with its checksum.
+"""Reads a damaged journal row by row; a row is accepted only with its checksum.
 
-SQLite finds a row by its number as long as the pages on the way to it are whole, so a torn page
-costs the rows on it and no others. If the first page is torn, which says where the tables are, that
-of an empty journal takes its place: all journals have their tables at the same pages.
+SQLite finds a row by its number if the pages on the path to it are intact, so a damaged page loses
+only its own rows. If the first page, which locates the tables, is damaged, that of an empty journal
+replaces it: all journals have their tables at the same pages.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from culvert.journal.untrusted import connect, reading_s, refuse_other_schema
 from culvert.journal.values import Unpacking, fits
 
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
-"""What SQLite and Python raise on damaged pages and values."""
+"""Errors that SQLite and Python raise on damaged pages and values."""
 
 
 class _TooLong(Exception):
-    """The time for a file of this size is over."""
+    """The time limit for a file of this size is exceeded."""
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """A connection, and until when (time.monotonic) it may be read from."""
+    """A connection, and the deadline (time.monotonic) for reading it."""
 
     connection: sqlite3.Connection
     until: float
 
     def late(self) -> bool:
-        """Whether the time is over; SQLite then ends the statement."""
+        """Whether the deadline has passed; SQLite then ends the statement."""
         return time.monotonic() > self.until
 
     def refuse_late(self) -> None:
-        """Raise _TooLong if it is."""
+        """Raise _TooLong after the deadline."""
         if self.late():
             raise _TooLong
 
 
 _OPS_BETWEEN_LOOKS = 1_000
 _RANGE = 4096
-"""Rows that are asked for at once; where that fails, halves of them, down to single rows."""
+"""Rows per query; if it fails, halves of them, down to single rows."""
 
 _LEAST_ROW = 16
-"""Bytes of a row, at least: bounds how many a file can hold."""
+"""Least bytes of a row, which bounds the number of rows in a file."""
 
 
 @dataclass
 class Salvage:
-    """Rows by table, as they were written, each with its number before the columns; ``trials``
-    holds for each the rows of its children; ``lost`` says what is gone, by trial."""
+    """Rows by table, as written, each with its number before the columns; ``trials`` has the child
+    rows of each trial; ``lost`` describes the lost parts, by trial."""
 
     run: Row | None = None
     sessions: list[Row] = field(default_factory=list)
@@ -69,8 +69,8 @@ class Salvage:
 
 
 def salvage(copy: Path, template: Path, path: Path) -> Salvage:
-    """Read a copy of the journal at ``path``; ``template`` is an empty one. The copy is spoilt by
-    it. Raises JournalError for a file that takes longer than one of its size should."""
+    """Read a copy of the journal at ``path``; ``template`` is an empty one. The copy is
+    changed. Raises JournalError if reading takes too long for the size of the file."""
     until = time.monotonic() + reading_s(copy)
     try:
         found = _read(copy, until)
@@ -80,7 +80,7 @@ def salvage(copy: Path, template: Path, path: Path) -> Salvage:
     except _TooLong:
         raise JournalError(
             str(path),
-            "it is damaged so that reading it has no end",
+            "it is damaged, and reading it does not end",
             "measure again into another directory; the file is left as it is",
         ) from None
     return found
@@ -95,7 +95,7 @@ def _read(path: Path, until: float) -> Salvage:
 
     reader = _Reader(connection, until)
     try:
-        # Where tables are not where they belong the first page is no page of ours.
+        # If the tables are not at their pages, the first page is not that of a journal.
         refuse_other_schema(connection, path)
         connection.set_progress_handler(reader.late, _OPS_BETWEEN_LOOKS)
         found.run = next(iter(_intact(reader, "run", RUN)), None)
@@ -156,14 +156,14 @@ def _trials(reader: _Reader, path: Path, found: Salvage) -> None:
             place = dict(zip(TRIAL, content, strict=True))
             found.lost[number] = (
                 f"{place['vpn']}, {place['measurement']}, block {place['block']}: "
-                "it is not as it was written"
+                "its checksum does not match"
             )
     for missing in range(seen + 1, max([seen, *_last_trial(reader.connection)]) + 1):
         found.lost[missing] = "its row cannot be read"
 
 
 def _last_trial(connection: sqlite3.Connection) -> list[int]:
-    """How many trials there were, if SQLite's own count is whole."""
+    """The number of trials that were written, if SQLite's own count is intact."""
     try:
         (count,) = connection.execute(
             "SELECT seq FROM sqlite_sequence WHERE name = 'trial'"
@@ -184,7 +184,7 @@ def _rows(reader: _Reader, table: str, columns: tuple[str, ...]) -> Iterator[tup
 
 
 def _highest(connection: sqlite3.Connection, table: str, key: str) -> int:
-    """The highest number that a row has; what fits into the file where that cannot be told."""
+    """The highest row number; if it cannot be read, the number of rows that fit into the file."""
     most = _room(connection)
     try:
         (highest,) = connection.execute(f"SELECT max({key}) FROM {table}").fetchone()  # noqa: S608
@@ -194,7 +194,7 @@ def _highest(connection: sqlite3.Connection, table: str, key: str) -> int:
 
 
 def _room(connection: sqlite3.Connection) -> int:
-    """How many rows the file has room for: damage may make a number enormous."""
+    """The number of rows that fit into the file: a damaged number may be very large."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
     return int(pages) * int(size) // _LEAST_ROW
@@ -211,7 +211,7 @@ def _between(reader: _Reader, select: str, begin: int, end: int) -> Iterator[tup
         yield from _between(reader, select, begin, middle)
         yield from _between(reader, select, middle + 1, end)
         return
-    # A page in the wrong place may hold rows of other numbers.
+    # A misplaced page may contain rows with other numbers.
     yield from (row for row in rows if isinstance(row[0], int) and begin <= row[0] <= end)
 
 
@@ -224,8 +224,8 @@ def _with_first_page_of(copy: Path, template: Path) -> None:
     if len(content) <= size:
         return
     struct.pack_into(">I", page, 28, len(content) // size)  # pages in the file
-    struct.pack_into(">II", page, 32, 0, 0)  # no free pages that we would know of
-    page[92:96] = page[24:28]  # the count of pages holds for this state of the file
+    struct.pack_into(">II", page, 32, 0, 0)  # no free pages
+    page[92:96] = page[24:28]  # the page count is valid for this state of the file
     with copy.open("r+b") as file:
         file.write(page)
     wal = copy.with_name(copy.name + "-wal")

@@ -1,14 +1,14 @@
-"""The tables of the journal. docs/journal.md explains them to those who read them elsewhere.
+"""The tables of the journal. docs/journal.md documents them for other programs.
 
-Every row of run, session, install and trial carries a checksum; that of a trial covers its metrics,
-series and histograms too, because SQLite notices torn pages but not changed bytes within a value.
+Every row of run, session, install and trial has a checksum; that of a trial covers its metrics,
+series and histograms too, because SQLite detects damaged pages but not changed bytes in a value.
 """
 
 from __future__ import annotations
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x43_55_4C_56
-"""CULV in ASCII: tells a journal from other SQLite files (PRAGMA application_id)."""
+"""CULV in ASCII: distinguishes a journal from other SQLite files (PRAGMA application_id)."""
 
 TABLES = """
 CREATE TABLE run (
@@ -134,7 +134,7 @@ METRIC = ("metric", "unit", "value", "labels")
 SERIES = ("name", "unit", "labels", "t_ns", "value")
 HISTOGRAM = ("name", "unit", "labels", "hdr_v2")
 CHILDREN = {"metric": METRIC, "series": SERIES, "histogram": HISTOGRAM}
-"""Tables of what belongs to a trial, in the order in which the checksum takes them."""
+"""Child tables of a trial, in the order of the checksum."""
 
 
 def insert(table: str, columns: tuple[str, ...]) -> str:

@@ -1,8 +1,9 @@
-"""What a reader of a journal opens. It leaves nothing beside the journal and needs no more than the
-right to read it.
+"""The file that a reader of a journal opens. Reading writes nothing into the journal's directory
+and needs only the permission to read.
 
-Without a log beside it the file itself, as it is: nobody writes to it. With one (a run goes on, or
-was killed) SQLite would have to write there too, so both are copied to a place of our own.
+Without a log, the reader opens the file itself: no program writes to it. With a log (a run is in
+progress, or was killed) SQLite would have to write there too, so both are copied to a temporary
+directory.
 """
 
 from __future__ import annotations
@@ -24,36 +25,37 @@ from culvert.journal.trouble import corrupt
 _ATTEMPTS = 5
 _CHUNK = 1 << 20
 _SALTS = slice(16, 24)
-"""Of a log's header: they change when it begins anew (https://sqlite.org/fileformat.html, 4.1)."""
+"""The salts of a log's header: they change when the log restarts
+(https://sqlite.org/fileformat.html, 4.1)."""
 _CLOCK_TICK_NS = 20_000_000
-"""File systems count time in ticks of the kernel: what is younger may change once more in it."""
+"""File times have the resolution of a kernel tick: a file may change again within one tick."""
 _MAGIC = b"SQLite format 3\0"
 
 Stamp = tuple[int, int, int]
 
 
 class Source:
-    """``path`` is what to open, ``immutable`` whether as it is. ``close`` removes a copy."""
+    """``path`` is the file to open, ``immutable``: it is not a copy. ``close`` removes a copy."""
 
     def __init__(self, journal: Path) -> None:
-        """Raises JournalError where there is no journal, or no room for a copy."""
+        """Raises JournalError without a journal, or without disk space for a copy."""
         self._journal = journal
         self._folder: Path | None = None
         begin = _read(journal, len(_MAGIC))
         if begin != _MAGIC:
-            raise corrupt(journal, "it does not begin as an SQLite file does")
+            raise corrupt(journal, "it does not have the header of an SQLite file")
         self._stamp = _stamp(journal)
         self.immutable = not _size(log_of(journal))
         self.path = journal if self.immutable else self._copied()
 
     def changed(self) -> bool:
-        """Whether somebody wrote to the file since it was opened."""
+        """Whether the file changed since it was opened."""
         return self.immutable and (
             _stamp(self._journal) != self._stamp or bool(_size(log_of(self._journal)))
         )
 
     def close(self) -> None:
-        """Remove the copy, if there is one."""
+        """Remove the copy, if it exists."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -77,16 +79,16 @@ class Source:
             raise
         self.close()
         raise JournalError(
-            str(self._journal), "another program writes to it all the time", "try again later"
+            str(self._journal), "another program writes to it continuously", "try again later"
         )
 
 
 def copy_with_log(journal: Path, copy: Path) -> bool:
-    """Copy a journal and its log to a new place; False if they changed meanwhile."""
+    """Copy a journal and its log to a new directory; False if they changed meanwhile."""
     log = log_of(journal)
     before, salts = _stamp(journal), _salts(log)
     if time.time_ns() - before[2] < _CLOCK_TICK_NS:
-        time.sleep(_CLOCK_TICK_NS / 1e9)  # only so can a later change be seen
+        time.sleep(_CLOCK_TICK_NS / 1e9)  # without it, a later change could have the same time
         before = _stamp(journal)
     _copy(journal, copy)
     log_of(copy).unlink(missing_ok=True)
@@ -101,7 +103,7 @@ def log_of(journal: Path) -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Holes stay holes: a file may claim more than a disk has."""
+    """Keep holes: a file's size may exceed the disk's."""
     with _opened(source) as content, target.open("wb") as file:
         descriptor, at = content.fileno(), 0
         size = os.fstat(descriptor).st_size
@@ -109,7 +111,7 @@ def _copy(source: Path, target: Path) -> None:
             try:
                 at = os.lseek(descriptor, at, os.SEEK_DATA)
             except OSError as error:
-                if error.errno == errno.ENXIO:  # nothing but a hole to the end
+                if error.errno == errno.ENXIO:  # only a hole up to the end
                     break
                 raise
             end = os.lseek(descriptor, at, os.SEEK_HOLE)
@@ -140,7 +142,7 @@ def _read(path: Path, length: int) -> bytes:
             return file.read(length)
     except FileNotFoundError:
         raise JournalError(
-            str(path.parent), "there is no journal in it", "give a directory that a run wrote"
+            str(path.parent), "it contains no journal", "give the directory of a run"
         ) from None
     except OSError as error:
         raise JournalError(
@@ -154,7 +156,7 @@ def _size(path: Path) -> int:
     except OSError:
         return 0
     if not stat.S_ISREG(status.st_mode):
-        raise JournalError(str(path), "it is no plain file", "remove it")
+        raise JournalError(str(path), "it is not a regular file", "remove it")
     return status.st_size
 
 

@@ -1,4 +1,4 @@
-"""From SQLite's errors to ours: what happened to the journal, and what to do."""
+"""From SQLite's errors to Culvert's: the reason, and a remedy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from culvert.errors import JournalError
 
 RECOVER = (
-    "save what can be read with: culvert repair {directory} (it keeps the damaged file), "
+    "save the readable parts with: culvert repair {directory} (it keeps the damaged file), "
     "or measure into another directory"
 )
 
 
 def corrupt(path: Path, why: str) -> JournalError:
-    """The journal holds something that was not written to it."""
+    """The error for a journal with content that was not written to it."""
     remedy = RECOVER.format(directory=path.parent)
     return JournalError(str(path), f"the journal is corrupt: {why}", remedy)
 
@@ -25,12 +25,12 @@ def corrupt(path: Path, why: str) -> JournalError:
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 INDEX_BYTES = 64 * 1024
 LEAST_BYTES = 1 << 20
-"""Free space for a new journal with its log and a few trials."""
+"""Least free disk space: a new journal with its log and a few trials."""
 
 
 @contextmanager
 def explained_making(path: Path) -> Iterator[None]:
-    """As ``explained``, where no journal exists yet that a run could go on with."""
+    """As ``explained``, if no journal exists yet that a run could continue."""
     try:
         with explained(path):
             yield
@@ -39,20 +39,20 @@ def explained_making(path: Path) -> Iterator[None]:
             raise
         raise JournalError(
             str(path.parent),
-            "the disk is full: there is no room for a journal, and nothing was measured",
+            "the disk is full: there is no space for a journal, and nothing was measured",
             f"free {LEAST_BYTES >> 20} MB or more, or choose another --out, then run it again",
         ) from error
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Raise JournalError for what SQLite raises within."""
+    """Raise JournalError for errors of SQLite in the block."""
     try:
         yield
     except sqlite3.Error as error:
         raise _explain(error, path) from error
     except (UnicodeDecodeError, MemoryError) as error:
-        # Python's own words for damaged text, and for a length that damage made enormous.
+        # Python's errors for damaged text, and for a damaged length that is too large.
         raise corrupt(path, str(error) or "a value is too long to be read") from error
 
 
@@ -69,7 +69,7 @@ def _explain(error: sqlite3.Error, path: Path) -> JournalError:
 
 
 def _is_full(directory: Path) -> bool:
-    """Whether not even the index of SQLite's log fits, whose failure SQLite calls I/O error."""
+    """Whether even the index of SQLite's log does not fit: SQLite reports that as an I/O error."""
     try:
         space = os.statvfs(directory)
     except OSError:
@@ -81,14 +81,14 @@ _TROUBLES = (
     (
         (sqlite3.SQLITE_FULL,),
         "directory",
-        "the disk is full; what was measured before is kept",
-        "free some space, then go on with --resume",
+        "the disk is full; earlier trials are kept",
+        "free disk space, then continue with --resume",
     ),
     (
         (sqlite3.SQLITE_IOERR,),
         "directory",
-        "the disk failed ({error}); what was measured before is kept",
-        "check the disk and its free space, then go on with --resume",
+        "the disk failed ({error}); earlier trials are kept",
+        "check the disk and its free space, then continue with --resume",
     ),
     (
         (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
@@ -100,13 +100,13 @@ _TROUBLES = (
         (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
         "file",
         "another program has locked it",
-        "end that program, then go on with --resume",
+        "end that program, then continue with --resume",
     ),
     (
         (sqlite3.SQLITE_CONSTRAINT,),
         "file",
-        "it refuses a row: {error}",
-        "report it as a defect; what was measured before is kept",
+        "SQLite refuses a row: {error}",
+        "report it as a defect; earlier trials are kept",
     ),
 )
-"""Primary result codes, the thing to name, the reason, the remedy. All others: corrupt."""
+"""By primary result code: subject, reason and remedy. All other codes: corrupt."""

@@ -1,7 +1,7 @@
-"""Opens an SQLite file that anybody may have written: it is data, and its schema must be ours.
+"""Opens an untrusted SQLite file: it is only data, and its schema must be that of a journal.
 
-SQLite's own limits bound what a value or a statement may be, an authorizer allows reading our
-tables and nothing else, and a deadline ends what a file makes endless
+SQLite's own limits bound values and statements, an authorizer allows only to read the journal's
+tables, and a deadline ends statements that a file makes endless
 (https://sqlite.org/security.html).
 """
 
@@ -21,12 +21,12 @@ from culvert.journal.schema import TABLES
 from culvert.journal.trouble import corrupt
 
 MOST_VALUE_BYTES = 64 << 20
-"""Of a text, a blob, a row."""
+"""Greatest bytes of a text, a blob or a row."""
 OPENING_S = 3.0
-"""For what takes a moment with any journal: its kind and its schema."""
+"""Deadline for short checks of any journal: its kind and its schema."""
 LEAST_S = 8.0
 BYTES_PER_S = 500_000
-"""A tenth of what a slow machine reads and checks; a journal of any size has the time for it."""
+"""A tenth of the rate of a slow machine, so that a journal of any size has enough time."""
 
 MOST_HOLES = 64
 LEAST_HOLES = 1 << 24
@@ -61,8 +61,8 @@ class ForeignSchemaError(JournalError):
 
 
 def connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
-    """A connection that only reads. ``immutable``: nobody writes to the file meanwhile, and
-    nothing is written beside it. Raises sqlite3.Error."""
+    """A read-only connection. ``immutable``: no program writes to the file meanwhile, and SQLite
+    writes no other file. Raises sqlite3.Error."""
     uri = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
     connection = sqlite3.connect(
         uri + ("&immutable=1" if immutable else ""), uri=True, isolation_level=None, timeout=2.0
@@ -77,13 +77,13 @@ def connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
 
 
 def write_copy(path: Path, target: Path, *, immutable: bool) -> None:
-    """Write a file that was verified anew, page by page in one order: equal contents, equal bytes.
+    """Rewrite a verified file in a fixed page order: equal contents give equal bytes.
 
-    Raises sqlite3.Error; ForeignSchemaError, JournalError for what takes too long.
+    Raises sqlite3.Error, ForeignSchemaError; JournalError if it takes too long.
     """
     with closing(connect(path, immutable=immutable)) as connection:
         refuse_other_schema(connection, path)
-        # VACUUM attaches the new file and makes the tables in it.
+        # VACUUM attaches the new file and creates its tables.
         connection.set_authorizer(None)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
         with within(connection, path, reading_s(path)):
@@ -92,7 +92,7 @@ def write_copy(path: Path, target: Path, *, immutable: bool) -> None:
 
 @contextmanager
 def within(connection: sqlite3.Connection, path: Path, seconds: float) -> Iterator[None]:
-    """End statements that go on after so many seconds: JournalError."""
+    """End statements after so many seconds: JournalError."""
     until = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > until, _OPS_BETWEEN_LOOKS)
     try:
@@ -102,7 +102,7 @@ def within(connection: sqlite3.Connection, path: Path, seconds: float) -> Iterat
             raise
         raise JournalError(
             str(path),
-            f"reading it takes more than {seconds:.0f} s, which no journal of its size does",
+            f"reading it takes more than {seconds:.0f} s, too long for a journal of its size",
             "take a copy that you trust, or measure again into another directory",
         ) from error
     finally:
@@ -110,12 +110,12 @@ def within(connection: sqlite3.Connection, path: Path, seconds: float) -> Iterat
 
 
 def reading_s(path: Path) -> float:
-    """How long reading all of a journal may take at most: it follows the file's size."""
+    """The time limit for reading a whole journal, by the file's size."""
     return LEAST_S + size_of(path) / BYTES_PER_S
 
 
 def size_of(path: Path) -> int:
-    """Bytes that are really there, without holes; none of a file that has gone."""
+    """Allocated bytes, without holes; 0 if the file is gone."""
     try:
         status = path.stat()
     except OSError:
@@ -124,28 +124,28 @@ def size_of(path: Path) -> int:
 
 
 def refuse_holes(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError for a file that claims many more pages than it has: SQLite looks at each.
+    """Raise JournalError if the header has far more pages than the file: SQLite reads each of them.
 
-    A file system that compresses may keep fewer, but not so few.
+    A compressing file system may allocate fewer, but not so few.
     """
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
     if pages * page_bytes > LEAST_HOLES + MOST_HOLES * size_of(path):
-        raise corrupt(path, f"it claims {pages} pages, and has nearly none of them")
+        raise corrupt(path, f"its header has {pages} pages, but nearly all are missing")
 
 
 def refuse_other_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise ForeignSchemaError unless the file has our tables and nothing else."""
+    """Raise ForeignSchemaError unless the file has exactly the journal's tables."""
     with within(connection, path, OPENING_S):
         found = connection.execute(_SCHEMA).fetchmany(_MOST_OBJECTS)
     if set(found) == _ours() and len(found) == len(_ours()):
         return
     known = {(kind, name) for kind, name, _, _ in _ours()}
     more = next((row for row in found if (row[0], row[1]) not in known), None)
-    what = f"it has a {more[0]} {str(more[1])[:60]!r}" if more else "its tables are others"
+    what = f"it has a {more[0]} {str(more[1])[:60]!r}" if more else "it has other tables"
     raise ForeignSchemaError(
         str(path),
-        f"it is not a journal as Culvert makes them: {what}",
+        f"it is not a journal written by Culvert: {what}",
         "take a copy that you trust, or measure again into another directory",
     )
 

@@ -1,7 +1,7 @@
-"""What the columns of a journal may hold: SQLite keeps any type in any column.
+"""Checks of the values in a journal: SQLite allows any type in any column.
 
-A checksum tells that a row is as somebody wrote it, not that it was Culvert. Whatever is not of the
-declared type, not finite, or not the JSON that belongs there is refused with its row and column.
+A checksum shows that a row is unchanged, not that Culvert wrote it. Values that are not of the
+declared type, not finite, or not the expected JSON are refused with their row and column.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
 
 MOST_NUMBER = 2**53
-"""Of an integer: above it, programs that keep numbers as binary64 change it. A seed may be more."""
+"""Greatest integer: programs that use binary64 change greater ones. A seed may be greater."""
 MOST_SERIES_BYTES = 64 << 20
-"""Of one series unpacked: eight million points."""
+"""Greatest size of one unpacked series: eight million points."""
 LEAST_SERIES_BYTES = 256 << 20
 MOST_EXPANSION = 16
-"""All series of a journal together unpack to so many times the size of its file, or to the least
-above: what measured points compress to is far from it."""
+"""All series of a journal may unpack to at most so many times the size of its file, or to the limit
+above: measured points compress far less."""
 _SEEN = 100_000
-"""Texts that are remembered as good: labels and parameters repeat from row to row."""
+"""Number of valid texts to cache: labels and parameters repeat from row to row."""
 _WORDS = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 
 
 def wrong_value(path: Path, table: str, row: object, column: str, why: str) -> JournalError:
-    """A value that no Culvert writes."""
+    """The error for a value that Culvert never writes."""
     return corrupt(path, f"{table}, row {row}, column {column}: {why}")
 
 
@@ -57,14 +57,14 @@ def refuse_other_types(connection: sqlite3.Connection, path: Path) -> None:
 
 
 class Texts:
-    """The JSON and the times of a journal; each text that repeats is looked at once."""
+    """Checks the JSON and the times of a journal; repeated texts are checked once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._good: set[str] = set()
 
     def check(self, table: str, columns: Sequence[str], number: int, row: Sequence[Any]) -> None:
-        """Raise JournalError where a row holds what is no JSON object, or no time."""
+        """Raise JournalError if a JSON column is not an object, or a time column not a time."""
         for column, value in zip(columns, row, strict=False):
             checker = _CHECKS.get(column)
             if checker is None or value in self._good:
@@ -78,7 +78,7 @@ class Texts:
     def check_labels(
         self, table: str, columns: Sequence[str], number: int, row: Sequence[Any]
     ) -> None:
-        """The same for the one column of a trial's metric, series or histogram that is JSON."""
+        """The same for the JSON column (labels) of a trial's metric, series or histogram."""
         labels = row[columns.index("labels")]
         if labels in self._good:
             return
@@ -90,7 +90,7 @@ class Texts:
 
 
 def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
-    """Whether the values of a row are such as its columns may hold."""
+    """Whether the values of a row are valid for its columns."""
     kinds = _declared()[table]
     for column, value in zip(columns, row, strict=True):
         if _objection(column, kinds[column], value):
@@ -102,14 +102,14 @@ def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
 
 
 class Unpacking:
-    """The blobs of a journal's series, unpacked within bounds."""
+    """Unpacks the blobs of a journal's series within limits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._left = LEAST_SERIES_BYTES + MOST_EXPANSION * size_of(path)
 
     def bytes(self, blob: bytes, row: int, column: str) -> bytes:
-        """What was packed. Raises JournalError for what cannot be unpacked, or is too much."""
+        """The unpacked bytes. Raises JournalError if unpacking fails, or exceeds the limits."""
         most = min(self._left, MOST_SERIES_BYTES)
         unpacker = zlib.decompressobj()
         try:
@@ -118,15 +118,15 @@ class Unpacking:
             raise wrong_value(self._path, "series", row, column, str(error)) from error
         self._left -= len(content)
         if unpacker.unconsumed_tail:
-            raise wrong_value(self._path, "series", row, column, "it unpacks to too much")
+            raise wrong_value(self._path, "series", row, column, "it is too large when unpacked")
         if not unpacker.eof or unpacker.unused_data or len(content) % 8:
-            raise wrong_value(self._path, "series", row, column, "its numbers are not whole")
+            raise wrong_value(self._path, "series", row, column, "its last number is incomplete")
         return content
 
     def refuse_uneven(self, times: int, values: int, row: int) -> None:
-        """A value belongs to each time."""
+        """Each time must have one value."""
         if times != values:
-            why = f"{values} values to {times} times"
+            why = f"{values} values for {times} times"
             raise wrong_value(self._path, "series", row, "value", why)
 
 
@@ -169,12 +169,12 @@ def _objection(name: str, kind: str, value: object) -> str:
 
 
 def _json_object(text: str) -> tuple[dict[str, Any], str]:
-    """Nesting is bounded by the parser; numbers that JSON does not have are refused."""
+    """The parser limits nesting; numbers that JSON does not allow are refused."""
     try:
         found = from_json(text)
     except ValueError as error:
-        return {}, f"it is not JSON that Culvert reads: {str(error)[:100]}"
-    return (found, "") if isinstance(found, dict) else ({}, "it is no JSON object")
+        return {}, f"it is not valid JSON: {str(error)[:100]}"
+    return (found, "") if isinstance(found, dict) else ({}, "it is not a JSON object")
 
 
 def _not_object(text: str) -> str:
@@ -184,19 +184,19 @@ def _not_object(text: str) -> str:
 def _not_labels(text: str) -> str:
     found, why = _json_object(text)
     if not why and not all(isinstance(value, str) for value in found.values()):
-        return "a label is no text"
+        return "a label is not a text"
     return why
 
 
 def _not_time(text: str) -> str:
     try:
-        return "" if datetime.fromisoformat(text).tzinfo else "the time is without its zone"
+        return "" if datetime.fromisoformat(text).tzinfo else "the time has no time zone"
     except ValueError:
-        return "it is no time"
+        return "it is not a time"
 
 
 def _not_status(text: str) -> str:
-    return "" if text in set(Status) else "it is no status of a trial"
+    return "" if text in set(Status) else "it is not a status of a trial"
 
 
 _CHECKS: dict[str, Callable[[str], str]] = {

@@ -1,4 +1,5 @@
-"""Whether a journal is whole: of our kind, of a version that we know, and as it was written."""
+"""Whether a journal is intact: of the right kind and version, and unchanged since it was
+written."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from culvert.journal.values import Texts, refuse_other_types
 
 
 class NewerError(JournalError):
-    """A newer Culvert wrote it."""
+    """A newer version of Culvert wrote it."""
 
 
 class NotAJournalError(JournalError):
@@ -70,7 +71,7 @@ def _kind(connection: sqlite3.Connection, path: Path) -> None:
     if version > SCHEMA_VERSION:
         raise NewerError(
             str(path),
-            f"a newer Culvert wrote it (version {version} of the journal; this Culvert knows "
+            f"a newer version of Culvert wrote it (journal version {version}; this one reads "
             f"{SCHEMA_VERSION})",
             "update Culvert",
         )
@@ -105,10 +106,10 @@ def _rows(
     for row in _select(connection, table, (*columns, "checksum"), "rowid"):
         count += 1
         if checksum(row[:-1]) != row[-1]:
-            raise corrupt(path, f"row {count} of {table} is not as it was written")
+            raise corrupt(path, f"row {count} of {table} has a wrong checksum")
         texts.check(table, columns, count, row)
     if table == "run" and count != 1:
-        raise corrupt(path, "it does not say of which study it is")
+        raise corrupt(path, "the record of its study is missing")
 
 
 def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
@@ -125,7 +126,7 @@ def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
                 mine[index] = group[1]
                 ahead[index] = next(children[index], None)
         if checksum(tuple(row), mine) != stored:
-            raise corrupt(path, f"trial {number} is not as it was written")
+            raise corrupt(path, f"trial {number} has a wrong checksum")
         texts.check("trial", TRIAL, number, row)
         for (table, columns), rows in zip(CHILDREN.items(), mine, strict=True):
             for child in rows:
@@ -141,7 +142,7 @@ def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
 def _children(
     connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
 ) -> Iterator[tuple[Any, list[Row]]]:
-    """Trial by trial the rows of a table. They were inserted in the trials' order: no sorting."""
+    """The rows of a table by trial. They were inserted in the trials' order: no sorting."""
     rows = _select(connection, table, ("trial_id", *columns), "id")
     for number, group in groupby(rows, itemgetter(0)):
         yield number, [row[1:] for row in group]

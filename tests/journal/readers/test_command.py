@@ -111,7 +111,7 @@ def test_a_damaged_file_of_the_datas_kind_is_lost_in_a_tree_too(say: Cli, tmp_pa
     (tmp_path / "data/notes.txt").write_text("no data\n")
     said = say("import", "hey", tmp_path / "data", "--out", tmp_path / "o")
     assert said.code == 1
-    assert "lost: a/run2.csv:1: this is no CSV of hey" in said.out
+    assert "lost: a/run2.csv:1: this is not CSV from hey" in said.out
     assert "lost: notes.txt" not in said.out
     named = say("import", "hey", *sorted(tmp_path.glob("data/*")), "--out", tmp_path / "p")
     assert "lost: notes.txt:1" in named.out
@@ -120,7 +120,7 @@ def test_a_damaged_file_of_the_datas_kind_is_lost_in_a_tree_too(say: Cli, tmp_pa
 @pytest.mark.parametrize(
     ("form", "name", "said"),
     [
-        ("knb", "ping.txt", "no run was found in 1 file; ping.txt:1: this is no KNB table"),
+        ("knb", "ping.txt", "no run was found in 1 file; ping.txt:1: this is not a KNB table"),
         ("ping", "missing.txt", "the file does not exist"),
         ("ping", "empty", "no run was found in 0 files"),
         ("ping", "ping.txt", "it already contains a journal"),

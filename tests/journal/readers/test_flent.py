@@ -38,7 +38,7 @@ def test_plain_and_compressed_are_one(tmp_path: Path) -> None:
 def test_cut_off_within_the_compression(tmp_path: Path) -> None:
     packed = gzip.compress(FLENT.encode())
     found = read(tmp_path, packed[:-20])
-    assert "it is cut off within its compression" in [lost.why for lost in found.lost]
+    assert "its compressed data is truncated" in [lost.why for lost in found.lost]
     assert all(run.status is Status.FAILED for run in found.runs)
 
 

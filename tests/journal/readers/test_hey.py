@@ -32,7 +32,7 @@ def test_cut_off_in_the_middle_of_a_row(tmp_path: Path) -> None:
     found = read(tmp_path, HEY[: HEY.index(",500")])
     assert figures(found.runs[0])["requests"] == 3
     (lost,) = found.lost
-    assert (lost.line, lost.why) == (5, "6 of 8 columns: the row is cut off or broken")
+    assert (lost.line, lost.why) == (5, "6 of 8 columns: the row is truncated or damaged")
 
 
 def test_cut_off_in_the_middle_of_a_number_is_not_seen(tmp_path: Path) -> None:

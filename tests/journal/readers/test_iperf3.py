@@ -90,7 +90,7 @@ def test_a_stream_that_is_cut_off(tmp_path: Path) -> None:
     found = read(tmp_path, b"\n".join([*lines[:-1], *lines]))
     failed, ok = found.runs
     assert (failed.status, ok.status) == (Status.FAILED, Status.OK)
-    assert "cut off before its end" in failed.reason
+    assert "it is truncated: the receiver's counts are missing" in failed.reason
 
 
 def test_a_document_that_is_cut_off_keeps_its_intervals(tmp_path: Path) -> None:
@@ -98,16 +98,16 @@ def test_a_document_that_is_cut_off_keeps_its_intervals(tmp_path: Path) -> None:
     found = read(tmp_path, text[: text.index('"end": {\n  "streams"')])
     (run,) = found.runs
     assert run.status is Status.FAILED
-    assert "what the receiver counted is missing" in run.reason
+    assert "the receiver's counts are missing" in run.reason
     assert run.series[0].values
-    assert found.lost[0].why == "the file is cut off here"
+    assert found.lost[0].why == "the file is truncated here"
 
 
 def test_documents_behind_one_another_and_in_an_array(tmp_path: Path) -> None:
     whole = IPERF3["udp"].decode()
     found = read(tmp_path, f"{whole}garbage\n{whole}\n[{whole},{whole}]")
     assert len(found.runs) == 4
-    assert [lost.why for lost in found.lost] == ["7 characters that are no JSON"]
+    assert [lost.why for lost in found.lost] == ["7 characters that are not JSON"]
     assert found.lost[0].line == whole.count("\n") + 1
 
 

@@ -201,7 +201,7 @@ def test_only_the_published_rows_are_recognised() -> None:
     runs = read(DATA / "all-merged.csv").runs
     assert recognised(runs)
     assert not recognised([*runs, replace(runs[0], name="mine")])
-    assert not recognised([replace(run, told={}) for run in runs])
+    assert not recognised([replace(run, reported={}) for run in runs])
     assert not recognised([])
     assert number_in_time(runs[0], 3, 7) == 3  # rows are missing: nothing is known
 

@@ -81,7 +81,7 @@ def test_raw_data_is_told_what_to_do(tmp_path: Path) -> None:
     found = found_in(tmp_path, KNB, (tmp_path / "1.knbdata").read_bytes())
     assert found.runs == []
     assert [lost.why for lost in found.lost] == [
-        "this is KNB's raw data: turn it into JSON with knb --from-data FILE -o json"
+        "this is KNB's raw data: convert it into JSON with knb --from-data FILE -o json"
     ]
 
 

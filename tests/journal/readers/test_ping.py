@@ -65,8 +65,8 @@ def test_cut_off(tmp_path: Path) -> None:
     assert run.status is Status.OK
     assert "loss_ratio" not in figures(run)
     assert [(lost.line, lost.why) for lost in found.lost] == [
-        (6, "a line that ping does not print, or half of one"),
-        (1, "its statistics are missing: it is cut off"),
+        (6, "a line that ping does not print, or an incomplete one"),
+        (1, "its statistics are missing: it is truncated"),
     ]
 
 
@@ -77,7 +77,7 @@ def test_cut_off(tmp_path: Path) -> None:
         ("4 packets transmitted, 3", "4 packets transmitted, 5", Status.INVALID, "5 answers to 4"),
         ("transmitted, 3", "transmitted, 1", Status.INVALID, "too few"),
         ("transmitted, 3", "transmitted, 0", Status.FAILED, "none of 4"),
-        ("4 packets transmitted, 3", "0 packets transmitted, 0", Status.FAILED, "sent nothing"),
+        ("4 packets transmitted, 3", "0 packets transmitted, 0", Status.FAILED, "sent no probe"),
     ],
 )
 def test_runs_that_do_not_count(
@@ -91,7 +91,7 @@ def test_runs_that_do_not_count(
 
 def test_a_run_without_answers_fails(tmp_path: Path) -> None:
     (run,) = read(tmp_path, PING.splitlines()[0]).runs
-    assert (run.status, run.reason) == (Status.FAILED, "it holds no round trip")
+    assert (run.status, run.reason) == (Status.FAILED, "it has no round trip")
 
 
 def test_other_text(tmp_path: Path) -> None:

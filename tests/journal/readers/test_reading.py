@@ -20,7 +20,7 @@ def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
     found = text_of("f", b"a\nb\xff\n")
     assert found.text == "a\nb\ufffd\n"
     assert [(lost.line, lost.why) for lost in found.lost] == [
-        (2, "bytes that are no text were replaced")
+        (2, "bytes that are not UTF-8 text were replaced")
     ]
 
 
@@ -31,7 +31,7 @@ def test_gzip_of_several_members() -> None:
 @pytest.mark.parametrize("damage", [slice(0, -9), slice(0, 3)])
 def test_gzip_that_is_cut_off(damage: slice) -> None:
     found = text_of("f", gzip.compress(b"a" * 100)[damage])
-    assert [lost.why for lost in found.lost] == ["it is cut off within its compression"]
+    assert [lost.why for lost in found.lost] == ["its compressed data is truncated"]
 
 
 def test_a_gzip_bomb_is_unpacked_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

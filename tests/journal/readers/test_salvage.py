@@ -58,17 +58,17 @@ def test_what_is_cut_off_is_a_beginning_of_the_whole(value: Any, data: st.DataOb
 def test_the_line_where_it_is_cut_off() -> None:
     found, text = found_in('{"a": 1,\n"b": [1,\n2,\n3')
     assert found == [Document({"a": 1, "b": [1, 2]}, 1, whole=False)]
-    assert [(lost.line, lost.why) for lost in text.lost] == [(3, "the file is cut off here")]
+    assert [(lost.line, lost.why) for lost in text.lost] == [(3, "the file is truncated here")]
 
 
 @pytest.mark.parametrize(
     ("content", "line", "words"),
     [
-        ("\n{]", 2, "] where } is due"),
+        ("\n{]", 2, "] where } is expected"),
         ('{"a": nothing}', 1, "this is not JSON: Expecting value"),
-        ("hello\nworld\n", 1, "11 characters that are no JSON"),
+        ("hello\nworld\n", 1, "11 characters that are not JSON"),
         ("[" * (MOST_DEPTH + 1), 1, f"nested more than {MOST_DEPTH} deep"),
-        ("{", 1, "cut off before its first value"),
+        ("{", 1, "truncated before its first value"),
         ('{"a": ' + "1" * 5000 + "}", 1, "this is not JSON"),
     ],
 )

@@ -1,1 +1,1 @@
-"""papers."""
+"""Published data sets with their own tables and names."""

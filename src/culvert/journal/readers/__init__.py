@@ -1,1 +1,1 @@
-"""Foreign data: results that other tools measured, read into a journal of ours."""
+"""Readers of other tools' results, which are imported into a journal."""

@@ -1,4 +1,4 @@
-"""Metrics that only imports yield; the others are those of our own measurements."""
+"""Metrics that only imports have; the others are declared by Culvert's measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures in foreign data: what is a number at all, and what no network can have measured."""
+"""Figures in imported data: parsing numbers, and bounds of possible values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def figure(value: object) -> float | None:
-    """The number that a JSON value is; None for what is no finite number."""
+    """A JSON value as a number; None if it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -25,7 +25,7 @@ def figure(value: object) -> float | None:
 
 
 def figure_in(text: str) -> float | None:
-    """The number that a text is; None for what is none ("", "nan", "1_000", "1e999")."""
+    """A text as a number; None if it is not one ("", "nan", "1_000", "1e999")."""
     text = text.strip()
     if len(text) > 64 or not _NUMBER.fullmatch(text):
         return None
@@ -34,7 +34,7 @@ def figure_in(text: str) -> float | None:
 
 
 def doubt(name: str, value: float, low: float, high: float, unit: str) -> str:
-    """Why a value is impossible; empty for one that is possible. Both ends are allowed."""
+    """Why a value is impossible; empty if it is possible. Both bounds are possible values."""
     if low <= value <= high:
         return ""
     bound = f"less than {low:g}" if value < low else f"more than {high:g}"

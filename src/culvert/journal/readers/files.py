@@ -1,4 +1,4 @@
-"""Which files an import reads: those that are named, and those in named directories and below."""
+"""The files that an import reads: named files, and those in named directories and below."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from culvert.journal.readers.reading import natural
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """``shown`` is its name below the directory that all files share; ``named`` tells whether the
-    user named it, or a directory that holds it."""
+    """``shown`` is its name below the directory that all files share; ``named``: whether the
+    user named it, not a directory that contains it."""
 
     path: Path
     shown: str
@@ -24,13 +24,13 @@ class ForeignFile:
 def foreign_files(paths: Sequence[Path]) -> list[ForeignFile]:
     """Files in natural order, each once. Raises UsageError for a directory that cannot be read.
 
-    Hidden files and directories (``.git``, ``.gitignore``) are no data unless they are named; links
+    Hidden files and directories (``.git``, ``.gitignore``) are skipped unless they are named; links
     to directories are not followed.
     """
     named: dict[Path, bool] = {}
     found: dict[Path, Path] = {}
     for path in paths:
-        inside = os.path.isdir(path)  # noqa: PTH112 - says no where it may not look
+        inside = os.path.isdir(path)  # noqa: PTH112 - False if it may not look
         for one in _below(path) if inside else [path]:
             found.setdefault(one.absolute(), one)
             named[one.absolute()] = named.get(one.absolute(), False) or not inside

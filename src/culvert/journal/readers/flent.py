@@ -1,9 +1,9 @@
-"""flent 1.x and 2.x: ``*.flent`` and ``*.flent.gz``, file format 1 to 4, one test a file.
+"""flent 1.x and 2.x: ``*.flent`` and ``*.flent.gz``, file format 1 to 4, one test per file.
 
-A series of flent is a list of values, one for each of ``x_values`` (seconds), null where there is
-none. Its name tells what it is: "Ping (ms) ICMP", "TCP download sum", "TCP upload::1". A trial gets
-the median of each, and the leading ones under names of ours: bit/s and us. Format 4 changed what
-flent calls raw values; they are not read.
+A series of flent is a list of values, one for each of ``x_values`` (seconds), null where one is
+missing. Its name is its kind: "Ping (ms) ICMP", "TCP download sum", "TCP upload::1". A trial gets
+the median of each; the main ones get Culvert's metric names, in bit/s and us. Format 4 changed the
+raw values; they are not read.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LEADING = (
     ("goodput_up_bps", "bit/s", MEGA, ("TCP upload sum", "TCP upload", "Upload")),
     ("goodput_bps", "bit/s", MEGA, ("TCP totals", "TCP total")),
 )
-"""Our metric, its unit, how many of it are in one of flent's, and flent's names, the best first."""
+"""Culvert's metric, its unit, units per unit of flent, and flent's names, preferred first."""
 _NEVER_NEGATIVE = frozenset(name for *_, names in _LEADING for name in names)
-"""Others may be: CoDel's drop_next is a time from now."""
+"""Other series may have negative values: CoDel's drop_next is relative to now."""
 
 
 def read(path: Path) -> Found:
@@ -45,11 +45,14 @@ def _of_document(text: Text, document: Document) -> Iterator[ForeignRun]:
     value = document.value
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping):
-        text.lose(document.line, "a document that is none of flent's")
+        text.lose(document.line, "a document that flent did not write")
         return
     version = figure(value.get("version"))
     if version is not None and version > NEWEST_FORMAT:
-        why = f"its format {version:g} is newer than {NEWEST_FORMAT}, which this Culvert knows"
+        why = (
+            f"its format {version:g} is newer than {NEWEST_FORMAT}, the newest that this version "
+            "of Culvert reads"
+        )
         text.lose(document.line, why)
         return
     yield _run(text.file, document, value, metadata)
@@ -62,7 +65,7 @@ def _run(
     doubts: list[str] = []
     found = list(_points(value, doubts)) if document.whole else []
     if not document.whole:
-        failures.append("it is cut off: its series are not whole")
+        failures.append("it is truncated: its series are incomplete")
     elif not found:
         failures.append("no series of it has a value")
     metrics: list[Metric] = []
@@ -91,14 +94,14 @@ def _run(
         duration_s=max(0.0, min(length, MOST_S)),
         metrics=metrics,
         series=series,
-        told={key: str(metadata[key])[:200] for key in kept if metadata.get(key) is not None},
+        reported={key: str(metadata[key])[:200] for key in kept if metadata.get(key) is not None},
     )
 
 
 def _points(
     value: Mapping[str, Any], doubts: list[str]
 ) -> Iterator[tuple[str, list[int], list[float]]]:
-    """Name, times in ns and values of each series that has any."""
+    """Name, times in ns and values of each series with values."""
     times = value.get("x_values")
     results = value.get("results")
     if not isinstance(times, list) or not isinstance(results, Mapping):

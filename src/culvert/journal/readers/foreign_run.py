@@ -1,4 +1,4 @@
-"""What a reader of a foreign format gives back: runs, and what could not be read."""
+"""The result of a reader: runs, and the parts that could not be read."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from culvert.journal.record import Histogram, Metric, Series, Status
 CLEAN = "clean"
 """The condition without impairments."""
 UNSTATED = "unstated"
-"""The condition of data that does not say under which it was measured."""
+"""The condition of data that does not state its condition."""
 
-REMEDY = "look at the file; it is imported as it is"
+REMEDY = "check the file; it is imported unchanged"
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Something of a file that is in no trial. Lines count from 1; 0 is the file as a whole."""
+    """A part of a file that is in no trial. Lines count from 1; 0 is the whole file."""
 
     file: str
     line: int
     why: str
     count: int = 1
-    """Places: more than one where they are too many to be told apart."""
+    """Number of places: more than one if there were too many to list."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
@@ -34,10 +34,10 @@ class Lost:
 
 @dataclass(frozen=True)
 class ForeignRun:
-    """One run of a foreign tool: a trial to be.
+    """One run of another tool, which becomes a trial.
 
-    ``name`` is what the data calls the VPN, empty where it does not. ``condition`` empty means that
-    the data does not say. ``started_at`` None: it does not say when either.
+    ``name`` is the VPN's name in the data. ``name`` and ``condition`` are empty, and ``started_at``
+    is None, if the data does not state them.
     """
 
     file: str
@@ -53,20 +53,20 @@ class ForeignRun:
     metrics: Sequence[Metric] = ()
     series: Sequence[Series] = ()
     histograms: Sequence[Histogram] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """What the file says besides (versions, hosts): kept as evidence."""
+    reported: Mapping[str, Any] = field(default_factory=dict)
+    """Other facts in the file (versions, hosts), kept as evidence."""
 
 
 @dataclass
 class Found:
-    """All that one file holds."""
+    """The content of one file."""
 
     runs: list[ForeignRun] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
 
 
 def judged(failures: Sequence[str], doubts: Sequence[str]) -> tuple[Status, str]:
-    """The status of a run: failed where it has no figure, invalid where one is impossible."""
+    """The status of a run: failed if it has no figure, invalid if one is impossible."""
     if failures:
         return Status.FAILED, "; ".join(failures)
     if doubts:

@@ -1,4 +1,4 @@
-"""The formats that can be imported, apart from the code that reads them: --help needs the names."""
+"""The formats of imports, in their own module because --help needs the names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ForeignFormat(StrEnum):
-    """Whose results they are; each has a module of that name with ``read``."""
+    """The tool that wrote the results; each has a module of that name with ``read``."""
 
     KNB = "knb"
     IPERF3 = "iperf3"
@@ -23,6 +23,6 @@ class ForeignFormat(StrEnum):
 
 
 def reader(form: ForeignFormat) -> Callable[[Path], Found]:
-    """What reads a file of the format."""
+    """The reader of the format."""
     read: Callable[[Path], Found] = import_module(f"culvert.journal.readers.{form.value}").read
     return read

@@ -1,7 +1,7 @@
-"""hey 0.1.x, ``hey -o csv``: one row a request, times in seconds, one file a run.
+"""hey 0.1.x, ``hey -o csv``: one row per request, times in seconds, one file per run.
 
 Columns: response-time, DNS+dialup, DNS, Request-write, Response-delay, Response-read, status-code,
-and since 0.1.2 offset (when the request began). Requests that got no response have no row.
+and since 0.1.2 offset (the start of the request). Requests without a response have no row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(path: Path) -> Found:
         return Found([_run(text, [], [])], text.lost)
     header = tuple(lines[begin].strip().split(","))
     if header not in (COLUMNS, (*COLUMNS, OFFSET)):
-        text.lose(begin + 1, "this is no CSV of hey: its header is another")
+        text.lose(begin + 1, "this is not CSV from hey: it has another header")
         return Found([], text.lost)
     rows: list[tuple[float, float, int]] = []
     doubts: list[str] = []
@@ -56,13 +56,14 @@ def read(path: Path) -> Found:
 
 
 def _row(line: str, width: int) -> tuple[tuple[float, float, int] | None, str]:
-    """Response time, offset and status code of a request; or why it is lost or impossible."""
+    """Response time, offset and status code of a request; or why the row is invalid or
+    impossible."""
     cells = line.split(",")
     if len(cells) != width:
-        return None, f"{len(cells)} of {width} columns: the row is cut off or broken"
+        return None, f"{len(cells)} of {width} columns: the row is truncated or damaged"
     numbers = [figure_in(cell) for cell in cells]
     if any(number is None for number in numbers):
-        return None, "a value that is no number"
+        return None, "a value that is not a number"
     found = [number for number in numbers if number is not None]
     code = int(found[6]) if found[6] in range(100, 600) else 0
     row = (found[0], found[7] if width > len(COLUMNS) else 0.0, code)
@@ -77,7 +78,7 @@ def _run(text: Text, rows: list[tuple[float, float, int]], doubts: list[str]) ->
     answered = [row for row in rows if 200 <= row[2] < 400]
     failures = []
     if not rows and not doubts:
-        failures.append("it holds no request")
+        failures.append("it has no request")
     elif not answered and not doubts:
         failures.append(f"none of {len(rows)} requests succeeded")
     if len(doubts) > _MOST_DOUBTS:

@@ -1,8 +1,8 @@
 """iperf3 3.1 to 3.19, ``--json`` and ``--json-stream``: TCP, UDP, reverse, bidirectional, omit.
 
-Goodput is what the receiver counted (``sum_received``). Seconds that ``--omit`` leaves out are left
-out by iperf3 itself. A file may hold several documents, or an array of them; ``--title`` names the
-VPN. Both directions of ``--bidir`` are runs of their own.
+Goodput is the receiver's count (``sum_received``). iperf3 itself excludes the seconds of
+``--omit``. A file may have several documents, or an array of them; ``--title`` names the VPN. The
+two directions of ``--bidir`` are separate runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from culvert.journal.readers.salvage import Document, documents
 from culvert.journal.record import Metric, Series
 
 _UP, _DOWN = "up", "down"
-"""From the client to the server, and back."""
+"""From the client to the server, and the reverse."""
 _REVERSE = "_bidir_reverse"
 
 
@@ -35,7 +35,7 @@ def _runs(text: Text) -> Iterator[ForeignRun]:
     for document in documents(text):
         for value in document.value if isinstance(document.value, list) else [document.value]:
             if not isinstance(value, Mapping):
-                text.lose(document.line, "a document that is no object")
+                text.lose(document.line, "a document that is not an object")
             elif "event" not in value:
                 yield from _of_document(text, value, document)
             else:
@@ -49,12 +49,12 @@ def _runs(text: Text) -> Iterator[ForeignRun]:
                     yield from _of_stream(text, stream, line)
                     stream = None
     if stream is not None:
-        text.lose(line, "its last event is missing: it is cut off")
+        text.lose(line, "its last event is missing: it is truncated")
         yield from _of_stream(text, stream, line)
 
 
 def _add_event(stream: dict[str, Any], event: Mapping[str, Any]) -> None:
-    """``--json-stream`` gives each part of the document in a line of its own."""
+    """``--json-stream`` writes each part of the document on its own line."""
     name, data = event["event"], event.get("data")
     if name == "interval":
         stream.setdefault("intervals", []).append(data)
@@ -68,7 +68,7 @@ def _of_stream(text: Text, stream: Mapping[str, Any], line: int) -> Iterator[For
 
 def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> Iterator[ForeignRun]:
     if "start" not in value and "end" not in value and "error" not in value:
-        text.lose(document.line, "a document that is none of iperf3's")
+        text.lose(document.line, "a document that iperf3 did not write")
         return
     start, end = _table(value, "start"), _table(value, "end")
     test = _table(start, "test_start")
@@ -98,13 +98,13 @@ def _run(
     if value.get("error"):
         failures.append(f"iperf3: {str(value['error'])[:200]}")
     elif not end:
-        failures.append("it is cut off before its end: what the receiver counted is missing")
+        failures.append("it is truncated: the receiver's counts are missing")
     else:
         received, sent = _sums(end, suffix, udp=udp)
         goodput = _goodput_bps(received, udp=udp)
         seconds = figure(received.get("seconds")) or 0.0
         if goodput is None:
-            failures.append("it does not say what arrived")
+            failures.append("the received amount is missing")
         elif goodput == 0:
             failures.append("nothing arrived")
         elif why := doubt("bits_per_second", goodput, 0, MOST_BPS, "bit/s"):
@@ -128,21 +128,23 @@ def _run(
         duration_s=max(0.0, min(seconds, MOST_S)),
         metrics=metrics,
         series=_series(value.get("intervals"), suffix),
-        told={key: str(start[key])[:500] for key in ("version", "system_info") if start.get(key)},
+        reported={
+            key: str(start[key])[:500] for key in ("version", "system_info") if start.get(key)
+        },
     )
 
 
 def _sums(
     end: Mapping[str, Any], suffix: str, *, udp: bool
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What the receiver and the sender counted. UDP's losses are in ``sum`` before 3.17."""
+    """The counts of receiver and sender. UDP losses are in ``sum`` before 3.17."""
     received = dict(_table(end, f"sum_received{suffix}"))
     if udp:
         alone = _table(end, f"sum{suffix}")
         for key in ("jitter_ms", "lost_packets", "packets", "lost_percent"):
             if key in alone and not received.get(key):
                 received[key] = alone[key]
-        if not figure(received.get("bytes")):  # before 3.7, or the receiver did not tell
+        if not figure(received.get("bytes")):  # before 3.7, or the receiver did not report
             received |= {"sender_bps": alone.get("bits_per_second")}
             received.setdefault("seconds", alone.get("seconds"))
     return received, _table(end, f"sum_sent{suffix}")
@@ -176,7 +178,7 @@ def _tcp(sent: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
     retransmits = figure(sent.get("retransmits"))
     if retransmits is None:
         return
-    if retransmits < 0:  # iperf3 writes -1 where the kernel does not tell
+    if retransmits < 0:  # iperf3 writes -1 if the kernel does not report it
         if retransmits != -1:
             doubts.append(f"retransmits is {retransmits:g}: impossible")
         return
@@ -184,7 +186,7 @@ def _tcp(sent: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
 
 
 def _cpu(usage: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
-    """Of iperf3 itself, in per cent of one core; the host is the client."""
+    """CPU of iperf3 itself, in per cent of one core; the host is the client."""
     for key, node in (("host_total", "a"), ("remote_total", "b")):
         percent = figure(usage.get(key))
         if percent is None:

@@ -1,9 +1,9 @@
 """KNB (k8s-bench-suite 1.5): iperf3 between pods, as CSV rows or as KNB's own JSON.
 
-CSV is what kjorveziroski2024 merged from KNB's results: one row a run, bandwidth in Mbit/s, CPU in
-per cent of a node, memory in MB; -1 where KNB's output was broken. Columns are found by name.
-JSON is ``knb -o json``: one document a call, or an array of them; several runs in each. It does not
-say the condition; a file name with loss5p and delay250ms in it does.
+CSV is what kjorveziroski2024 merged from KNB's results: one row per run, bandwidth in Mbit/s, CPU
+in per cent of a node, memory in MB; -1 if KNB's output was damaged. Columns are found by name.
+JSON is ``knb -o json``: one document per call, or an array of them; several runs in each. The
+condition is not in it, but in a file name with loss5p and delay250ms.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _USAGE = {"cpu": ("node_cpu_percent", "%", 1.0), "ram": ("node_memory_bytes", "b
 _MOST = {"cpu": 100.0, "ram": 1e9}
 MEGA = 1e6
 _TAR = "\x00ustar"
-"""What a tar archive has after its first 256 bytes."""
+"""The magic of a tar archive, at offset 257."""
 _CONDITION = re.compile(r"loss(\d+)p?[-_]delay(\d+)", re.ASCII)
 
 
@@ -38,7 +38,8 @@ def read(path: Path) -> Found:
     text = read_text(path)
     if _TAR in text.text[:600]:
         text.lost[:] = []
-        text.lose(0, "this is KNB's raw data: turn it into JSON with knb --from-data FILE -o json")
+        why = "this is KNB's raw data: convert it into JSON with knb --from-data FILE -o json"
+        text.lose(0, why)
         return Found([], text.lost)
     begin = text.text.lstrip()[:1]
     runs = list(_of_json(text) if begin in ("{", "[") else _of_csv(text))
@@ -55,11 +56,11 @@ def _of_csv(text: Text) -> Iterator[ForeignRun]:
             header = [cell.strip() for cell in cells]
             missing = [name for name in NEEDED if name not in header]
             if missing:
-                why = f"this is no KNB table: it has no column {', '.join(missing)}"
+                why = f"this is not a KNB table: it has no column {', '.join(missing)}"
                 text.lose(line, why)
                 return
         elif len(cells) != len(header):
-            why = f"{len(cells)} of {len(header)} columns: the row is cut off or broken"
+            why = f"{len(cells)} of {len(header)} columns: the row is truncated or damaged"
             text.lose(line, why)
         elif dict(zip(header, cells, strict=True))["transport-protocol"].strip() not in KINDS:
             text.lose(line, "its transport-protocol is unknown")
@@ -82,7 +83,7 @@ def _of_row(file: str, line: int, row: Mapping[str, str]) -> ForeignRun:
         for kind in _USAGE
         if f"{side}-{kind}" in row
     }
-    told = {key: row[key] for key in ("mtu", "server-node", "client-node") if row.get(key)}
+    reported = {key: row[key] for key in ("mtu", "server-node", "client-node") if row.get(key)}
     return _run(
         file,
         line,
@@ -93,14 +94,14 @@ def _of_row(file: str, line: int, row: Mapping[str, str]) -> ForeignRun:
         usage={key: (text, figure_in(text)) for key, text in usage.items()},
         condition=condition(row.get("loss", ""), row.get("delay", "")),
         socket_buffer=row.get("socket-buffer-size", ""),
-        told=told,
+        reported=reported,
     )
 
 
 def condition(loss: str, delay: str) -> str:
     """``clean``, ``loss-5``, ``delay-250ms`` or both, from per cent and milliseconds.
 
-    Empty where the data has neither column.
+    Empty if the data has neither column.
     """
     if not loss and not delay:
         return ""
@@ -113,7 +114,7 @@ def condition(loss: str, delay: str) -> str:
 
 
 ReportedValue = tuple[object, float | None]
-"""A value as the file has it, and the number that it is."""
+"""A value as in the file, and as a number."""
 
 
 def _run(
@@ -128,7 +129,7 @@ def _run(
     condition: str = "",
     socket_buffer: str = "",
     started_at: datetime | None = None,
-    told: Mapping[str, Any],
+    reported: Mapping[str, Any],
 ) -> ForeignRun:
     failures, doubts = [], []
     metrics = []
@@ -169,20 +170,20 @@ def _run(
         reason=reason,
         started_at=started_at,
         metrics=metrics,
-        told=told,
+        reported=reported,
     )
 
 
 def _of_json(text: Text) -> Iterator[ForeignRun]:
-    told = _CONDITION.search(text.file)
-    named = condition(told[1], told[2]) if told else ""
+    match = _CONDITION.search(text.file)
+    named = condition(match[1], match[2]) if match else ""
     for document in documents(text):
         calls = document.value if isinstance(document.value, list) else [document.value]
         for call in calls:
             metadata, data = _table(call, "metadata"), _table(call, "data")
             found = list(_of_call(text.file, document.line, named, metadata, data))
             if not found:
-                why = "a document that holds no run of KNB"
+                why = "a document without a run of KNB"
                 text.lose(document.line, why)
             yield from found
 
@@ -191,8 +192,8 @@ def _of_call(
     file: str, line: int, condition: str, metadata: Mapping[str, Any], data: Mapping[str, Any]
 ) -> Iterator[ForeignRun]:
     kept = ("server-node", "client-node", "generator", "version", "date")
-    told = {key: metadata[key] for key in kept if key in metadata}
-    told |= {key: data[key] for key in ("mtu", "kernel", "cpu", "k8s-version") if key in data}
+    reported = {key: metadata[key] for key in kept if key in metadata}
+    reported |= {key: data[key] for key in ("mtu", "kernel", "cpu", "k8s-version") if key in data}
     for path in ("idle", "pod2pod", "pod2svc"):
         runs = data.get(path)
         if not isinstance(runs, Mapping):
@@ -203,7 +204,7 @@ def _of_call(
             yield _run(
                 file,
                 line,
-                name="",  # metadata.name is KNB's process, another for each call
+                name="",  # metadata.name is KNB's process, which differs for each call
                 path=path,
                 protocol=protocol,
                 bandwidth=(run.get("bandwidth"), figure(run.get("bandwidth"))),
@@ -211,7 +212,7 @@ def _of_call(
                 condition=condition,
                 socket_buffer=str(metadata.get("socket-buffer-size") or "")[:20],
                 started_at=_moment(metadata.get("date")),
-                told=told,
+                reported=reported,
             )
 
 

@@ -1,4 +1,4 @@
-"""Names: from what the data calls a VPN to an id of ours, and which of them is the baseline."""
+"""Names: from the data's name of a VPN to its id in Culvert, and the name of the baseline."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from culvert.study.names import BASELINE
 
 MOST_CHARACTERS = 64
 _ORDER = re.compile(r"^\d+[-_. ]+(?=.)")
-"""Numbers before names that put folders in order: 31-netbird-direct."""
+"""Numbers that sort directories: 31-netbird-direct."""
 _STRANGE = re.compile(r"[^A-Za-z0-9._/+-]+")
 _BARE = re.compile(r"(native|none|bare|baseline|no-?vpn)(?![a-z0-9])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Naming:
-    """What the user said of names. ``ids``: the data's name (or ours) to an id; ``every``: the id
-    of all runs; ``baseline``: the name of the runs without a VPN. ``known``: ids of a known data
-    set, all of its names."""
+    """The user's options on names. ``ids``: the data's name (or ours) to an id; ``every``: the id
+    of all runs; ``baseline``: the name of the runs without a VPN. ``known``: ids of all names of a
+    known data set."""
 
     ids: Mapping[str, str] = field(default_factory=dict)
     every: str = ""
@@ -36,7 +36,9 @@ class Naming:
             name, equals, vpn = word.rpartition("=")
             if not vpn or vpn != cleaned(vpn) or (equals and not name):
                 raise UsageError(
-                    f"--vpn '{word}'", "is no id of a VPN", "write ID, or NAME=ID, as netbird=wg/k"
+                    f"--vpn '{word}'",
+                    "is not an id of a VPN",
+                    "write ID, or NAME=ID, as netbird=wg/k",
                 )
             if equals:
                 ids[name] = vpn
@@ -48,12 +50,14 @@ class Naming:
                 every = vpn
         if every and ids:
             raise UsageError(
-                f"--vpn '{every}'", "it stands beside NAME=ID", "give one id, or one for each name"
+                f"--vpn '{every}'",
+                "it cannot be combined with NAME=ID",
+                "give one id, or one for each name",
             )
         return cls(ids, every, baseline)
 
     def knowing(self, ids: Mapping[str, str]) -> Naming:
-        """With the ids of a known data set, where the user names nothing."""
+        """With the ids of a known data set, if the user gave no names."""
         return self if self.every or self.ids or self.baseline else replace(self, known=ids)
 
     def resolve(self, names: Iterable[str]) -> dict[str, str]:
@@ -85,16 +89,16 @@ class Naming:
             if word not in known:
                 raise UsageError(
                     f"'{word}'",
-                    "the data has no such name",
+                    "the data does not contain this name",
                     f"it has {', '.join(sorted(map(plain, found))[:20])}",
                 )
 
 
 def plain(name: str) -> str:
-    """The name without the number that puts it in order."""
+    """The name without its sorting number."""
     return _ORDER.sub("", name)
 
 
 def cleaned(name: str) -> str:
-    """An id that a table, a file name and a terminal can show; never empty."""
+    """An id that is safe in a table, a file name and a terminal; never empty."""
     return _STRANGE.sub("-", name).strip("-/")[:MOST_CHARACTERS].strip("-/") or "unnamed"

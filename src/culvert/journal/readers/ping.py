@@ -1,8 +1,8 @@
-"""What ``ping`` prints: iputils (with -D, -O, -q), busybox and BSD.
+"""Output of ``ping``: iputils (with -D, -O, -q), busybox and BSD.
 
-A run begins at its line "PING ..."; a file may hold several. Duplicates are counted, and are no
-round trips of their own. Without the statistics at the end nobody knows how many probes were sent:
-the round trips stay, the loss is left out.
+A run starts at its line "PING ..."; a file may have several. Duplicates are counted, but are not
+round trips. Without the statistics at the end the number of sent probes is unknown: the round trips
+are kept, the loss is left out.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from culvert.journal.record import Histogram, Metric
 
 PERCENTILES = {"p50": 50, "p90": 90, "p99": 99}
 MAX_LOSS = 0.5
-"""As the measurement rtt has it: percentiles of the few that came back would flatter."""
+"""As in the measurement rtt: percentiles of few answered probes would be too low."""
 MOST_COUNT = 1e12
 MOST_CHARACTERS = 1000
-"""Of a line: no host has a longer name."""
+"""Characters of a line: no host name is longer."""
 _HEADERS = {4: 28, 6: 48}
 """Bytes of IP and ICMP."""
 
@@ -64,7 +64,7 @@ def read(path: Path) -> Found:
     runs = list(_runs(text))
     for run in runs:
         if run.summary is None:
-            text.lose(run.line, "its statistics are missing: it is cut off")
+            text.lose(run.line, "its statistics are missing: it is truncated")
     return Found([_foreign(text.file, run) for run in runs], text.lost)
 
 
@@ -82,13 +82,13 @@ def _runs(text: Text) -> Iterator[_Run]:
             if line:
                 text.lose(number, "a line before any PING")
         elif not _take(run, number, line) and not _KNOWN.match(line):
-            text.lose(number, "a line that ping does not print, or half of one")
+            text.lose(number, "a line that ping does not print, or an incomplete one")
     if run is not None:
         yield run
 
 
 def _take(run: _Run, number: int, line: str) -> bool:
-    """Whether the line was understood; what it says is added to the run."""
+    """Add the line's content to the run; False if the line is unknown."""
     if reply := _REPLY.fullmatch(line):
         milliseconds = figure_in(reply[3].replace(",", "."))
         if milliseconds is None:
@@ -127,7 +127,7 @@ def _foreign(file: str, run: _Run) -> ForeignRun:
         if received > sent:
             doubts.append(f"{received:.0f} answers to {sent:.0f} probes: impossible")
         elif sent == 0:
-            failures.append("it sent nothing")
+            failures.append("it sent no probe")
         elif received == 0:
             failures.append(f"none of {sent:.0f} probes was answered")
         elif 1 - received / sent > MAX_LOSS:
@@ -140,7 +140,7 @@ def _foreign(file: str, run: _Run) -> ForeignRun:
             ]
     metrics += _times(run, doubts)
     if not run.times_ms and not run.extremes_ms and not failures and not doubts:
-        failures.append("it holds no round trip")
+        failures.append("it has no round trip")
     metrics.append(Metric("duplicate_packets", "packets", run.duplicates))
     status, reason = judged(failures, doubts)
     size = run.payload_bytes + _HEADERS[run.version]

@@ -1,4 +1,4 @@
-"""The bytes of a foreign file as text: with limits, decompressed, as far as it is whole."""
+"""The bytes of an imported file as text: limited, decompressed, as far as it is intact."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from culvert.errors import UsageError
 from culvert.journal.readers.foreign_run import Lost
 
 MOST_BYTES = 256 << 20
-"""Of a file, and of what it decompresses to."""
+"""The greatest size of a file, also after decompression."""
 
 MOST_LOST = 100
-"""Places of one file that are told one by one."""
+"""Unreadable places of one file that are listed one by one."""
 
 _GZIP = b"\x1f\x8b"
 _BOMS = (
@@ -27,14 +27,14 @@ _BOMS = (
 
 @dataclass
 class Text:
-    """What a file says, and what of it could not be read."""
+    """The text of a file, and the parts that could not be read."""
 
     file: str
     text: str
     lost: list[Lost] = field(default_factory=list)
 
     def lose(self, line: int, why: str) -> None:
-        """Keep that something of this line is in no run; the many of a wrong file as one."""
+        """Record that a part of this line is in no run; beyond a limit, places are only counted."""
         if len(self.lost) < MOST_LOST:
             self.lost.append(Lost(self.file, line, why))
         else:
@@ -42,7 +42,7 @@ class Text:
             self.lost[-1] = replace(last, why="and so on", count=last.count + 1)
 
     def lines(self) -> list[str]:
-        """Lines without their ends; a file of another system ends them with CR LF."""
+        """Lines without their ends (LF or CR LF)."""
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -50,7 +50,7 @@ def read_bytes(path: Path) -> bytes:
     """The whole file. Raises UsageError for one that is missing, unreadable or too large."""
     try:
         if not path.is_file():
-            why = "it is not a file" if path.exists() else "there is no such file"
+            why = "it is not a file" if path.exists() else "the file does not exist"
             raise UsageError(str(path), why, "check the path")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -59,7 +59,7 @@ def read_bytes(path: Path) -> bytes:
             str(path), f"it cannot be read: {error.strerror}", "check its mode"
         ) from error
     except ValueError as error:  # a path with a zero byte
-        raise UsageError(str(path), f"it is no path: {error}", "check the path") from error
+        raise UsageError(str(path), f"it is not a path: {error}", "check the path") from error
     if len(data) > MOST_BYTES:
         raise UsageError(
             str(path), f"it has more than {MOST_BYTES >> 20} MiB", "split it, and import the parts"
@@ -73,7 +73,8 @@ def read_text(path: Path) -> Text:
 
 
 def text_of(name: str, data: bytes) -> Text:
-    """Text of a file's bytes: gzip is unpacked; what is no UTF-8 becomes U+FFFD, and is told."""
+    """Text of a file's bytes: gzip is unpacked; bytes that are not UTF-8 become U+FFFD, and are
+    reported."""
     found = Text(name, "")
     if data.startswith(_GZIP):
         data = _unpacked(data, found)
@@ -84,12 +85,12 @@ def text_of(name: str, data: bytes) -> Text:
     except UnicodeDecodeError as error:
         found.text = data.decode(encoding, "replace")
         line = data.count(b"\n", 0, error.start) + 1
-        found.lose(line, "bytes that are no text were replaced")
+        found.lose(line, "bytes that are not UTF-8 text were replaced")
     return found
 
 
 def _unpacked(data: bytes, found: Text) -> bytes:
-    """What gzip's members hold, as far as they are whole."""
+    """The content of gzip members, as far as they are intact."""
     parts: list[bytes] = []
     room = MOST_BYTES
     while data.startswith(_GZIP):
@@ -105,7 +106,7 @@ def _unpacked(data: bytes, found: Text) -> bytes:
             found.lose(0, why)
             break
         if not member.eof:
-            found.lose(0, "it is cut off within its compression")
+            found.lose(0, "its compressed data is truncated")
             break
         data = member.unused_data
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""From foreign runs to trials: ids, conditions, and the number of each run in its cell."""
+"""From imported runs to trials: ids, conditions, and the number of each run in its cell."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from culvert.plan.cells import Cell
 from culvert.study.parameters import canonical_json
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""When a run began of which nobody wrote it down."""
+"""The start time of a run without a recorded one."""
 
 Number = Callable[[ForeignRun, int, int], int]
-"""The block of a cell's nth run (from 1) of so many, in the order of the data."""
+"""The block of the nth run (from 1) of a cell with so many runs, in the order of the data."""
 
 
 def as_found(_run: ForeignRun, nth: int, _of: int) -> int:
-    """The nth run is in block n."""
+    """Block n for the nth run."""
     return nth
 
 
 def in_order(runs: Sequence[ForeignRun]) -> tuple[list[ForeignRun], bool]:
-    """The runs in the order of time, and whether that is known; else as the data has them."""
+    """The runs in the order of time, and whether it is known; else in the order of the data."""
     if not runs or any(run.started_at is None for run in runs):
         return list(runs), False
     return sorted(runs, key=lambda run: run.started_at or UNKNOWN_TIME), True
@@ -37,10 +37,10 @@ def trial_records(
     condition: str,
     number: Number = as_found,
 ) -> list[TrialRecord]:
-    """A trial for each run. ``condition`` is that of runs whose data does not say.
+    """A trial for each run. ``condition`` is that of runs whose data does not state one.
 
-    The nth run of a cell is in block n: foreign data knows no blocks, so runs that share a number
-    were not made together. ``number`` gives another number where one is known.
+    The nth run of a cell is in block n: imported data has no blocks, so runs with the same number
+    were not measured together. ``number`` returns another number if it is known.
     """
     cells = [
         Cell(
@@ -57,7 +57,7 @@ def trial_records(
     for run, cell in zip(runs, cells, strict=True):
         seen[cell] += 1
         numbered.append((number(run, seen[cell], of[cell]), run, cell))
-    # Within a block by condition, the clean one first: reports tell them in this order.
+    # Within a block by condition, the clean one first: reports use this order.
     numbered.sort(key=lambda one: (one[0], *_rank(one[2].condition)))
     positions: Counter[int] = Counter()
     found = []
@@ -87,7 +87,7 @@ def _record(run: ForeignRun, cell: Cell, block: int, position: int) -> TrialReco
         started_at=run.started_at or UNKNOWN_TIME,
         duration_s=run.duration_s,
         measuring_s=run.duration_s,
-        evidence={"imported": source | dict(run.told)},
+        evidence={"imported": source | dict(run.reported)},
         metrics=run.metrics,
         series=run.series,
         histograms=run.histograms,

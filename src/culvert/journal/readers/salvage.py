@@ -1,4 +1,4 @@
-"""JSON documents of a file, one behind the other; one that is cut off as far as it is whole."""
+"""Consecutive JSON documents of a file; a truncated one as far as it is complete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from culvert.journal.readers.reading import Text
 
 MOST_DEPTH = 64
-"""Brackets within brackets: no tool's output comes near."""
+"""The deepest nesting of brackets: output of the tools is far below."""
 
-# A string that does not end reaches to the end of the text. Possessive: no backtracking.
+# An unterminated string extends to the end of the text. Possessive: no backtracking.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
 _BEGIN = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _CLOSERS = {"{": "}", "[": "]"}
@@ -21,7 +21,7 @@ _CLOSERS = {"{": "}", "[": "]"}
 
 @dataclass(frozen=True)
 class Document:
-    """A JSON value, the line at which it begins, and whether its end is there."""
+    """A JSON value, its first line, and whether it is complete."""
 
     value: Any
     line: int
@@ -30,7 +30,7 @@ class Document:
 
 @dataclass(frozen=True)
 class _Extent:
-    """Where a document ends; ``closers`` are what is missing after that."""
+    """The end of a document; ``closers`` are the brackets missing after it."""
 
     end: int
     closers: str = ""
@@ -38,7 +38,7 @@ class _Extent:
 
 
 def documents(text: Text) -> Iterator[Document]:
-    """Every document; what is none, and what is broken, goes to ``text.lost`` with its line."""
+    """Every document; other text and damaged documents go to ``text.lost`` with their line."""
     content, position = text.text, 0
     lines = _Lines(content)
     while (begin := _BEGIN.search(content, position)) is not None:
@@ -53,18 +53,18 @@ def documents(text: Text) -> Iterator[Document]:
         try:
             value = json.loads(content[start : extent.end] + extent.closers)
         except (ValueError, RecursionError) as error:
-            # Of a JSONDecodeError the message alone: its position counts from the document.
+            # Only the message of a JSONDecodeError: its position is relative to the document.
             why = getattr(error, "msg", "") or str(error).partition(":")[0]
             text.lose(line, f"this is not JSON: {why}")
             continue
         if extent.closers:
-            text.lose(lines.at(extent.end), "the file is cut off here")
+            text.lose(lines.at(extent.end), "the file is truncated here")
         yield Document(value, line, whole=not extent.closers)
     _tell_skipped(text, lines, position, len(content))
 
 
 class _Lines:
-    """Line numbers of places that are asked for in their order."""
+    """Line numbers of positions, which must be requested in ascending order."""
 
     def __init__(self, content: str) -> None:
         self._content = content
@@ -77,9 +77,10 @@ class _Lines:
 
 
 def _extent(content: str, start: int) -> _Extent:
-    """The end of the document that begins at ``start``, or the last place where it is whole."""
+    """The end of the document that starts at ``start``, or the last position at which it is
+    valid."""
     stack: list[str] = []
-    safe = _Extent(start, "", "it is cut off before its first value")
+    safe = _Extent(start, "", "it is truncated before its first value")
     for token in _TOKEN.finditer(content, start):
         mark = token[0]
         if mark in "{[":
@@ -88,7 +89,7 @@ def _extent(content: str, start: int) -> _Extent:
                 return _Extent(start, "", f"it is nested more than {MOST_DEPTH} deep")
         elif mark in "}]":
             if mark != stack[-1]:
-                return _Extent(start, "", f"this is not JSON: {mark} where {stack[-1]} is due")
+                return _Extent(start, "", f"this is not JSON: {mark} where {stack[-1]} is expected")
             stack.pop()
             if not stack:
                 return _Extent(token.end())
@@ -102,4 +103,4 @@ def _tell_skipped(text: Text, lines: _Lines, begin: int, end: int) -> None:
     skipped = text.text[begin:end].strip("\x00 \t\r\n,;")
     if skipped:
         line = lines.at(text.text.index(skipped, begin))
-        text.lose(line, f"{len(skipped)} characters that are no JSON")
+        text.lose(line, f"{len(skipped)} characters that are not JSON")

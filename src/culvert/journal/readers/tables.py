@@ -1,4 +1,4 @@
-"""Tables beside those of every report, of what was imported."""
+"""Additional tables of a report on imported data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ PROTOCOLS = {"tcp": "a1-tcp", "udp": "a2-udp"}
 
 
 def published_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """By file name, the tables of a paper whose data a journal holds. Frames as it gives them."""
+    """The tables of the paper whose data a journal contains, by file name. Frames of the
+    journal."""
     runs = cells(trials, rows)
     return _filled({f"{PAPER}-{name}": published.table(runs, p) for p, name in PROTOCOLS.items()})
 
 
 def foreign_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The same, and beside them what they leave out."""
+    """The published tables, and Culvert's analysis of the same data."""
     found = published_tables(trials, rows)
     if found and (runs := cells(trials, rows)):
         for protocol, name in PROTOCOLS.items():
@@ -28,7 +29,7 @@ def foreign_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.Dat
 
 
 def _filled(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Those with rows, their figures without the noise of binary arithmetic."""
+    """Tables with rows, their figures rounded to remove binary rounding noise."""
     return {
         name: table.with_columns(pl.col(pl.Float64).round_sig_figs(12))
         for name, table in tables.items()

@@ -1,7 +1,7 @@
-"""What tables A1 and A2 and the paper's tests leave out: intervals, order in time, many tests.
+"""Missing in tables A1, A2 and the paper's tests: intervals, order in time, multiple testing.
 
-The runs of a configuration were made one after another, each configuration on days of its own. So
-no interval here says what the next day would give; it says what these hours gave.
+The runs of a configuration were made one after another, each configuration on its own days. So the
+intervals here cover the scatter within these hours, not the scatter between days.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ ALPHA = 0.05
 
 
 def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
-    """Beside A1 (tcp) or A2 (udp), a row a cell, baselines included.
+    """In addition to A1 (tcp) or A2 (udp): one row per cell, baselines included.
 
     Columns: name, condition, runs, dropped, median and mean (Mbit/s), lag1 (of neighbours in time),
-    lag1_p, worth (independent runs that say as much), drift_p (Mann-Kendall), both p values also
+    lag1_p, worth (effective number of independent runs), drift_p (Mann-Kendall), both p values also
     adjusted by Holm's method, for each baseline its median over the cell's with low and high (95 %,
-    correlation taken into account), and a note: what forbids to call the cell precise.
+    correlation taken into account), and a note: why the cell is not precise.
     """
     found = []
     for name in CONFIGURATIONS:
@@ -44,14 +44,14 @@ def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
             cell = cells.get((name, protocol, condition))
             if cell is None or not cell.values.size:
                 continue
-            told, trend = describe(cell.values), mann_kendall(cell.values)
+            summary, trend = describe(cell.values), mann_kendall(cell.values)
             row: dict[str, object] = {
                 "name": name,
                 "condition": condition,
-                "runs": told.n,
+                "runs": summary.n,
                 "dropped": cell.dropped,
-                "median": told.median,
-                "mean": told.mean,
+                "median": summary.median,
+                "mean": summary.mean,
                 "lag1": lag1(cell.values),
                 "lag1_p": lag1_p_value(cell.values),
                 "worth": effective_sample_size(cell.values),
@@ -87,15 +87,15 @@ def _noted(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _adjusted(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """With Holm's adjustment beside a column of p values; a cell without spread has p 1."""
+    """Add Holm's adjustment to a column of p values; a cell without spread has p 1."""
     adjusted = pl.Series(f"{column}_holm", holm(frame[column].fill_null(1.0).to_list()))
     return frame.insert_column(frame.get_column_index(column) + 1, adjusted)
 
 
 def tests(cells: Mapping[Key, PaperCell]) -> pl.DataFrame:
-    """The paper's Mann-Whitney tests, every pair without impairment, with what they say of size.
+    """The paper's Mann-Whitney tests, every pair without impairment, with effect sizes.
 
-    Columns: protocol, a, b, runs_a, runs_b, p (as the paper has it), p_holm (adjusted for all pairs
+    Columns: protocol, a, b, runs_a, runs_b, p (as published), p_holm (adjusted for all pairs
     of both protocols), cliffs_delta, shift and its 95 % interval (Mbit/s, a over b), and ratio of
     the medians with an interval that takes correlation into account.
     """

@@ -1,7 +1,7 @@
-"""In which order kjorveziroski2024's runs were made.
+"""The order in which the runs of kjorveziroski2024 were made.
 
 all-merged.csv has no times, and its rows are in the order of a directory listing. The authors' JSON
-beside it (results-json/, commit dba6d2f) has the same runs in the same order, each with its date:
+files (results-json/, commit dba6d2f) have the same runs in the same order, each with its date:
 sorted by them, the listing is one and the same permutation in all cells with 100 runs, another in
 all with 10, and a third in one cell.
 """
@@ -35,7 +35,7 @@ CONFIGURATIONS = (
     "41-zerotier-direct",
     "42-zerotier-relay",
 )
-"""As the data names them, in the paper's order."""
+"""The names in the data, in the paper's order."""
 _NODES = {"server-node": "l26-node03", "client-node": "l26-node02"}
 
 
@@ -45,7 +45,7 @@ def recognised(runs: Iterable[ForeignRun]) -> bool:
     for run in runs:
         if run.name not in CONFIGURATIONS or run.started_at is not None:
             return False
-        if any(run.told.get(key) != node for key, node in _NODES.items()):
+        if any(run.reported.get(key) != node for key, node in _NODES.items()):
             return False
         found = True
     return found

@@ -1,4 +1,4 @@
-"""Tables A1 and A2 as the paper has them: mean, deviation, and times slower than the baselines."""
+"""Tables A1 and A2 as published: mean, deviation, and how many times slower than the baselines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from culvert.statistics.location import describe
 
 
 def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
-    """A1 (tcp) or A2 (udp): 42 rows where the data is whole, in the paper's order.
+    """A1 (tcp) or A2 (udp): 42 rows if the data is complete, in the paper's order.
 
     Columns: test, condition, runs, dropped, mean and sd (Mbit/s; sd with n - 1), cv, times_1450 and
-    times_1230 (mean of that baseline over mean; null where it has no run).
+    times_1230 (mean of that baseline over mean; null if it has no run).
     """
     found = []
     for name in CONFIGURATIONS[2:]:
@@ -31,18 +31,18 @@ def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
             cell = cells.get((name, protocol, condition))
             if cell is None or not cell.values.size:
                 continue
-            told = describe(cell.values)
+            summary = describe(cell.values)
             found.append(
                 {
                     "test": paper_name(name),
                     "condition": PAPER_CONDITIONS[condition],
-                    "runs": told.n,
+                    "runs": summary.n,
                     "dropped": cell.dropped,
-                    "mean": told.mean,
-                    "sd": told.sd,
-                    "cv": told.cv,
-                    "times_1450": _times(cells.get((BASE_1450, protocol, condition)), told.mean),
-                    "times_1230": _times(cells.get((BASE_1230, protocol, condition)), told.mean),
+                    "mean": summary.mean,
+                    "sd": summary.sd,
+                    "cv": summary.cv,
+                    "times_1450": _times(cells.get((BASE_1450, protocol, condition)), summary.mean),
+                    "times_1230": _times(cells.get((BASE_1230, protocol, condition)), summary.mean),
                 }
             )
     return pl.DataFrame(found, schema=_SCHEMA)

@@ -1,4 +1,4 @@
-"""The runs that the paper's tables are made of, from a journal's frames."""
+"""The runs behind the paper's tables, from a journal's frames."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAPER_CONDITIONS = dict(
         strict=True,
     )
 )
-"""As tables A1 and A2 call them."""
+"""Their names in tables A1 and A2."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class PaperCell:
 
     values: Array
     numbers: tuple[int, ...]
-    """Of each run, among all of the cell."""
+    """The number of each run in its cell."""
     dropped: int
 
 
 Key = tuple[str, str, str]
-"""Configuration as the data names it, protocol, condition."""
+"""Configuration (name in the data), protocol, condition."""
 
 
 def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, PaperCell]:
-    """Every cell of the paper's; empty for a journal that does not hold its data."""
+    """Every cell of the paper; empty for a journal without its data."""
     wanted = trials.filter(
         pl.col("measurement").is_in(["tcp", "udp"]),
         pl.col("parameters").str.contains('"path":"pod2pod"', literal=True),

@@ -1,6 +1,7 @@
-"""The authors' data in the words of the study kjorveziroski2024, so that its claims can be judged.
+"""The authors' data with the names of the study kjorveziroski2024, so that its claims can be
+judged.
 
-The study means pod to pod. Runs to a service are measurements of their own (``tcp_service``).
+The study's measurements are pod to pod. Runs to a service are separate ones (``tcp_service``).
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ IDS: Mapping[str, str] = {
 """The study's VPNs by the data's names. The baseline has the MTU of the overlay over every VPN."""
 
 _API_IDS = {plain(name): vpn for name, vpn in IDS.items()}
-"""The responses of the Kubernetes API are in directories of the same names, numbered anew."""
+"""Directories of the Kubernetes API responses: the same names with other numbers."""
 _API_FILE = "k8s-api-benchmark-run"
 _CORES = 4
-"""Of each node (an Intel Xeon x5647, in the paper's table of hardware)."""
+"""CPUs of each node (an Intel Xeon x5647, according to the paper's table of hardware)."""
 
 
 def api_recognised(runs: Iterable[ForeignRun]) -> bool:
@@ -53,7 +54,7 @@ def ids_of(runs: Sequence[ForeignRun]) -> Mapping[str, str]:
 
 
 def as_studied(runs: Sequence[ForeignRun]) -> list[ForeignRun]:
-    """The runs as the study's measurements, with its metrics; other data as it is."""
+    """The runs as the study's measurements, with its metrics; other data unchanged."""
     if recognised(runs):
         return [_measured(run) for run in runs]
     if api_recognised(runs):
