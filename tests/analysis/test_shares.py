@@ -77,6 +77,9 @@ def test_parts_of_the_cpu_add_up_to_the_machine(
     }
     frame = pl.concat([rows({"x": [value]}, metric=name) for name, value in figures.items()])
     found = dict(cpu_split(observations(frame)).select("part", "s_per_gb").iter_rows())
+    if vpn + probe > whole * (1 + TOLERANCE):
+        assert found == {}  # parts above the whole are no split
+        return
     assert set(found) == set(PARTS)
     assert sum(found.values()) == pytest.approx(whole)
     assert min(found.values()) >= -1e-9

@@ -15,6 +15,10 @@ REST = "rest of the system"
 PARTS = (VPN, SOFTIRQ, REST, PROBE)
 
 
+TOLERANCE = 0.01
+"""By how much the parts may exceed the whole: rounding, and reads at different moments."""
+
+
 def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
     """CPU seconds per 1e9 bytes of goodput and part, the mean over each cell's trials.
 
@@ -49,8 +53,12 @@ def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
     )
     parts = (
         wide.with_columns(*absent)
-        .filter(whole.is_not_null())
+        # A split that a trial withheld, or whose parts exceed the whole, is no split.
+        .filter(whole.is_not_null() & pl.col("cpu_softirq_percent").is_not_null())
         .with_columns(pl.col(name).fill_null(0.0).clip(0) for name in wanted)
+        .filter(
+            pl.col("cpu_vpn_s_per_gb") + pl.col("cpu_probe_s_per_gb") <= whole * (1 + TOLERANCE)
+        )
         .with_columns(pl.min_horizontal("cpu_vpn_s_per_gb", whole).alias(VPN))
         .with_columns(pl.min_horizontal("cpu_probe_s_per_gb", whole - pl.col(VPN)).alias(PROBE))
         .with_columns(left=(whole - pl.col(VPN) - pl.col(PROBE)).clip(0))
