@@ -13,6 +13,7 @@ from culvert.analysis.cpu import (
     PARTS,
     PROBE,
     SOFTIRQ,
+    TOLERANCE,
     VPN,
     busiest_threads,
     cpu_split,
