@@ -1,1 +1,1 @@
-"""Bundles: a run as one file that shows any change."""
+"""Bundles: a run as one file in which every change is detected."""

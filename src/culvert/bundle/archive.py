@@ -1,4 +1,4 @@
-"""Archives: written so that equal contents give equal bytes, read without trusting them."""
+"""Archives: equal contents are written as equal bytes; archives are read as untrusted input."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from culvert.files.plain import open_plain
 MOST_FILES = 10_000
 MOST_CONTENT_BYTES = 1 << 36
 MOST_EXPANSION = 200
-"""Deflate reaches 1032 to 1; nothing that we write comes near."""
+"""Greatest compression ratio: deflate reaches 1032 to 1; bundles stay far below."""
 LEAST_BYTES = 1 << 24
-"""What a small archive may hold, however well it is compressed."""
+"""Greatest unpacked size of a small archive, at any compression ratio."""
 MOST_HEADER_BYTES = 1 << 16
-"""Of the extra header of a long name, which is read into memory as a whole."""
+"""Greatest size of the extra header of a long name, which is read into memory."""
 _EXTRA = {"path", "size"}
-"""What we write into such a header."""
+"""The keys that Culvert writes into such a header."""
 
 _CHUNK = 1 << 20
 
 
 class ArchiveError(Exception):
-    """An archive that is not as Culvert writes them; the text says why."""
+    """An archive that Culvert did not write; the text is the reason."""
 
 
 def pack(members: Mapping[str, Path], folder: str, target: Path, packing: Packing) -> None:
@@ -55,7 +55,7 @@ def pack(members: Mapping[str, Path], folder: str, target: Path, packing: Packin
 
 
 def sums(path: Path, packing: Packing) -> tuple[dict[str, str], bytes]:
-    """SHA-256 of every file but the manifest, by name, and the manifest. Raises ArchiveError."""
+    """SHA-256 of every file except the manifest, by name, and the manifest. Raises ArchiveError."""
     found: dict[str, str] = {}
     manifest = b""
     try:
@@ -79,7 +79,7 @@ def unpack(path: Path, packing: Packing, expected: Mapping[str, str], target: Pa
     """Write the files of an archive that was verified into a new directory: all or none.
 
     ``expected`` are the sums that ``sums`` found. Raises ArchiveError, OSError, and UsageError for
-    a place behind a stranger's link.
+    a path through another user's link.
     """
     with any_folder(target.parent, make=True) as parent:
         name = f".{target.name}.{secrets.token_hex(4)}.part"
@@ -110,18 +110,18 @@ def _write(folder: OpenFolder, name: str, content: IO[bytes], expected: str | No
             digest.update(chunk)
             file.write(chunk)
     if expected is not None and digest.hexdigest() != expected:
-        raise ArchiveError(f"{name} was changed while it was unpacked")
+        raise ArchiveError(f"{name} was changed during unpacking")
 
 
 class _Bounded:
-    """A stream that holds no more than so many bytes: counted before anybody reads headers."""
+    """A stream of at most so many bytes, counted before headers are parsed."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
         self._left = most
 
     def read(self, size: int = -1) -> bytes:
-        """As a file's."""
+        """As ``read`` of a file."""
         chunk = self._stream.read(size)
         self._left -= len(chunk)
         if self._left < 0:
@@ -130,23 +130,24 @@ class _Bounded:
 
 
 class _Entry(tarfile.TarInfo):
-    """A header; tarfile reads what some kinds of it announce into memory, however long."""
+    """A header; for some types tarfile would read the stated length into memory, without a
+    limit."""
 
     @classmethod
     def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Entry:  # type: ignore[override]
-        """As tarfile's. Raises ArchiveError for a kind that we do not write."""
+        """As in tarfile. Raises ArchiveError for a type that Culvert does not write."""
         entry = super().frombuf(buf, encoding, errors)
         short = entry.type == tarfile.XHDTYPE and entry.size <= MOST_HEADER_BYTES
         if not short and entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise ArchiveError(f"{entry.name[:100]!r} is nothing that a bundle holds")
+            raise ArchiveError(f"{entry.name[:100]!r} does not belong in a bundle")
         return entry
 
 
-_TOO_MUCH = "it holds more than a bundle does"
+_TOO_MUCH = "it is larger than any bundle"
 
 
 def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
-    """Names inside the archive's one folder, and contents. Nothing is written anywhere."""
+    """Names inside the archive's one folder, and contents. Nothing is written to disk."""
     size = path.stat().st_size
     most = min(MOST_CONTENT_BYTES, LEAST_BYTES + MOST_EXPANSION * size)
     seen: set[str] = set()
@@ -162,7 +163,7 @@ def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
             total += entry.size
             plain = entry.isreg() and entry.pax_headers.keys() <= _EXTRA
             if not plain or not (safe(name) or name == NAME) or folder in ("", ".."):
-                raise ArchiveError(f"{entry.name[:100]!r} is nothing that a bundle holds")
+                raise ArchiveError(f"{entry.name[:100]!r} does not belong in a bundle")
             if name in seen:
                 raise ArchiveError(f"{name} is in it twice")
             seen.add(name)
@@ -171,7 +172,7 @@ def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
             content = tar.extractfile(entry)
             if content is not None:
                 yield name, content
-            tar.members.clear()  # tarfile keeps all that it has seen
+            tar.members.clear()  # tarfile keeps every member
 
 
 @contextmanager
@@ -194,7 +195,7 @@ def _decompressed(path: Path, packing: Packing, most: int) -> Iterator[_Bounded]
         with open_plain(path) as file, gzip.GzipFile(fileobj=file, mode="rb") as stream:
             bounded = _Bounded(stream, most)  # type: ignore[arg-type]
             yield bounded
-            while bounded.read(_CHUNK):  # to the end, where the checksum is
+            while bounded.read(_CHUNK):  # to the end, because the checksum is there
                 pass
         return
     words = ("-q", "-dc", "--memory=128MB")

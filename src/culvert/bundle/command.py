@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Bundled:
-    """A bundle that was written. ``sha256`` is that of the archive as a whole."""
+    """A written bundle. ``sha256`` is that of the whole archive."""
 
     path: Path
     files: int
@@ -33,7 +33,7 @@ class Bundled:
 
 @dataclass(frozen=True)
 class Verified:
-    """``problems`` is empty if everything is as it was; ``note`` tells what was not checked."""
+    """``problems`` is empty if nothing changed; ``note`` describes what was not checked."""
 
     what: Path
     files: int
@@ -47,7 +47,7 @@ def bundle(directory: Path, target: Path | None) -> Bundled:
     if packing is None:
         suffixes = " or ".join(one.suffix for one in Packing)
         raise UsageError(
-            str(target), "its name does not say how it is packed", f"end in {suffixes}"
+            str(target), "its suffix does not name a compression", f"end in {suffixes}"
         )
     if target is not None:
         _refuse_present(target)
@@ -69,23 +69,25 @@ def bundle(directory: Path, target: Path | None) -> Bundled:
             raise UsageError(
                 str(target),
                 f"it cannot be written: {error.strerror or error}",
-                "choose another place, or free some space",
+                "choose another path, or free disk space",
             ) from error
     return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target))
 
 
 def verify(what: Path, extract: Path | None = None) -> Verified:
-    """Check a bundle, a bundle that was unpacked, or the journal of a run.
+    """Check a bundle, an unpacked bundle, or the journal of a run.
 
-    ``extract`` is a new directory for the files of a bundle that is as it was. Raises UsageError
-    for what is none of these.
+    ``extract`` is a new directory for the files of an unchanged bundle. Raises UsageError if the
+    path is none of these.
     """
     try:
         if what.is_dir():
             return _directory(what, extract)
         return _archive(what, extract)
     except FileNotFoundError as error:
-        raise UsageError(str(error.filename), "there is no such file", "check the path") from error
+        raise UsageError(
+            str(error.filename), "the file does not exist", "check the path"
+        ) from error
     except OSError as error:
         raise UsageError(
             str(error.filename or what),
@@ -108,8 +110,8 @@ def _archive(path: Path, extract: Path | None) -> Verified:
         _refuse_present(extract)
     packing = Packing.of_content(path) or Packing.of_name(path)
     if packing is None:
-        raise UsageError(str(path), "it is not a bundle", "give what 'culvert bundle' wrote")
-    problems = [] if is_whole(path, packing) else ["the archive is not as it was sealed"]
+        raise UsageError(str(path), "it is not a bundle", "give a file from 'culvert bundle'")
+    problems = [] if is_whole(path, packing) else ["the archive was changed after it was sealed"]
     found: dict[str, str] = {}
     try:
         found, listing = sums(path, packing)
@@ -126,7 +128,7 @@ def _archive(path: Path, extract: Path | None) -> Verified:
 
 def _directory(path: Path, extract: Path | None) -> Verified:
     if extract is not None:
-        raise UsageError(str(path), "it is unpacked already", "leave out --extract")
+        raise UsageError(str(path), "it is already unpacked", "leave out --extract")
     listing = path / manifest.NAME
     if not os.path.lexists(listing):
         try:
@@ -137,7 +139,7 @@ def _directory(path: Path, extract: Path | None) -> Verified:
             if not Journal.exists(path):
                 raise
             return Verified(path, 0, (f"{error.what}: {error.why}",))
-        note = f"there is no {manifest.NAME}: the journal's own checksums hold ({trials} trials)"
+        note = f"there is no {manifest.NAME}: the journal's own checksums match ({trials} trials)"
         return Verified(path, 1, (), note)
     found: dict[str, str] = {}
     problems = []
@@ -145,7 +147,7 @@ def _directory(path: Path, extract: Path | None) -> Verified:
         if name == manifest.NAME:
             continue
         if file.is_symlink() or not file.is_file():
-            problems.append(f"{name} is no plain file")
+            problems.append(f"{name} is not a regular file")
         else:
             found[name] = sha256(file)
     with open_own(listing) as file_:
@@ -164,4 +166,4 @@ def _compared(listing: bytes, found: dict[str, str]) -> list[str]:
 
 def _refuse_present(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise UsageError(str(path), "it is there already", "choose another name, or remove it")
+        raise UsageError(str(path), "it already exists", "choose another name, or remove it")

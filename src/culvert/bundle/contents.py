@@ -1,4 +1,4 @@
-"""What a bundle holds, written into a directory: all of it from the journal alone."""
+"""The contents of a bundle, written into a directory from only the journal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""As a study's name is: anything else in its place could be a path."""
+"""A study's name; any other text could be a path."""
 _SECRET = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----|OpenVPN Static key V1")
 
 
 def write_contents(source: Path, target: Path) -> str:
-    """Write every file of the bundle but the manifest; return the bundle's name.
+    """Write every file of the bundle except the manifest; return the bundle's name.
 
-    Raises JournalError for a journal that is not whole, UsageError where a secret stands in it.
+    Raises JournalError for a damaged journal, UsageError if it contains a secret.
     """
     with Journal.open(source) as journal:
         run, rows, trials = journal.run(), journal.rows(), journal.trials()
@@ -63,7 +63,7 @@ def _text(path: Path, text: str) -> None:
 
 
 def _refuse_secrets(source: Path, target: Path) -> None:
-    """Secrets never reach the journal; should one have got there, it does not leave it."""
+    """Secrets should never be in the journal; if one is, it is not published."""
     for name, path in files(target):
         with path.open("rb") as file:
             before = b""
@@ -71,7 +71,7 @@ def _refuse_secrets(source: Path, target: Path) -> None:
                 if _SECRET.search(before + chunk):
                     raise UsageError(
                         f"the journal in {source}",
-                        f"a private key would stand in {name}",
-                        "take it out of the study, and report it as a defect if it was not there",
+                        f"{name} would contain a private key",
+                        "remove it from the study; if it was not there, report it as a defect",
                     )
                 before = chunk[-64:]

@@ -1,7 +1,7 @@
 """MANIFEST: the SHA-256 sum of every file of a bundle, sorted by name.
 
-Lines are as ``sha256sum`` writes and checks them (``sha256sum -c MANIFEST``); the last one, to it a
-comment, holds the sum of all lines above, so that the manifest shows its own damage too.
+Lines are as ``sha256sum`` writes and checks them (``sha256sum -c MANIFEST``); the last line, a
+comment for it, has the sum of all lines above, so that damage of the manifest is detected too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 NAME = "MANIFEST"
 MOST_BYTES = 1 << 22
-"""A manifest is text of a few lines; more than 4 MiB is none of ours."""
+"""A manifest has a few lines; Culvert writes none above 4 MiB."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _LAST = "# sum of the lines above: "
@@ -26,7 +26,7 @@ def write(sums: Mapping[str, str]) -> bytes:
 
 
 def read(content: bytes) -> dict[str, str]:
-    """Name -> SHA-256. Raises ValueError with the reason if it is not as it was written."""
+    """Name -> SHA-256. Raises ValueError with the reason if it was changed."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -56,13 +56,13 @@ def safe(name: str) -> bool:
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """What is not as the manifest says, a sentence each."""
-    told = []
+    """Differences from the manifest, one sentence each."""
+    listed = []
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
-            told.append(f"{name} is missing")
+            listed.append(f"{name} is missing")
         elif name not in expected:
-            told.append(f"{name} was added")
+            listed.append(f"{name} was added")
         elif expected[name] != found[name]:
-            told.append(f"{name} was changed")
-    return told
+            listed.append(f"{name} was changed")
+    return listed

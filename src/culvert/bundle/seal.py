@@ -1,7 +1,7 @@
-"""The seal: the SHA-256 sum of an archive at its own end, where programs that unpack it look away.
+"""The seal: the SHA-256 sum of an archive at its own end, where unpacking programs ignore it.
 
-A checksum of the contents alone does not see every byte of an archive: headers have fields that
-nobody reads, and compressed streams have bits that decode to nothing. The seal does.
+A checksum of the contents does not cover every byte of an archive: headers have unused fields, and
+compressed streams have bits that decode to nothing. The seal covers them.
 
 - ``.tar.gz``: one more member, empty, with the sum in its extra field (RFC 1952, section 2.3.1.1);
 - ``.tar.zst``: a skippable frame (RFC 8878, section 3.1.2).
@@ -45,7 +45,7 @@ class Packing(Enum):
 
     @property
     def seal_bytes(self) -> int:
-        """How long the seal is."""
+        """The length of the seal in bytes."""
         return len(self.before) + _SUM + len(self.after)
 
     @classmethod
@@ -69,7 +69,7 @@ def seal(path: Path, packing: Packing) -> None:
 
 
 def is_whole(path: Path, packing: Packing) -> bool:
-    """Whether every byte of the archive is as it was when it was sealed."""
+    """Whether no byte of the archive changed since it was sealed."""
     size = path.stat().st_size - packing.seal_bytes
     if size < 0:
         return False

@@ -1,1 +1,1 @@
-"""Files that others may have prepared: read without waiting, written without following links."""
+"""Untrusted files and directories: read without blocking, written without following links."""

@@ -1,4 +1,4 @@
-"""A directory that we write into: by its descriptor, beside and renamed, never through a link."""
+"""A directory that Culvert writes into: by its descriptor, renaming new files, never by a link."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from culvert.files.trust import give_to_caller, others_can_write, trusted
 from culvert.files.walk import StrangersLinkError, directory
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-COPY = "copy it to a directory of your own (cp -r), and work there"
+COPY = "copy it to your own directory (cp -r), and work there"
 
 
 class OpenFolder:
@@ -38,29 +38,29 @@ class OpenFolder:
             self.descriptor = -1
 
     def status(self, name: str) -> os.stat_result | None:
-        """Of the entry itself, links not followed; None if there is none."""
+        """The status of the entry itself, without following links; None if it is missing."""
         try:
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def is_at_its_path(self) -> bool:
-        """Whether the path still leads here."""
+        """Whether the path still refers to this directory."""
         try:
             return os.path.samestat(self.path.stat(), os.fstat(self.descriptor))
         except OSError:
             return False
 
     def refuse_links(self, *names: str) -> None:
-        """Raise UsageError where one of the names is anything but a plain file with one name."""
+        """Raise UsageError if one of the names is not a regular file with one name."""
         for name in names:
             status = self.status(name)
             if status is None:
                 continue
             if not stat.S_ISREG(status.st_mode):
-                kind = "a link" if stat.S_ISLNK(status.st_mode) else "no plain file"
+                kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
                 raise UsageError(
-                    str(self.path / name), f"it is {kind}, where a file belongs", "remove it"
+                    str(self.path / name), f"it is {kind}instead of a file", "remove it"
                 )
             if status.st_nlink > 1:
                 raise UsageError(
@@ -70,18 +70,18 @@ class OpenFolder:
                 )
 
     def remove(self, name: str) -> None:
-        """Remove an entry, if it is there; of a link the link."""
+        """Remove an entry, if it exists; for a link, the link itself."""
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.descriptor)
 
     def below(self, name: str) -> OpenFolder:
-        """A directory in this one, made if it is missing. Raises UsageError for a link."""
+        """A subdirectory, created if it is missing. Raises UsageError for a link."""
         status = self.status(name)
         if status is None:
             os.mkdir(name, 0o755, dir_fd=self.descriptor)
         elif not stat.S_ISDIR(status.st_mode):
             raise UsageError(
-                str(self.path / name), "it is a link or a file, where a directory belongs",
+                str(self.path / name), "it is a link or a file instead of a directory",
                 "remove it",
             )  # fmt: skip
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -97,9 +97,9 @@ class OpenFolder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
-        """A new file that gets its name when all is written; whole or not at all.
+        """A new file, written atomically: it is renamed when it is complete.
 
-        Raises UsageError where the name is a link, OSError where it cannot be written.
+        Raises UsageError if the name is a link, OSError if it cannot be written.
         """
         self.refuse_links(name)
         with self.replacing(name) as file:
@@ -107,7 +107,7 @@ class OpenFolder:
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[IO[bytes]]:
-        """The same, and what has the name already (a link itself, not what it leads to) goes."""
+        """The same, replacing an existing entry of the name (a link itself, not its target)."""
         part = f".{name[:200]}.{secrets.token_hex(4)}.part"
         descriptor = os.open(part, _NEW, 0o644, dir_fd=self.descriptor)
         try:
@@ -119,7 +119,7 @@ class OpenFolder:
             self.remove(part)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file whole or not at all; raises as ``writing``."""
+        """Write a file atomically; raises as ``writing``."""
         with self.writing(name) as file:
             file.write(content)
 
@@ -127,8 +127,8 @@ class OpenFolder:
 def run_folder(path: Path, *, make: bool = False) -> OpenFolder:
     """The directory of a run, to write into.
 
-    Raises UsageError with the remedy for one that is not ours or that others can write to: what
-    they put there would decide what we overwrite. Raises OSError where it cannot be opened.
+    Raises UsageError with a remedy if it belongs to, or is writable by, another user: their links
+    would decide what is overwritten. Raises OSError if it cannot be opened.
     """
     found = any_folder(path, make=make)
     try:
@@ -140,7 +140,7 @@ def run_folder(path: Path, *, make: bool = False) -> OpenFolder:
 
 
 def any_folder(path: Path, *, make: bool = False) -> OpenFolder:
-    """A directory that the user named for a single file, whoever else may write there."""
+    """A directory that the user named for a single file; others may have write permission."""
     try:
         return OpenFolder(path, directory(path, make=make))
     except StrangersLinkError as error:
@@ -161,5 +161,5 @@ def _refuse_strangers(folder: OpenFolder) -> None:
         raise UsageError(
             str(folder.path),
             "other users can write to the directory",
-            "take that right away: chmod go-w DIR; or choose another directory",
+            "remove that permission: chmod go-w DIR; or choose another directory",
         )

@@ -1,4 +1,4 @@
-"""Plain files, read: a pipe, a device or a directory in their place is refused at once."""
+"""Reading regular files; a pipe, a device or a directory is refused without blocking."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _KINDS = {
 
 
 def open_plain(path: Path) -> IO[bytes]:
-    """Open a file to read it. Opening a pipe does not wait for a writer.
+    """Open a file for reading. Opening a pipe does not wait for a writer.
 
-    Raises UsageError for what is no plain file, OSError as open(2).
+    Raises UsageError if it is not a regular file, OSError as open(2).
     """
     return _opened(path, _READ)
 
 
 def open_own(path: Path) -> IO[bytes]:
-    """The same for a file at a place of our own, where a link is none of ours."""
+    """The same for a file that Culvert wrote, which is never a link."""
     if path.is_symlink():
         raise UsageError(str(path), "it is a link, not a file", "give the file itself")
     return _opened(path, _READ | os.O_NOFOLLOW)
 
 
 def read_plain(path: Path, most_bytes: int) -> bytes:
-    """The whole file. Raises UsageError for one that is larger, or no plain file; OSError."""
+    """The whole file. Raises UsageError if it is larger, or not a regular file; OSError."""
     with open_plain(path) as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
@@ -45,7 +45,7 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
 
 
 def _opened(path: Path, flags: int) -> IO[bytes]:
-    _refuse_special(path, path.stat())  # opening a device may have effects of its own
+    _refuse_special(path, path.stat())  # opening a device may have side effects
     descriptor = os.open(path, flags)
     try:
         _refuse_special(path, os.fstat(descriptor))

@@ -1,4 +1,4 @@
-"""The one file that a user named for results: beside and renamed, in whatever directory."""
+"""A result file that the user named, in any directory: a new file, then renamed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from culvert.files.trust import trusted
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the path's place when all is written; whole or not at all.
+    """A new file that atomically replaces the path when it is complete.
 
-    A link in its place is replaced, not followed. A pipe or a device (/dev/null, /dev/stdout) is
-    written to as it is. Raises OSError; UsageError for a directory behind a stranger's link.
+    A link is replaced, not followed. A pipe or a device (/dev/null, /dev/stdout) is
+    written to directly. Raises OSError; UsageError for a directory behind another user's link.
     """
     if _is_special(path):
-        # Renaming onto /dev/null would take it from everybody.
+        # Renaming onto /dev/null would replace it for all users.
         with path.open("wb") as file:
             yield file
         return
@@ -29,7 +29,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _is_special(path: Path) -> bool:
-    """A pipe or a device of somebody whom we trust, as is the link to it if there is one."""
+    """A pipe or a device of a trusted user; a link to it must belong to a trusted user too."""
     try:
         entry, behind = path.lstat(), path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Whose files are ours to write to: those of root, of this user, and of whoever called sudo."""
+"""Trusted owners of files to write to: root, this user, and the user who called sudo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FileOwner(NamedTuple):
 
 
 def sudo_user() -> FileOwner | None:
-    """Who called sudo, as sudo itself reports it; None where nobody did."""
+    """The user who called sudo, as sudo reports it; None without sudo."""
     uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
     if os.geteuid() != 0 or not (_is_id(uid) and _is_id(gid)):
         return None
@@ -26,27 +26,27 @@ def sudo_user() -> FileOwner | None:
 
 
 def trusted(uid: int) -> bool:
-    """Whether a file of this user may decide where we write."""
+    """Whether links of this user may be followed for writing."""
     caller = sudo_user()
     return uid in (0, os.geteuid()) or (caller is not None and uid == caller.uid)
 
 
 def others_can_write(status: os.stat_result) -> bool:
-    """Whether somebody but the owner can change a directory. A group of its own, which many
-    distributions give each user, is not somebody else."""
+    """Whether users other than the owner can change a directory. A private group, which many
+    distributions give each user, does not count."""
     if status.st_mode & stat.S_IWOTH:
         return True
     return bool(status.st_mode & stat.S_IWGRP) and not _private_group(status)
 
 
 def give_to_caller(descriptor: int) -> None:
-    """What root makes for somebody who called sudo belongs to them, where the file system can."""
+    """Give files that root creates to the user who called sudo, if the file system allows it."""
     caller = sudo_user()
     if caller is None:
         return
     status = os.fstat(descriptor)
     if (status.st_uid, status.st_gid) != caller:
-        with suppress(PermissionError):  # a share of another machine decides itself
+        with suppress(PermissionError):  # a network file system may refuse
             os.fchown(descriptor, caller.uid, caller.gid)
 
 

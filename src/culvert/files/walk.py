@@ -1,8 +1,7 @@
 """From a path to a descriptor of a directory, component by component.
 
-A symbolic link on the way is followed only if it belongs to somebody whom we trust: a link that a
-stranger planted leads nowhere. What is done through the descriptor afterwards stays in the
-directory that was found, whatever happens to the path.
+A symbolic link in the path is followed only if it belongs to a trusted user. Later operations by
+the descriptor stay in the directory that was found, even if the path changes.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from pathlib import Path
 from culvert.files.trust import give_to_caller, trusted
 
 MOST_LINKS = 40
-"""As the kernel has it (path_resolution(7))."""
+"""The kernel's limit of links in a path (path_resolution(7))."""
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class StrangersLinkError(OSError):
-    """A link of somebody else stands in the way."""
+    """A link of another user is in the path."""
 
 
 def directory(path: Path, *, make: bool = False) -> int:
-    """A descriptor of the directory, made with all above it if ``make``; the caller closes it.
+    """A descriptor of the directory, created with its parents if ``make``; the caller closes it.
 
     Raises OSError; StrangersLinkError for a link that is not followed.
     """
@@ -56,7 +55,7 @@ def _moved(old: int, new: int) -> int:
 
 
 def _link(at: int, part: str, path: Path) -> str | None:
-    """Where a link leads; None for what is none, or is not there."""
+    """The target of a link; None if it is not a link, or is missing."""
     try:
         status = os.stat(part, dir_fd=at, follow_symlinks=False)
     except FileNotFoundError:

@@ -117,9 +117,9 @@ def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
         run = dict(zip(RUN, found.run[1:], strict=True))
         lost = (run["started_at"], run["culvert_version"], json.dumps({"note": LOST_SESSION}))
         _insert(sql, "session", ("id", *SESSION), sessions.get(number, (number, *lost)))
-    lost = ", ".join(map(str, found.lost)) or "none"
+    lost_trials = ", ".join(map(str, found.lost)) or "none"
     last = max(sessions, default=1)
-    reason = f"repaired; trials of the damaged journal that are lost: {lost}"
+    reason = f"repaired; trials of the damaged journal that are lost: {lost_trials}"
     for row in (*(r for r in found.endings if r[0] != last), (last, now_text(), reason)):
         _insert(sql, "ending", ENDING, row)
     for row in found.installs:

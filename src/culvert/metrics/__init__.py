@@ -1,4 +1,4 @@
-"""What a metric is: its name, unit and title, which way is better, and where it is shown."""
+"""Declarations of metrics: name, unit, title, better direction, and where they are shown."""
 
 from culvert.metrics.every_trial import CPU_S_PER_GB, EVERY_TRIAL
 from culvert.metrics.headline_column import Effect, HeadlineColumn

@@ -1,4 +1,4 @@
-"""What every trial may yield, whatever the measurement: accounting and the start of the tunnel."""
+"""Metrics of every trial, for any measurement: accounting and the start of the tunnel."""
 
 from __future__ import annotations
 

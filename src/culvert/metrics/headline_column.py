@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Effect(StrEnum):
-    """How two trials of a block are compared."""
+    """How a VPN's trial is compared with the baseline's of the same block."""
 
     RATIO = "ratio"
     DIFFERENCE = "difference"
@@ -21,7 +21,7 @@ class HeadlineColumn:
     key: str = ""
     """A short name for other columns to refer to; without one, ``measurement.metric``."""
     place: int = 100
-    """Columns stand by place, then by measurement and metric."""
+    """Columns are sorted by place, then by measurement and metric."""
     effect: Effect = Effect.RATIO
     """How a VPN is compared with the baseline of the same block."""
     superlative: str = ""
@@ -30,9 +30,9 @@ class HeadlineColumn:
     """What a VPN does, {} for the figure: "carries {} of TCP"; empty: not in the sentence. The
     figure is the effect against the baseline for a time or a cost, else the value."""
     unchanged: str = ""
-    """The same where the interval of a difference includes 0, {} for the interval."""
+    """The same if the interval of a difference includes 0, {} for the interval."""
     absolute: bool = False
-    """The value itself is the answer: a link without a VPN has none to compare with."""
+    """Only the absolute value is shown: a link without a VPN has no value to compare with."""
     unless: str = ""
     """Key of a column whose sentence makes this one superfluous."""
     smallest: str = ""
@@ -40,6 +40,6 @@ class HeadlineColumn:
     trials."""
     common: str = ""
     """A parameter without which VPNs are not under one load (a flood offers each what it takes): a
-    cell that leaves it open is no column. Data that lacks the parameter altogether is taken."""
+    cell that leaves it open is no column. Data without the parameter is accepted."""
     unsized: HeadlineColumn | None = None
-    """What stands instead where no cell has a number for ``smallest``."""
+    """The metric that replaces this one if no cell has a number for ``smallest``."""

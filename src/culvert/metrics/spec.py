@@ -18,22 +18,22 @@ from culvert.metrics.headline_column import HeadlineColumn
 
 
 class Better(StrEnum):
-    """Which way a metric is better."""
+    """The better direction of a metric."""
 
     MORE = "more is better"
     LESS = "less is better"
     NEITHER = "neither is better"
-    """Of what says nothing of the VPN: the instrument's own figures, the link's, the machine's."""
+    """For metrics that do not describe the VPN: of the instrument, the link or the machine."""
 
 
 class Weight(StrEnum):
-    """Where a metric is shown without a request for it."""
+    """Where a metric is shown by default."""
 
     MAIN = "main"
-    """The one of its measurement that progress shows and that the stopping rule looks at."""
+    """The single metric of a measurement that progress shows and the stopping rule uses."""
     KEY = "key"
-    """Compared by ``culvert compare``, as the main one is. Few: each more costs all of them
-    power."""
+    """Compared by ``culvert compare``, like the main one. Keep them few: each additional metric
+    reduces the power of all tests."""
     DETAIL = "detail"
     """In the tables and the export."""
 
@@ -43,8 +43,8 @@ class MetricSpec:
     """One metric.
 
     ``unit`` is that of the journal ("bit/s", "us", "1" for a ratio), ``title`` a few words for a
-    table or an axis. ``drawn``: the report draws it beside the main one, where the measurement has
-    no figures of its own. ``column`` puts it into the report's headline.
+    table or an axis. ``drawn``: the report draws it next to the main one, if the measurement
+    has no figures of its own. ``column`` puts it into the report's headline.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Plans: which cell is measured when, and when it is enough. Pure: no clock, no files."""
+"""Plans: when each cell is measured, and when a run ends. Pure: no clock, no files."""
 
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, TimeEstimate, Trial

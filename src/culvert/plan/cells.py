@@ -19,7 +19,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Twelve hex digits that name the cell in every run, whatever the order."""
+        """Twelve hex digits that identify the cell in every run, independent of order."""
         content = json.dumps([self.vpn, self.condition, self.measurement, self.parameters])
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 

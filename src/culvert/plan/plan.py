@@ -1,8 +1,8 @@
 """The plan of a study: cells in random blocks.
 
-A block is one pass over all cells, the baseline among them, so that whatever drifts on the machine
-drifts for all of them alike. The order within a block depends on the seed and the block's number
-alone: a run that is resumed or extended keeps the order it would have had.
+A block is one pass over all cells, including the baseline, so that drift of the machine affects all
+of them equally. The order within a block depends only on the seed and the block's number: a resumed
+or extended run keeps the same order.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from culvert.study.rule import StopRule
 from culvert.study.study import Study
 
 Done = Collection[tuple[int, str]]
-"""Block and cell key of every trial that the journal holds."""
+"""Block and cell key of every trial in the journal."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One execution of a cell to come. Positions in a block count from 1."""
+    """One planned execution of a cell. Positions in a block count from 1."""
 
     block: int
     position: int
@@ -37,7 +37,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """How long a run takes: one block, at least, and at most. Seconds."""
+    """The duration of a run: one block, at least, and at most. Seconds."""
 
     block_s: float
     min_s: float
@@ -48,8 +48,8 @@ class TimeEstimate:
 class Plan:
     """Blocks count from 1; warm-up blocks come before them: 0, -1, ..., the lowest first.
 
-    ``max_blocks`` None means that only ``budget_s`` ends the run. ``absent`` cells need what this
-    Culvert lacks: they have a place in the first block alone, to be told there.
+    ``max_blocks`` None means that only ``budget_s`` ends the run. ``absent`` cells need
+    something that is missing in this Culvert: only the first block has them, to report them.
     """
 
     cells: tuple[Cell, ...]
@@ -66,7 +66,7 @@ class Plan:
 
     @classmethod
     def of(cls, study: Study) -> Plan:
-        """The plan that a study asks for."""
+        """The plan of a study."""
         plan, blocks = study.file.plan, study.file.plan.blocks
         base = cls(
             cells=cells_of(study),
@@ -96,7 +96,7 @@ class Plan:
         )
 
     def only(self, pattern: str) -> Plan:
-        """The plan of the cells that match; the baseline stays with what it is compared with.
+        """The plan of the matching cells, with the baselines that they are compared with.
 
         ``pattern`` (``*`` and ``?`` as in a shell) is compared with the VPN, the condition and the
         measurement of each cell. Raises nothing: a plan without cells has no trials.
@@ -119,7 +119,7 @@ class Plan:
         if self.order == "listed":
             return self.cells
         # random.Random's shuffle is the same on every platform; a str seed goes through SHA-512,
-        # so that neighbouring blocks and seeds have nothing in common.
+        # so that neighbouring blocks and seeds are independent.
         order = list(self.cells)
         random.Random(f"{self.seed}/{number}").shuffle(order)  # noqa: S311 - not a secret
         return tuple(order)
@@ -144,31 +144,31 @@ class Plan:
 
     @property
     def looks(self) -> Looks:
-        """How often the rule looks at the cells, from the first look that can end the run."""
+        """The looks of the rule at the cells, from the first that can end the run."""
         return looks_of(self.rule is not None, self.min_blocks, self.max_blocks)
 
     @property
     def present(self) -> tuple[Cell, ...]:
-        """The cells that are tried."""
+        """The cells that can be measured."""
         return tuple(cell for cell in self.cells if cell not in self.absent)
 
     @property
     def most_blocks(self) -> int | None:
-        """Blocks of the whole run at most, warm-up included; None where only the time ends it."""
+        """Blocks of the whole run at most, warm-up included; None if only the time ends it."""
         return None if self.max_blocks is None else self.max_blocks + self.warmup_blocks
 
     def estimate(
         self, trial_s: Callable[[Cell], float], before: Collection[Cell] = ()
     ) -> TimeEstimate:
-        """How long the whole run takes; ``trial_s`` gives seconds for a trial with its overhead.
+        """The duration of the run; ``trial_s`` returns the seconds of a trial with its overhead.
 
-        ``before`` are cells that each block measures beside its own.
+        ``before`` are additional cells that each block measures first.
         """
         block_s = sum(trial_s(cell) + self.pause_s for cell in self.present)
         block_s += sum(map(trial_s, before))
         budget_s = float("inf") if self.budget_s is None else self.budget_s
         most = float("inf") if self.most_blocks is None else self.most_blocks
-        # Where no block has a cell, no number of blocks takes any time.
+        # If no block has a cell, blocks take no time.
         max_s = min(most * block_s, budget_s) if block_s else 0.0
         min_s = (self.min_blocks + self.warmup_blocks) * block_s
         return TimeEstimate(block_s, min(min_s, max_s), max_s)

@@ -1,8 +1,8 @@
-"""How well a cell is known by its trials so far, and whether more of them can help.
+"""The precision of each cell after its trials so far, and whether more trials improve it.
 
 The interval is the 95 % interval of the median by order statistics (``statistics.intervals``), the
-same that the report prints: repeated where the rule looks more than once, and widened where
-neighbouring trials are alike. Where the trials drift, there is no one value that it could enclose.
+same that the report prints: repeated if the rule looks more than once, and widened if neighbouring
+trials correlate. If the trials drift, there is no single value that it could cover.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ MIN_BLOCKS = 5
 
 ENOUGH_FOR_DRIFT = 10
 ENOUGH_TO_GIVE_UP = 30
-"""Fewer values say too little of whether they drift, and of how many more it would take."""
+"""With fewer values, neither drift nor the number of needed trials can be estimated."""
 
 DRIFTS_BELOW = 0.01
-"""A p-value; a cell is looked at after every block, and a false alarm costs little: it is not
-waited for, and looked at again with each value that it gets."""
+"""A p-value. Each cell is tested after every block. A false alarm costs little: the cell is not
+waited for, and tested again after its next value."""
 
 
 def looks_of(rule: bool, least: int, most: int | None) -> Looks:
-    """The looks of a plan of ``least`` to ``most`` blocks that a ``rule`` can end."""
+    """The looks of a plan with ``least`` to ``most`` blocks that a ``rule`` can end."""
     if not rule:
         return ONCE
     first = max(MIN_BLOCKS, least)
@@ -41,7 +41,7 @@ def looks_of(rule: bool, least: int, most: int | None) -> Looks:
 
 
 class PrecisionState(StrEnum):
-    """What is known of a cell's figure."""
+    """The state of a cell's precision."""
 
     PRECISE = "precise"
     OPEN = "not yet precise"
@@ -50,14 +50,14 @@ class PrecisionState(StrEnum):
 
     @property
     def settled(self) -> bool:
-        """Whether no repetition within the plan would change it."""
+        """Whether no repetition within the plan changes it."""
         return self is not PrecisionState.OPEN
 
 
 @dataclass(frozen=True)
 class Precision:
-    """``half_width`` is relative to the median, and None where there is no interval yet; ``worth``
-    is how many independent trials the ``n`` stand for; ``needed`` is how many in all it takes."""
+    """``half_width`` is relative to the median, None without an interval yet; ``worth`` is
+    the effective number of independent trials; ``needed`` is the total number of trials needed."""
 
     state: PrecisionState
     n: int
@@ -85,26 +85,26 @@ def precision_of(
     looks: Looks = ONCE,
     most: int | None = None,
 ) -> dict[str, Precision]:
-    """The precision of each cell against the half width asked for, relative to the median.
+    """The precision of each cell against the requested half width, relative to the median.
 
-    ``looks`` are those of the rule; ``most`` is how many trials a cell gets at most.
+    ``looks`` are those of the rule; ``most`` is the greatest number of trials of a cell.
     """
     series = {key: np.asarray(found, dtype=np.float64) for key, found in values.items()}
     widths = relative_half_widths(series, looks)
     return {key: _judged(sample, widths[key], half_width, most) for key, sample in series.items()}
 
 
-def _judged(sample: Samples, width: float | None, asked: float, most: int | None) -> Precision:
+def _judged(sample: Samples, width: float | None, requested: float, most: int | None) -> Precision:
     n = len(sample)
     if width is None:
         return Precision(PrecisionState.OPEN, n, worth=float(n))
     worth = n / widening(sample) ** 2
-    needed = max(n, math.ceil(n * (width / asked) ** 2))
-    if _drifts(sample, asked):
+    needed = max(n, math.ceil(n * (width / requested) ** 2))
+    if _drifts(sample, requested):
         return Precision(PrecisionState.DRIFTS, n, width, worth)
-    if width <= asked:
+    if width <= requested:
         return Precision(PrecisionState.PRECISE, n, width, worth, n)
-    # The width is itself uncertain: only what is beyond that doubt is given up.
+    # The width itself is uncertain: a cell is given up only if it exceeds that uncertainty.
     hopeless = (
         most is not None and n >= ENOUGH_TO_GIVE_UP and needed > most * (1 + 3 / math.sqrt(n))
     )
@@ -113,14 +113,14 @@ def _judged(sample: Samples, width: float | None, asked: float, most: int | None
     )
 
 
-def _drifts(sample: Samples, asked: float) -> bool:
-    """Whether there is a trend, and it moves the figure by more than may be unknown of it."""
+def _drifts(sample: Samples, requested: float) -> bool:
+    """Whether there is a trend that moves the figure by more than the requested half width."""
     if len(sample) < ENOUGH_FOR_DRIFT:
         return False
     third = len(sample) // 3
     median = float(np.median(sample))
     moved = float(np.median(sample[-third:]) - np.median(sample[:third]))
-    if abs(moved) <= asked * abs(median):
+    if abs(moved) <= requested * abs(median):
         return False
     return mann_kendall(sample).p_value < DRIFTS_BELOW
 
@@ -130,7 +130,7 @@ def relative_half_widths(
 ) -> dict[str, float | None]:
     """Half the width of each median's interval, relative to the median.
 
-    None while there are too few values for an interval, or if the median is 0 and the values
+    None if there are too few values for an interval, or if the median is 0 and the values
     differ.
     """
     found: dict[str, float | None] = dict.fromkeys(series)

@@ -1,4 +1,4 @@
-"""The trials of a run as they come, until the plan says that it is enough."""
+"""The sequence of a run's trials, until the plan ends it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Values = Mapping[str, Mapping[int, float]]
 
 
 def no_claims(block: int) -> OpenClaims:
-    """For plans that do not wait for claims."""
+    """The default for plans that do not wait for claims."""
     del block
     return {}
 
 
 class Schedule:
-    """Iterating yields trials; ``decision`` tells why it went on or ended.
+    """Iterating yields trials; ``decision`` is the reason to continue or end.
 
-    Pure: the clock and the values are handed in. ``elapsed_s()`` is the time measured so far, that
-    of an interrupted run included; ``values()`` gives the figures, those of the trials just yielded
-    included; ``unsupported()`` the keys of cells that turned out not to be possible here, which are
-    not tried again; ``claims(block)`` the claims that were open after a block.
+    Pure: the clock and the values are passed in. ``elapsed_s()`` is the time measured so far, that
+    of an interrupted run included; ``values()`` returns the figures, those of the trials just
+    yielded included; ``unsupported()`` the keys of cells that turned out not to be possible here,
+    which are not tried again; ``claims(block)`` the claims that were open after a block.
 
-    The budget is looked at before every trial. Precision is looked at only when a block is whole.
+    The budget is checked before every trial. Precision is checked only after a complete block.
     With ``plan.stop`` "together" no cell then has more repetitions than another; with "each" a cell
     that needs no more is left out of later blocks, and the baseline stays for those that do.
     """
@@ -69,7 +69,8 @@ class Schedule:
                 if number >= last_done:
                     self.decision = self._judged(self.plan.rule, number)
                 elif number == last_done - 1 and self.plan.stop == "each":
-                    # The run went on after this block; without whom, its figures tell again.
+                    # The run continued after this block; its figures decide again which cells were
+                    # left out.
                     self.decision = replace(
                         self._judged(self.plan.rule, number), reason=StopReason.GO_ON
                     )
@@ -79,13 +80,13 @@ class Schedule:
 
     def _due(self, number: int, last_done: int) -> Iterator[Trial]:
         if self.plan.stop == "each" and self.plan.min_blocks < number < last_done:
-            return  # what is missing there was left out
+            return  # cells missing there were left out
         for trial in self.plan.missing(number, self.done):
             if trial.cell.key not in self.decision.resting:
                 yield trial
 
     def _judged(self, rule: StopRule, number: int) -> Decision:
-        """The decision after the block of that number, by what was known then."""
+        """The decision after the given block, from the values known then."""
         values = {
             key: [figure for block, figure in sorted(found.items()) if block <= number]
             for key, found in self._values().items()
@@ -101,7 +102,7 @@ class Schedule:
         return replace(decision, resting=self._resting(decision) if each else frozenset())
 
     def _resting(self, decision: Decision) -> frozenset[str]:
-        """A baseline rests when all that is compared with it does."""
+        """A baseline rests if all VPNs that are compared with it rest."""
         gone = {cell.key for cell in self.plan.absent} | set(self._unsupported())
         busy = {
             _context(cell)

@@ -1,10 +1,10 @@
-"""When repeating can stop: the cells are as well known as asked, the claims are decided.
+"""When a run can end: the cells are as precise as requested, the claims are decided.
 
-The rule "ci <= 2%" asks that half the width of the 95 % interval of the median of each cell is at
-most 2 % of that median, which people write as +-2 %. The interval is a repeated one: testing after
+The rule "ci <= 2%" requires that half the width of the 95 % interval of the median of each cell is
+at most 2 % of that median, usually written +-2 %. The interval is a repeated one: testing after
 every block and stopping at the first narrow interval would pick those that miss the truth. A cell
-that drifts, or that would need more repetitions than the plan has, is not waited for; it is not
-called precise either.
+that drifts, or that would need more repetitions than the plan has, is not waited for, and not
+reported as precise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OpenClaims = Mapping[str, Collection[str]]
 
 
 class StopReason(StrEnum):
-    """Why a run ended, or that it goes on."""
+    """Why a run ended, or that it continues."""
 
     GO_ON = "goes on"
     PRECISE = "every interval is as narrow as asked"
@@ -37,7 +37,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """``cells`` is how well each cell is known; ``claims`` are those still open, with the cells
+    """``cells`` is the precision of each cell; ``claims`` are those still open, with the cells
     that they need; ``resting`` are cells that need no more trials."""
 
     reason: StopReason
@@ -47,22 +47,22 @@ class Decision:
 
     @property
     def stop(self) -> bool:
-        """True when nothing more is to be measured."""
+        """True if no more trials are to be measured."""
         return self.reason is not StopReason.GO_ON
 
     @property
     def half_widths(self) -> dict[str, float | None]:
-        """Relative to the median, by cell key; None where no interval exists yet."""
+        """Half widths relative to the median, by cell key; None without an interval yet."""
         return {key: cell.half_width for key, cell in self.cells.items()}
 
     @property
     def open(self) -> tuple[str, ...]:
-        """Cells that are waited for."""
+        """Cells that the run waits for."""
         return tuple(key for key, cell in self.cells.items() if not cell.state.settled)
 
     @property
     def imprecise(self) -> dict[str, Precision]:
-        """Cells that are not as well known as asked, whatever the reason."""
+        """Cells that are less precise than requested, for any reason."""
         return {
             k: cell for k, cell in self.cells.items() if cell.state is not PrecisionState.PRECISE
         }
@@ -78,10 +78,10 @@ def decide(
 ) -> Decision:
     """Whether the rule is fulfilled.
 
-    ``values`` holds, by cell key, the figure of each trial that counted. A cell without an entry
-    (all its trials failed or are unsupported) is not waited for; without any cell there is nothing
-    to wait for. ``looks`` are the rule's (``Plan.looks``); ``most`` is how many trials a cell gets
-    at most; ``claims`` are those still open.
+    ``values`` has, by cell key, the figure of each trial that counted. A cell without an entry
+    (all its trials failed or are unsupported) is not waited for; without cells the run
+    does not wait. ``looks`` are the rule's (``Plan.looks``); ``most`` is how many trials a cell
+    gets at most; ``claims`` are those still open.
     """
     claims = claims or {}
     cells: dict[str, Precision] = {}

@@ -12,7 +12,7 @@ from culvert.statistics.serial import inflation
 from culvert.statistics.values import Array, Values, array, ranks
 
 ALPHA = 0.01
-"""How often a steady series is split."""
+"""The probability that a steady series is split."""
 
 SHORTEST = 5
 """Values on either side of a jump: fewer are outliers, not a level."""
@@ -26,7 +26,7 @@ def change_points(values: Values) -> list[int]:
     has its greatest and its least (there and back again: Olshen et al., Biostatistics 5, 2004),
     while that is significant. max |S| and max S - min S, divided by spread times root of n, are
     distributed as Kolmogorov's and Kuiper's statistics. The spread is that about the levels, and
-    is widened for correlation (``inflation``): a wandering series is not cut to pieces.
+    is widened for correlation (``inflation``): a correlated series is not split.
     """
     found: list[int] = []
     open_ = [(0, array(values))]
@@ -60,7 +60,7 @@ def _splits(sample: Array) -> list[int]:
 
 
 def _distance(centred: Array, reach: float, splits: Sequence[int]) -> float:
-    """How far the sum reaches in units of what it would by chance, given levels split there."""
+    """The range of the sum relative to that expected by chance, given levels split there."""
     parts = np.split(centred, splits)
     about = np.concatenate([part - part.mean() for part in parts])
     # The levels, and the places between them.

@@ -1,4 +1,4 @@
-"""Order statistics of all differences of two series, without making them all.
+"""Order statistics of all differences of two series, without computing them all.
 
 Two series of a thousand have a million differences; a table of many pairs must not sort them.
 """
@@ -19,7 +19,7 @@ _GRID = 96
 
 
 def ordered_differences(x: Array, y: Array, places: Sequence[int]) -> list[float]:
-    """Those of all x[i] - y[j] that stand at ``places`` (from 0) in rising order; both sorted."""
+    """The values at ``places`` (from 0) of all x[i] - y[j] in ascending order; x and y sorted."""
     begin, end = _bracket(x, y, places)
     many = end - begin
     # One after the other, the y between begin and end of each x.

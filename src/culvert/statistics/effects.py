@@ -32,7 +32,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Shift:
-    """By how much a lies above b, in their unit; ends None where no interval reaches the level."""
+    """By how much a lies above b, in their unit; ends None if no interval reaches the level."""
 
     value: float
     low: float | None
@@ -54,8 +54,8 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
         return Delta(value, None, None, _size(value))
     z = float(stats.norm.ppf((1 + level) / 2))
     if abs(value) == 1:
-        # No value overlaps, so the variance is 0; the end is the greatest delta that would let
-        # the smaller sample look so.
+        # No value overlaps, so the variance is 0; the end is the greatest delta for which the
+        # smaller sample could look like this.
         few = min(x.size, y.size)
         end = (few - z * z) / (few + z * z)
         return Delta(value, *((end, 1.0) if value > 0 else (-1.0, -end)), Size.LARGE)
@@ -95,7 +95,7 @@ def _both(a: Values, b: Values) -> tuple[Array, Array]:
 
 
 def _dominance(x: Array, y: Array) -> Array:
-    """For each of x: how many of y are below it less how many are above."""
+    """For each of x: the number of y below it minus the number above it."""
     ordered = np.sort(y)
     below = np.searchsorted(ordered, x, "left")
     above = y.size - np.searchsorted(ordered, x, "right")

@@ -1,8 +1,8 @@
-"""Intervals of medians and means that cover what they state, for many samples at once.
+"""Intervals of medians and means with the stated coverage, for many samples at once.
 
-Medians have order-statistic intervals (``order_statistics``), means Student's. Both are widened by
-what the correlation of neighbouring trials takes from them (``serial.widening``). Where a rule
-could end the run at this number of trials, the level is that look's share (Jennison and Turnbull,
+Medians have order-statistic intervals (``order_statistics``), means Student's. Both are widened
+for the correlation of neighbouring trials (``serial.widening``). If a rule could
+end the run at this number of trials, the level is that look's share (Jennison and Turnbull,
 "Interim analyses: the repeated confidence interval approach", J. R. Statist. Soc. B 51, 1989).
 """
 
@@ -23,11 +23,11 @@ from culvert.statistics.values import Array, spread
 LEVEL = 0.95
 FEWEST = 5
 """Below five trials even the whole range of the sample holds the median less than 94 times in 100
-(1 - 2 * 0.5**n); a narrower interval would be a claim without ground."""
+(1 - 2 * 0.5**n); no narrower interval has the coverage."""
 
 
 class Note(StrEnum):
-    """Why an interval is absent, or what to know about it."""
+    """Why an interval is missing, or a note on it."""
 
     NONE = ""
     TOO_FEW = "fewer than 5 trials: no interval"
@@ -101,7 +101,7 @@ def _mean_interval(sample: Array, looks: Looks) -> Interval:
 
 
 def _absent(sample: Array, looks: Looks) -> Interval | None:
-    """Why a sample has no interval; None where it has one."""
+    """Why a sample has no interval; None if it has one."""
     n = sample.size
     if n < FEWEST:
         return Interval(None, None, Note.TOO_FEW)

@@ -1,4 +1,4 @@
-"""Where a series lies and how far it spreads."""
+"""Location and spread of a series."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Description:
 
 
 def describe(values: Values) -> Description:
-    """The usual figures. Raises ValueError for an empty series."""
+    """Number, mean, median, deviation and range. Raises ValueError for an empty series."""
     sample = array(values)
     if not sample.size:
         raise ValueError("nothing to describe")

@@ -1,4 +1,4 @@
-"""Looking more than once: what each look may take so that all together take alpha."""
+"""Repeated looks: the level of each look, so that all together have the error rate alpha."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def levels(first: int, last: int, alpha: float) -> tuple[float, ...]:
 
 
 def _spent(n: int, last: int, alpha: float) -> float:
-    # The last look takes all of it, were it the only one.
+    # A single look has the whole level.
     return alpha * math.log1p((math.e - 1) * n / last)
 
 
 @dataclass(frozen=True)
 class Looks:
-    """How often a rule looks at the data, and what each look may take of ``alpha``.
+    """The looks of a rule at the data, and the level of each look.
 
     ``first`` 0: nothing looks before the end, which takes all of it. ``last`` None: the number of
     repetitions is not limited.
@@ -109,4 +109,4 @@ class Looks:
 
 
 ONCE = Looks()
-"""Of a plan that fixes the number of repetitions before the run."""
+"""The looks of a plan with a fixed number of repetitions."""

@@ -1,4 +1,4 @@
-"""How uncertain a median is."""
+"""The standard error of a median."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESAMPLES = 4999
 def median_error(values: Array, seed: int) -> tuple[float, float]:
     """The standard error of the median, and its degrees of freedom.
 
-    The bootstrap takes the values for independent; its error is widened to what they are worth
+    The bootstrap assumes independent values; its error is widened for their effective number
     (``effective_sample_size``).
     """
     n = values.size

@@ -1,4 +1,4 @@
-"""Values that stand apart. They are flagged and never dropped."""
+"""Outliers. They are flagged and never dropped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from culvert.statistics.values import Values, array
 
 LIMIT = 3.5
 FEWEST = 5
-"""Among four values none can be said to stand apart from the others."""
+"""With four values or fewer no outlier can be identified."""
 
 
 def flagged(values: Values) -> list[bool]:

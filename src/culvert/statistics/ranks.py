@@ -1,4 +1,4 @@
-"""Places in an order, as far as the data knows them."""
+"""Ranks, as far as the data decide them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rank:
-    """The places from 1 that a name can have; one place where ``best`` is ``worst``."""
+    """The range of ranks of a name, from 1; one rank if ``best`` is ``worst``."""
 
     best: int
     worst: int
 
 
 def ranks_of(names: Sequence[str], ahead: Iterable[tuple[str, str]]) -> dict[str, Rank]:
-    """For each name the places that it can have. ``ahead`` are the pairs told apart, better first.
+    """The range of ranks of each name. ``ahead``: significantly different pairs, better first.
 
-    A place is lost only to those that are told apart (Mogstad, Romano, Shaikh and Wilhelm, Review
+    A rank is lost only to significantly better names (Mogstad, Romano, Shaikh and Wilhelm, Review
     of Economic Studies 91, 2024): where the pairs keep their family's error rate, all ranks hold
     together as often.
     """

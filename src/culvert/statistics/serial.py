@@ -1,4 +1,4 @@
-"""Whether the trials of a series are independent, and what they are worth if not."""
+"""Whether the trials of a series are independent, and their effective number if not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from culvert.statistics.values import Array, Values, array, ranks
 
 FEWEST = 5
-"""With fewer values no correlation can be told."""
+"""With fewer values no correlation can be estimated."""
 
 
 def lag1(values: Values) -> float | None:
@@ -19,7 +19,7 @@ def lag1(values: Values) -> float | None:
 
 
 def lag1_p_value(values: Values) -> float | None:
-    """How likely independent values in random order show as much positive correlation.
+    """The p value of a positive correlation, for independent values in random order.
 
     On the ranks, so that an outlier is no evidence. Moran (Biometrika 35, 1948): mean -1/n,
     variance (n - 2)**2 / (n**2 (n - 1)). None where ``lag1`` is.
@@ -35,7 +35,7 @@ def lag1_p_value(values: Values) -> float | None:
 
 
 def effective_sample_size(values: Values) -> float:
-    """How many independent trials would fix the mean as well: n / (1 + 2 sum of correlations).
+    """The equivalent number of independent trials for the mean: n / (1 + 2 sum of correlations).
 
     The sum ends where the correlation of two neighbouring lags is no longer positive (Geyer,
     Statistical Science 7, 1992); each estimate is first freed of its bias of about -1/n. From 1 to
@@ -87,8 +87,8 @@ def correlations(sample: Array, lags: int) -> Array | None:
 
 
 SHOWN_BELOW = 0.2
-"""A series with a smaller ``lag1_p_value`` is taken for correlated where an interval depends on it:
-missing a correlation costs coverage, allowing for one that is not there some width."""
+"""For an interval, a series with a smaller ``lag1_p_value`` counts as correlated: a missed
+correlation reduces coverage, a false one only widens the interval."""
 
 
 def widening(values: Values) -> float:
@@ -118,7 +118,7 @@ def shared_inflation(values: Array) -> float:
     about = whole - whole.mean(axis=1, keepdims=True)
     about = about - about.mean(axis=0)
     size = np.sqrt((about**2).sum(axis=0))
-    # A contestant whose trials are all alike but for rounding has no correlation to show.
+    # A contestant whose trials are equal except for rounding has no correlation.
     about = about[:, size > 1e-12 * max(1.0, float(np.abs(whole).max()))]
     if not about.shape[1]:
         return 1.0

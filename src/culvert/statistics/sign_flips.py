@@ -1,9 +1,9 @@
 """All pairs of a column at once: a sign-flip test over blocks that keeps the family's error rate.
 
-Were two contestants alike, a block's difference between them would be as likely to have the other
-sign. Turning the signs of whole blocks round, all pairs together, gives the distribution of the
-greatest t of all pairs; step by step without those that are told apart, it gives p values that are
-adjusted for the number of pairs (Westfall and Young, "Resampling-Based Multiple Testing", 1993;
+If two contestants are equal, the difference in each block has either sign with equal probability.
+Flipping the signs of whole blocks, all pairs together, gives the distribution of the greatest t of
+all pairs; repeated without the pairs that are already rejected, it gives p values adjusted for the
+number of pairs (Westfall and Young, "Resampling-Based Multiple Testing", 1993;
 Romano and Wolf, JASA 100, 2005). Exact for few blocks, by 4,095 random turns for many.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from culvert.statistics.values import Array
 
 TURNS = 4096
-"""Up to as many ways of turning signs are all counted: to 13 blocks."""
+"""Up to so many sign patterns are all enumerated: up to 13 blocks."""
 
 _SAME = 1e-9
 """Statistics that differ by less, relatively, are equal but for rounding."""
@@ -38,7 +38,7 @@ def least_p(blocks: int) -> float:
 
 
 def sign_flips(differences: Array, inflation: float = 1.0) -> Flipped:
-    """Test every column of ``differences`` (blocks, pairs); NaN where a block lacks the pair.
+    """Test every column of ``differences`` (blocks, pairs); NaN if the pair is missing in a block.
 
     The statistic is Student's t, so that pairs of another scatter compare; ``inflation`` is that of
     its variance by correlation.
@@ -58,7 +58,7 @@ def sign_flips(differences: Array, inflation: float = 1.0) -> Flipped:
     greatest = _t((_signs(differences.shape[0]) @ filled) / many, square, many)[:, ascending]
     np.maximum.accumulate(greatest, axis=1, out=greatest)
     p_values = (greatest >= found[ascending] * (1 - _SAME)).mean(axis=0)
-    # None is below that of a pair that is further apart.
+    # p values are monotonic: none is below that of a pair with a greater statistic.
     p_values = np.maximum.accumulate(p_values[::-1])[::-1]
     adjusted = np.empty_like(p_values)
     adjusted[ascending] = p_values
@@ -74,9 +74,9 @@ def _t(mean: Array, square: Array, many: Array) -> Array:
 
 @cache
 def _signs(blocks: int) -> Array:
-    """One row a way of turning signs: all of them, or random ones with "none" among them.
+    """One row per sign pattern: all of them, or random ones including the unchanged signs.
 
-    Turning all the others instead gives the same t, so the first block keeps its sign.
+    The complementary pattern gives the same |t|, so the first block keeps its sign.
     """
     if 2 ** (blocks - 1) <= TURNS:
         turned = (np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks)) & 1

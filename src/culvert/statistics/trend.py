@@ -35,7 +35,7 @@ def mann_kendall(values: Values) -> Trend:
 
 @lru_cache(4096)
 def _mann_kendall(content: bytes) -> Trend:
-    """Claims look at one series again and again: each with every VPN that it is compared with."""
+    """Cached: claims test one series several times, once per compared VPN."""
     from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
     from scipy.special import ndtr, ndtri  # noqa: PLC0415
 
@@ -52,7 +52,7 @@ def _mann_kendall(content: bytes) -> Trend:
 
 
 def _without_trend(sample: Array) -> Array:
-    """What a straight line by least squares leaves."""
+    """The residuals of a least squares line."""
     places = np.arange(sample.size) - (sample.size - 1) / 2
     about = sample - sample.mean()
     return np.asarray(about - places * (places @ about) / (places @ places))

@@ -1,4 +1,4 @@
-"""What every statistic takes: a series of finite numbers, in the order of measuring."""
+"""The input of every statistic: a series of finite numbers, in the order of measuring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Values = Sequence[float] | Array
 
 
 def array(values: Values) -> Array:
-    """The values as an array. Raises ValueError for what is not a flat series of finite numbers."""
+    """The values as an array. Raises ValueError unless it is a flat series of finite numbers."""
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ValueError("a series is one row of finite numbers")
@@ -20,7 +20,7 @@ def array(values: Values) -> Array:
 
 
 def ranks(values: Array) -> Array:
-    """Ranks from 1, equal values sharing theirs: ``scipy.stats.rankdata``, ten times as quick."""
+    """Ranks from 1, equal values sharing theirs: ``scipy.stats.rankdata``, ten times faster."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[places])
