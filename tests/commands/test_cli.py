@@ -92,13 +92,13 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("install", "nosuch"), "known: "),
         (("install", "wireguard/go", "--all"), "say what"),
         (("install", "--study", "nosuch"), "no such file"),
-        (("report", "/nonexistent"), "no journal in it"),
-        (("export", "/nonexistent"), "no journal in it"),
+        (("report", "/nonexistent"), "it contains no journal"),
+        (("export", "/nonexistent"), "it contains no journal"),
         (("export", "/etc/passwd"), "it cannot be read"),
         (("run", "quick", "--scale", "tiny"), 'no scale "tiny"'),
         (("study", "show", "quikc"), 'did you mean "quick"'),
         (("study", "show", "quick", "--scale", "tiny"), 'no scale "tiny"'),
-        (("repair", "/nonexistent"), "no journal in it"),
+        (("repair", "/nonexistent"), "it contains no journal"),
     ],
 )
 def test_wrong_words_are_2_with_a_remedy(say: Cli, words: tuple[str, ...], told: str) -> None:
@@ -258,7 +258,7 @@ def test_a_journal_that_is_not_whole_is_2_and_left_alone(
 ) -> None:
     spoil(results, how)
     before = (results / "journal.sqlite").read_bytes()
-    say(command, results).refused(2, "newer Culvert" if how == "newer" else "corrupt")
+    say(command, results).refused(2, "newer version of Culvert" if how == "newer" else "corrupt")
     assert (results / "journal.sqlite").read_bytes() == before
 
 

@@ -234,7 +234,7 @@ def test_a_journal_that_vanishes_ends_the_run_before_the_next_trial(
 
     of = study("fake/good")
     with made(directory, of) as journal:
-        with pytest.raises(JournalError, match="removed or replaced while the run wrote") as caught:
+        with pytest.raises(JournalError, match="removed or replaced during the run") as caught:
             runner(of, journal, Remover()).run()
         assert caught.value.exit_code == 2
     assert len(counting) == 1
