@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
 from culvert.statistics.intervals import FEWEST, Interval, Note
 from culvert.statistics.median_error import median_error, welch
@@ -42,6 +41,8 @@ _CONSTANT = Interval(None, None, Note.CONSTANT)
 
 def _ends(x: Array, y: Array, level: float, seed: int) -> tuple[float, float] | None:
     """Of the difference of both medians; None where neither series varies."""
+    from scipy import special  # noqa: PLC0415 - slow to import, seldom needed
+
     error, freedom = welch(*median_error(x, seed), *median_error(y, seed + 1))
     if error == 0:
         return None
