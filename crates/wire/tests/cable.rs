@@ -280,7 +280,7 @@ fn mistakes_get_one_line_and_a_code() {
             1,
             "a device of that name exists already",
         ),
-        (&absolute, &end_b, &[], 1, "no network namespace"),
+        (&absolute, &end_b, &[], 1, "not a network namespace"),
         (&regular, &end_b, &[], 2, "is no namespace"),
         ("u0", &end_b, &[], 2, "NETNS:DEVICE"),
         (&end_a, &end_b, &["--mtu", "67"], 2, "67"),
