@@ -335,7 +335,7 @@ def test_resuming_what_cannot_be_resumed(tmp_path: Path) -> None:
     assert not out.exists()
     assert culvert("run", study, "--out", out).code == 0
     small_study(study, probes=31)
-    culvert("run", study, "--out", out, "--resume").refused(2, "probes", "as it was")
+    culvert("run", study, "--out", out, "--resume").refused(2, "probes", "original study")
     path = out / FILE
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])

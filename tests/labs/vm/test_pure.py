@@ -91,12 +91,12 @@ def test_what_a_guest_is_for_is_asked_for() -> None:
 
 
 def test_what_the_package_reads_at_run_time_is_in_a_wheel() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["culvert"]
     package = root / "src/culvert"
     shipped = {path for pattern in patterns for path in package.glob(pattern)}
-    for folder in ("report", "vm"):
+    for folder in ("report", "labs/vm", "vpns/contract"):
         for path in (package / folder).rglob("*"):
             code = path.suffix in {".py", ".pyc"} or path.is_dir()
             assert code or path in shipped, path
