@@ -48,7 +48,7 @@ def test_what_no_link_can_do(one_way: OneWay, words: str) -> None:
 
 def test_a_veth_only_carries() -> None:
     link = LinkSpec(impairment=Impairment.both(OneWay(loss=0.01)))
-    with pytest.raises(UsageError, match="only carries") as caught:
+    with pytest.raises(UsageError, match="supports no impairments") as caught:
         NetnsLab("abcdef", LabSpec(link=link))
     assert '"wire"' in caught.value.remedy
 

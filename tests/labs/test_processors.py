@@ -76,7 +76,7 @@ def test_version_two_is_written_as_its_documentation_says(tmp_path: Path, cpus: 
 def test_impossible_quotas_are_refused(quota: float) -> None:
     with pytest.raises(UsageError, match="quota"):
         NetnsLab(new_run_id(), LabSpec(processors=Processors(quota={"a": quota})))
-    with pytest.raises(UsageError, match="no such node"):
+    with pytest.raises(UsageError, match="the node does not exist"):
         NetnsLab(new_run_id(), LabSpec(processors=Processors(quota={"router": 0.5})))
 
 

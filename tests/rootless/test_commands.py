@@ -202,7 +202,7 @@ def test_doctor_names_the_way(user: User) -> None:
     checks = {check["name"]: check for check in told["checks"]}
     assert told["ready"] is True
     assert checks["root"]["status"] == "present"
-    assert "namespaces of their own" in checks["root"]["detail"]
+    assert "their own namespaces" in checks["root"]["detail"]
     assert checks["user-namespaces"]["status"] == "present"
     assert checks["veth"]["status"] == "present"
 

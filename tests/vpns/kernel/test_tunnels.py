@@ -106,7 +106,7 @@ def test_what_has_no_handshake_has_no_initiation(word: str) -> None:
     require(word)
     finding = execute(driver(word), "initiation")
     assert finding.status is Status.UNSUPPORTED
-    assert "by hand" in finding.reason
+    assert "manual" in finding.reason
 
 
 @pytest.mark.parametrize("kind", ["tcp", "rtt_slow"])

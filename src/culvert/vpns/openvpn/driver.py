@@ -261,6 +261,12 @@ class OpenVpn(TunnelVpn):
             deadline_s=self.rekey_deadline_s,
         )
 
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        super()._stop_processes(node, grace_s=grace_s)
+        if self.choice.offloaded:
+            # The kernel keeps the device of a program that was killed.
+            node.del_link(DEVICE)
+
     def _start(self, node: Node) -> Process:
         process = node.spawn(
             [self._program(node), "--config", str(node.directory / "openvpn/config")],
