@@ -88,12 +88,7 @@ class OpenFolder:
         found = OpenFolder(self.path / name, os.open(name, flags, dir_fd=self.descriptor))
         if status is None:
             give_to_caller(found.descriptor)
-        try:
-            _refuse_strangers(found)
-        except UsageError:
-            found.close()
-            raise
-        return found
+        return _without_strangers(found)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
@@ -130,13 +125,7 @@ def run_folder(path: Path, *, make: bool = False) -> OpenFolder:
     Raises UsageError with a remedy if it belongs to, or is writable by, another user: their links
     would decide what is overwritten. Raises OSError if it cannot be opened.
     """
-    found = any_folder(path, make=make)
-    try:
-        _refuse_strangers(found)
-    except UsageError:
-        found.close()
-        raise
-    return found
+    return _without_strangers(any_folder(path, make=make))
 
 
 def any_folder(path: Path, *, make: bool = False) -> OpenFolder:
@@ -147,6 +136,16 @@ def any_folder(path: Path, *, make: bool = False) -> OpenFolder:
         raise UsageError(
             str(path), str(error.strerror), "give the path without the link"
         ) from error
+
+
+def _without_strangers(folder: OpenFolder) -> OpenFolder:
+    """The same directory; closed, and UsageError raised, if another user decides what is in it."""
+    try:
+        _refuse_strangers(folder)
+    except UsageError:
+        folder.close()
+        raise
+    return folder
 
 
 def _refuse_strangers(folder: OpenFolder) -> None:

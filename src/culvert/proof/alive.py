@@ -31,15 +31,19 @@ SILENCE_SHARE = 0.2
 _RECEIVED = ("received_bytes", "received_packets")
 
 
+class ProcessFailure(Check):
+    """A failed check of a VPN's process that has ended or is stopped."""
+
+
 def survivors(vpn: Vpn) -> list[Check]:
     """Failed checks of the VPN's processes that have ended or are stopped; none if all work."""
-    checks = []
+    checks: list[Check] = []
     for name, processes in vpn.processes.items():
         for process in processes:
             if not process.alive():
                 code = process.returncode()
                 checks.append(
-                    Check(
+                    ProcessFailure(
                         PROCESSES_LIVED,
                         passed=False,
                         detail=f"{process.name} on node {name} {how_ended(code)}"
@@ -53,7 +57,7 @@ def survivors(vpn: Vpn) -> list[Check]:
             elif stopped := process.stopped():
                 numbers = ", ".join(map(str, stopped))
                 checks.append(
-                    Check(
+                    ProcessFailure(
                         PROCESSES_RUN,
                         passed=False,
                         detail=f"{process.name} on node {name} is stopped (process {numbers}: "

@@ -20,8 +20,7 @@ from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import (
-    PROCESSES_LIVED,
-    PROCESSES_RUN,
+    ProcessFailure,
     ends_in_silence,
     still_carries,
     survivors,
@@ -190,8 +189,7 @@ class Execution:
         if cause is None:
             return
         first = finding.evidence.first_failure
-        itself = first is not None and first.name.startswith((PROCESSES_LIVED, PROCESSES_RUN))
-        noticed = "" if itself else f"; noticed as: {finding.reason}"
+        noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
         finding.status = Status.FAILED
         finding.reason, finding.remedy = f"{cause}{noticed}", cause.remedy
 
@@ -208,7 +206,6 @@ class Execution:
         return False
 
     def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
-        roles = {name: node.role for name, node in session.lab.nodes.items()}
         for watched in outcome.watched:
             add_accounts(
                 outcome,
@@ -216,7 +213,7 @@ class Execution:
                 shared_kernel=session.lab.shared_kernel,
                 attributable=self._vpn.cpu_attributable,
             )
-            outcome.metrics += third_node_metrics(watched.others, roles)
+            outcome.metrics += third_node_metrics(watched.others, session.lab)
 
 
 def _unsupported(missing: list[Missing]) -> TrialFinding:

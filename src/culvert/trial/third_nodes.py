@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from culvert.journal.record import Metric
+from culvert.labs.base import Lab
 from culvert.probe.results import Accounted
-from culvert.topology.graph import Role
 
 
-def third_node_metrics(others: Mapping[str, Accounted], roles: Mapping[str, Role]) -> list[Metric]:
+def third_node_metrics(others: Mapping[str, Accounted], lab: Lab) -> list[Metric]:
     """CPU time and peak memory of the VPN's processes on each node, and the traffic that it
     received.
 
@@ -17,8 +17,9 @@ def third_node_metrics(others: Mapping[str, Accounted], roles: Mapping[str, Role
     """
     metrics = []
     for name, used in others.items():
-        labels = {"node": name, "role": str(roles[name])}
-        links = [device for device in used.devices if device.name.startswith("u")]
+        labels = {"node": name, "role": str(lab.nodes[name].role)}
+        underlay = {end.device for end in lab.attachments(name)}
+        links = [device for device in used.devices if device.name in underlay]
         if used.processes:
             run_ns = sum(process.run_ns or 0 for process in used.processes)
             peak = sum(process.vm_hwm_bytes or 0 for process in used.processes)

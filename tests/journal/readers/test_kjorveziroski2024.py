@@ -28,12 +28,12 @@ from culvert.journal.readers.knb import read
 from culvert.journal.readers.naming import Naming
 from culvert.journal.readers.tables import foreign_tables
 from culvert.report.html.page import render
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.run.importing import ImportRequest, import_files
 
+from .gathered import gathered
 from .published import DATA, needs_data, printed_rows
 
 pytestmark = needs_data
@@ -50,17 +50,6 @@ def knb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tables_of(directory: Path) -> dict[str, pl.DataFrame]:
     with Journal.open(directory) as journal:
         return foreign_tables(journal.trials(), journal.rows())
-
-
-def data_of(directory: Path) -> Data:
-    with Journal.open(directory) as journal:
-        return gather(
-            RunInfo.from_journal(journal.run()),
-            journal.rows(),
-            journal.trials(),
-            journal.histograms(),
-            journal.series(),
-        )
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +111,7 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
         ("01-native-mtu1230/k8s-api-benchmark-run8.csv", 4701),
         ("02-native-mtu1450/k8s-api-benchmark-run3.csv", 4928),
     ]
-    data = data_of(tmp_path / "run")
+    data = gathered(tmp_path / "run")
     (row,) = data.pooled.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True)
     assert (row["vpn"], f"{row['pooled_p']:.2f}") == ("none/mtu-1450", "0.22")
     assert (row["trials"], row["pooled_n"]) == (10, 49926)
@@ -137,7 +126,7 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def data(knb: Path) -> Data:
-    return data_of(knb)
+    return gathered(knb)
 
 
 def test_the_paper_s_claims_are_judged_by_its_own_data(data: Data) -> None:

@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import StudyError
-from culvert.journal.journal import Journal
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
 from culvert.report.html.view import facts
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.views.headline import headline_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.run.importing import ImportRequest, import_files
 
+from .gathered import gathered
 from .samples import KNB_HEADER
 
 NAMES = {"11-native-mtu1230": 700, "12-native-mtu1450": 770, "31-netbird": 690, "41-zerotier": 300}
@@ -37,17 +36,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     out = directory / "run"
     import_files(ImportRequest(ForeignFormat.KNB, [source], out, Naming(), ""))
     return gathered(out)
-
-
-def gathered(directory: Path) -> Data:
-    with Journal.open(directory) as journal:
-        return gather(
-            RunInfo.from_journal(journal.run()),
-            journal.rows(),
-            journal.trials(),
-            journal.histograms(),
-            journal.series(),
-        )
 
 
 def test_it_says_that_it_was_imported(data: Data) -> None:

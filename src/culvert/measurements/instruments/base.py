@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -39,6 +40,19 @@ _PROGRAMS: Mapping[Instrument, tuple[str, str]] = {
 
 class InstrumentError(CulvertError):
     """An instrument did not measure, or its output has no result."""
+
+
+def bad_report(instrument: Instrument, why: str) -> InstrumentError:
+    """The error of an instrument's output, with its remedy."""
+    return InstrumentError(instrument, why, "run it by hand in 'culvert up'")
+
+
+def count(text: str) -> float:
+    """A number in an instrument's output; raises ValueError unless it is finite and at least 0."""
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(text)
+    return value
 
 
 @dataclass(frozen=True)

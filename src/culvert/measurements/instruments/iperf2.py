@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
+from culvert.measurements.instruments.base import Instrument, Load, ToolReport, bad_report, count
 
 PORT = 5001
 _SUM = "-1"
@@ -40,18 +39,18 @@ def parse(load: Load, printed: str) -> ToolReport:
     """From the server's report; raises InstrumentError if it is incomplete or malformed."""
     rows = list(_rows(printed, load))
     if len(rows) < load.streams:
-        raise _bad_report(f"it reported {len(rows)} of {load.streams} streams")
+        raise bad_report(Instrument.IPERF2, f"it reported {len(rows)} of {load.streams} streams")
     try:
-        received = sum(_number(row[7]) for row in rows)
-        goodput_bps = sum(_number(row[8]) for row in rows)
+        received = sum(count(row[7]) for row in rows)
+        goodput_bps = sum(count(row[8]) for row in rows)
         if not load.udp:
             return ToolReport(goodput_bps, received)
-        lost = sum(int(_number(row[10])) for row in rows)
-        sent = sum(int(_number(row[11])) for row in rows)
+        lost = sum(int(count(row[10])) for row in rows)
+        sent = sum(int(count(row[11])) for row in rows)
     except (ValueError, OverflowError) as error:
-        raise _bad_report(f"it reported an invalid number: {error}") from error
+        raise bad_report(Instrument.IPERF2, f"it reported an invalid number: {error}") from error
     if lost > sent:
-        raise _bad_report(f"it lost {lost} of {sent} packets")
+        raise bad_report(Instrument.IPERF2, f"it lost {lost} of {sent} packets")
     return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
 
 
@@ -64,14 +63,3 @@ def _rows(printed: str, load: Load) -> Iterator[list[str]]:
         if len(fields) >= wanted and fields[5] != _SUM:
             last[",".join(fields[1:6])] = fields
     yield from last.values()
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(text)
-    return value
-
-
-def _bad_report(why: str) -> InstrumentError:
-    return InstrumentError("iperf2", why, "run it by hand in 'culvert up'")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from culvert.journal.readers import iperf3 as reader
 from culvert.journal.record import Status
-from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
+from culvert.measurements.instruments.base import Instrument, Load, ToolReport, bad_report
 
 PORT = 5201
 
@@ -30,10 +30,10 @@ def parse(load: Load, document: Path) -> ToolReport:
     """From the file that holds what the client printed; raises InstrumentError."""
     runs = reader.read(document).runs
     if not runs:
-        raise InstrumentError("iperf3", "it printed no result", "run it by hand in 'culvert up'")
+        raise bad_report(Instrument.IPERF3, "it printed no result")
     run = runs[-1]
     if run.status is not Status.OK:
-        raise InstrumentError("iperf3", run.reason, "run it by hand in 'culvert up'")
+        raise bad_report(Instrument.IPERF3, run.reason)
     found = {metric.name: metric.value for metric in run.metrics}
     goodput_bps = found["goodput_bps"]
     received = goodput_bps * run.duration_s / 8

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 
-from culvert.measurements.instruments.base import InstrumentError, Load, ToolReport
+from culvert.measurements.instruments.base import Instrument, Load, ToolReport, bad_report, count
 
 PORT = 5000
 DATA_PORT = 5101
@@ -36,29 +35,18 @@ def parse(load: Load, printed: str) -> ToolReport:
     """From what the client printed; raises InstrumentError if it is incomplete or malformed."""
     found = dict(_PAIR.findall(printed))
     try:
-        goodput_bps = 1e6 * _number(found["rate_Mbps"])
-        received = _MEGABYTE * _number(found["megabytes"])
+        goodput_bps = 1e6 * count(found["rate_Mbps"])
+        received = _MEGABYTE * count(found["megabytes"])
         if not load.udp:
-            retransmits = int(_number(found["retrans"])) if "retrans" in found else None
+            retransmits = int(count(found["retrans"])) if "retrans" in found else None
             return ToolReport(goodput_bps, received, retransmits)
-        sent, lost = int(_number(found["pkt"])), int(_number(found["drop"]))
+        sent, lost = int(count(found["pkt"])), int(count(found["drop"]))
     except KeyError as error:
         last = printed.strip().splitlines()[-1:] or ["nothing"]
         why = f"{error} is missing in its output; it printed: {last[0][:200]}"
-        raise _bad_report(why) from error
+        raise bad_report(Instrument.NUTTCP, why) from error
     except (ValueError, OverflowError) as error:
-        raise _bad_report(f"it reported an invalid number: {error}") from error
+        raise bad_report(Instrument.NUTTCP, f"it reported an invalid number: {error}") from error
     if lost > sent:
-        raise _bad_report(f"it lost {lost} of {sent} packets")
+        raise bad_report(Instrument.NUTTCP, f"it lost {lost} of {sent} packets")
     return ToolReport(goodput_bps, received, sent_packets=sent, lost_packets=lost)
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(text)
-    return value
-
-
-def _bad_report(why: str) -> InstrumentError:
-    return InstrumentError("nuttcp", why, "run it by hand in 'culvert up'")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from culvert.journal.readers import ping as reader
 from culvert.journal.record import Status
-from culvert.measurements.instruments.base import InstrumentError, ToolReport
+from culvert.measurements.instruments.base import Instrument, ToolReport, bad_report
 
 ICMP_HEADERS = 28
 PATTERN_BYTES = 16
@@ -28,10 +28,10 @@ def parse(output: Path) -> ToolReport:
     """From the file that holds what it printed; raises InstrumentError."""
     runs = reader.read(output).runs
     if not runs:
-        raise InstrumentError("ping", "it printed no result", "run it by hand in 'culvert up'")
+        raise bad_report(Instrument.PING, "it printed no result")
     run = runs[-1]
     if run.status is not Status.OK:
-        raise InstrumentError("ping", run.reason, "run it by hand in 'culvert up'")
+        raise bad_report(Instrument.PING, run.reason)
     found = {metric.name: metric.value for metric in run.metrics}
     sent = int(found.get("probes_sent", 0))
     return ToolReport(

@@ -106,20 +106,7 @@ class OneWayMtu:
         inside, outside = self._inside(), self._outside()
         inside.ready()
         outside.ready()
-        answer = parse(
-            EchoOnce,
-            self._source.probe.call(
-                "echo_once",
-                ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
-                to=self._to,
-                port=self._port,
-                payload_size=size - UDP_HEADERS,
-                df=True,
-                attempts=ATTEMPTS,
-                timeout_ms=self._session.patience_ms(TIMEOUT_MS),
-                **self._session.marks,
-            ),
-        )
+        answer = self._request(size, df=True)
         seen, link = parse(Captured, inside.stop()), outside.end()
         return fate(
             arrived=answer.answered or any(packet.length == size for packet in seen.recorded),
@@ -132,18 +119,23 @@ class OneWayMtu:
     def inside_fragments(self, size: int) -> bool:
         """Whether a packet longer than the interface's MTU, fragmented by the sender's own kernel,
         comes back unchanged."""
+        return self._request(size, df=False).answered
+
+    def _request(self, size: int, *, df: bool) -> EchoOnce:
+        """Echo requests of ``size`` bytes until one is answered."""
+        timeout_ms = self._session.patience_ms(TIMEOUT_MS)
         answer = self._source.probe.call(
             "echo_once",
-            ATTEMPTS * self._session.patience_ms(TIMEOUT_MS) / 1000 + 5,
+            ATTEMPTS * timeout_ms / 1000 + 5,
             to=self._to,
             port=self._port,
             payload_size=size - UDP_HEADERS,
-            df=False,
+            df=df,
             attempts=ATTEMPTS,
-            timeout_ms=self._session.patience_ms(TIMEOUT_MS),
+            timeout_ms=timeout_ms,
             **self._session.marks,
         )
-        return parse(EchoOnce, answer).answered
+        return parse(EchoOnce, answer)
 
     def _inside(self) -> Task:
         """What comes out of the tunnel for the reflector."""
