@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from culvert.labs.node import Node
@@ -57,8 +58,7 @@ class Relayed(WireGuard):
 
     name = "relayed"
     summary = "WireGuard through a relay"
-    variants: ClassVar[tuple[Variant, ...]] = WireGuard.variants[:1]
-    needs: ClassVar[tuple[Role, ...]] = (Role.RELAY,)
+    variants: ClassVar[tuple[Variant, ...]] = (replace(WireGuard.variants[0], needs=(Role.RELAY,)),)
     claimed: ClassVar[Route] = VIA_RELAY
     travels: ClassVar[Route] = VIA_RELAY
 

@@ -55,8 +55,6 @@ class Vpn(ABC):
     them."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
-    needs: ClassVar[tuple[Role, ...]] = ()
-    """Servers that it needs in addition to its members: control server, relay."""
     up_deadline_s: ClassVar[float] = 10.0
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
@@ -88,6 +86,11 @@ class Vpn(ABC):
         return self._lab
 
     # -- requirements ------------------------------------------------------------------------------
+
+    @property
+    def needs(self) -> tuple[Role, ...]:
+        """Servers that this variant needs in addition to its members: control server, relay."""
+        return self.variant.needs
 
     @abstractmethod
     def missing(self, host: Host) -> list[Missing]:
@@ -238,7 +241,7 @@ class Vpn(ABC):
     def bring_up(self, *, but: Path | None = None) -> None:
         """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
         itself."""
-        for server in self.lab.of_role(*self.needs) if self.needs else ():
+        for server in self.lab.of_role(*self.needs):
             self.serve(server)
         for member in self.joining:
             self.join(member)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from culvert.topology.graph import Role
+
 LEAVE_OUT = "leave this event out for this VPN"
 
 
@@ -40,6 +42,8 @@ class Variant:
     integrity_only: bool = False
     """It protects integrity but not confidentiality (AH, ESP without a cipher): its packets must be
     on the underlay, and clear text in them is expected."""
+    needs: tuple[Role, ...] = ()
+    """Servers in addition to the members, in the order in which they start."""
 
 
 @dataclass(frozen=True)
