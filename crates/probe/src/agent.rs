@@ -73,7 +73,7 @@ impl Agent {
         }
     }
 
-    /// A task that has ended by itself has said so; stopping it again is no error.
+    /// A task that has ended by itself has reported it; stopping it again is no error.
     fn stop(&self, id: u64, packets: Option<u64>) -> Result<(), Failure> {
         if let Some(stop) = lock(&self.running).get(&id) {
             if let Some(packets) = packets {
@@ -101,7 +101,7 @@ impl Agent {
             .spawn(move || {
                 let context = Context::new(id, emitter.clone(), Arc::clone(&stop));
                 let outcome = tasks::run(work, &context);
-                // First free the id (the sockets are closed), then tell: who reads may go on.
+                // First free the id (the sockets are closed), then report: the reader may go on.
                 lock(&running).remove(&id);
                 match outcome {
                     Ok(result) => emitter.done(id, result),

@@ -123,7 +123,7 @@ fn own_session() -> Result<(), Failure> {
 fn die_with(parent: Pid) -> Result<(), Failure> {
     prctl::set_pdeathsig(Signal::SIGKILL)
         .map_err(|errno| Failure::new("parent death signal", errno))?;
-    // The parent may have died before the signal was asked for; then nobody would send it.
+    // The parent may have died before the signal was requested; then it would never be sent.
     if getppid() == parent {
         return Ok(());
     }

@@ -18,7 +18,7 @@ pub enum Arrival {
     /// RFC 4737: its number is below one that came before.
     Reordered,
     Duplicate,
-    /// So far behind that it can't be told whether it was seen.
+    /// So far behind that it is unknown whether it was seen.
     TooOld,
 }
 
@@ -97,7 +97,7 @@ impl Sequence {
         self.next.saturating_sub(self.distinct + self.too_old)
     }
 
-    /// Runs of lost numbers up to the highest that came; those that came too late to be told apart
+    /// Runs of lost numbers up to the highest that came; those that came too late to be identified
     /// are among them.
     pub fn loss_runs(&self) -> Runs {
         let mut losses = self.losses.clone();

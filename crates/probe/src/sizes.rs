@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Of IPv4 and UDP: a genome tells sizes of IP packets.
+/// Of IPv4 and UDP: a genome lists sizes of IP packets.
 const HEADERS: usize = 28;
 /// A longer pattern would not repeat within a usual measurement.
 const LONGEST: usize = 100_000;

@@ -80,7 +80,7 @@ impl Timetable {
     }
 }
 
-/// One more than `count`: the next one tells whether the last was late.
+/// One more than `count`: the next one shows whether the last was late.
 fn poisson(start_ns: u64, rate: Rate, count: u64, seed: u64) -> Vec<u64> {
     let spread = Spread {
         arrivals: Arrivals::Poisson,

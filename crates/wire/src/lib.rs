@@ -8,7 +8,7 @@
 //!   └─────────┘  write  └───────────────────────────────────────┘  read   └─────────┘
 //! ```
 //!
-//! The schedule is pure: it is told the time and knows no device. The cable around it moves bytes
+//! The schedule is pure: the time is an argument, and it knows no device. The cable around it moves bytes
 //! and decides nothing. A frame stays where it was read (`Arena`) until the last of the packets that
 //! it stands for has left.
 

@@ -5,7 +5,7 @@ const HIGHEST_NICE: i32 = -20;
 /// The scheduling priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Before others, near whoever woke it up: what passes at once has no moment of its own.
+    /// Before others, near the thread that woke it up: what passes at once has no moment of its own.
     First,
     /// At once when its time has come: round robin at the lowest real-time priority. The kernel keeps
     /// a share for others (sched_rt_runtime_us, 5 %).

@@ -1,6 +1,6 @@
 //! A TAP device in another network namespace: it carries Ethernet frames, each a packet of the wire.
 //!
-//! Each frame is preceded by a header (IFF_VNET_HDR) that says what the kernel left to the device:
+//! Each frame is preceded by a header (IFF_VNET_HDR) with the work that the kernel left to the device:
 //! the checksum always; cutting a super-packet only if offloads are offered. The device is the
 //! descriptor's: when that is closed, by whatever end of the process, the device is gone. While it
 //! is open it keeps its namespace alive.

@@ -1,4 +1,4 @@
-"""How a process ended that nobody of us ended, in words, and what to do about it."""
+"""How a process ended that Culvert did not end, in words, and the remedy."""
 
 from __future__ import annotations
 

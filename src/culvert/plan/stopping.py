@@ -27,8 +27,8 @@ class StopReason(StrEnum):
     """Why a run ended, or that it continues."""
 
     GO_ON = "goes on"
-    PRECISE = "every interval is as narrow as asked"
-    SETTLED = "more repetitions make no further interval as narrow as asked"
+    PRECISE = "every interval is as narrow as requested"
+    SETTLED = "more repetitions make no further interval as narrow as requested"
     CLAIMS = "every claim is decided"
     BLOCKS = "all blocks are measured"
     BUDGET = "the time is used up"

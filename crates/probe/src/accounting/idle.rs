@@ -157,7 +157,7 @@ fn first_number(text: &str) -> Option<u64> {
 }
 
 /// Whether the kernel keeps idle clocks: built with NO_HZ (only such a kernel has the setting),
-/// with high-resolution timers in use, and not told to leave it.
+/// with high-resolution timers in use, and not disabled.
 fn counts_idle() -> bool {
     let told = read_to_string("/proc/cmdline").unwrap_or_default();
     let off = |word: &str| matches!(word, "nohz=off" | "nohz=0" | "nohz=n");

@@ -22,7 +22,7 @@ pub struct Device {
     pub queues: BTreeMap<(u16, u16), Queue>,
 }
 
-/// `/proc/net/snmp` of IPv4 and UDP: what tells of load and loss.
+/// `/proc/net/snmp` of IPv4 and UDP: the counters of load and loss.
 #[derive(Debug, Clone, Default)]
 pub struct Protocols {
     pub udp: [u64; UDP_COUNTERS.len()],

@@ -99,7 +99,7 @@ fn stop_at_interrupt(stop: &Arc<Stop>) -> Result<(), Failure> {
 /// Events as lines for people, or as they are.
 struct Events {
     json: bool,
-    /// For who listens without a token given: the token, and the command for the other end.
+    /// For a listener without a given token: the token, and the command for the other end.
     listener: Option<(String, Option<&'static str>)>,
     line: Vec<u8>,
 }

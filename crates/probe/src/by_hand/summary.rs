@@ -102,7 +102,7 @@ fn add(text: &mut String, value: &Value, depth: usize) {
     }
 }
 
-/// Where a figure is told: what was counted first, then times from the least to the greatest.
+/// The place of a figure: counts first, then times in ascending order.
 fn place(name: &str) -> usize {
     let known = FIRST.iter().position(|first| *first == name);
     known.unwrap_or(FIRST.len())

@@ -109,7 +109,7 @@ impl EchoChannel {
 }
 
 /// A request that is ready but for its header: nothing that takes time stands between the moment
-/// that the header tells and the call that sends it.
+/// that the header states and the call that sends it.
 pub enum Outbox {
     Payload(Vec<u8>),
     Icmp(EchoRequest),

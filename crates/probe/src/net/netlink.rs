@@ -165,7 +165,7 @@ fn take_messages(datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io:
                 "a cut netlink message",
             ));
         };
-        // A message that the library can't read is of an interface that we are not asked about,
+        // A message that the library can't read is of an interface that the request does not name,
         // or it will be missing by name.
         if let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes) {
             match message.payload {

@@ -116,7 +116,7 @@ impl PacketSocket {
             header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
             header.msg_hdr.msg_controllen = size_of::<Control>();
         }
-        // SAFETY: every header points to an iovec, a name and a control buffer of the lengths told,
+        // SAFETY: every header points to an iovec, a name and a control buffer of the stated lengths,
         // all owned by `self` and never moved.
         let received = unsafe {
             libc::recvmmsg(

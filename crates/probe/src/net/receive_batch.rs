@@ -118,7 +118,7 @@ impl ReceiveBatch {
         }
         self.received = 0;
         // SAFETY: every header points to one iovec, which points to a buffer of its length, and to
-        // room for control messages of the length told: all owned by `self` and never moved.
+        // room for control messages of the stated length: all owned by `self` and never moved.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_fd().as_raw_fd(),

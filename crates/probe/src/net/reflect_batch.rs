@@ -22,10 +22,10 @@ pub struct ReflectBatch {
     iovecs: Vec<libc::iovec>,
     received: Vec<libc::mmsghdr>,
     replies: Vec<libc::mmsghdr>,
-    /// Datagrams that the next call asks for. Looking for a second one delays the answer to the
-    /// first, so that more are asked for only where they come faster than they are answered.
+    /// Datagrams that the next call requests. Looking for a second one delays the answer to the
+    /// first, so that more are requested only where they arrive faster than they are answered.
     room: usize,
-    /// Calls in a row that found one where they asked for one.
+    /// Calls in a row that requested one and found one.
     singles: u32,
 }
 
@@ -74,7 +74,7 @@ impl ReflectBatch {
                     header
                 }),
         );
-        // SAFETY: every header points to an iovec, a buffer and a name of the lengths told, all
+        // SAFETY: every header points to an iovec, a buffer and a name of the stated lengths, all
         // owned by `self`, which is borrowed until the call returns.
         let received = unsafe {
             libc::recvmmsg(

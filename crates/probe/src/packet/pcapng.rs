@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
         self.packet().map(Some)
     }
 
-    /// Reads the body of a block, tells its type; None at the end.
+    /// Reads the body of a block, returns its type; None at the end.
     fn next_block(&mut self) -> Result<Option<u32>, Broken> {
         let mut head = [0; 8];
         if !fill(&mut self.source, &mut head)? {
@@ -171,7 +171,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The value of an option of the block, whose options begin at `start`.
+    /// The value of an option of the block, whose options start at `start`.
     fn option(&self, start: usize, wanted: u16) -> Option<&[u8]> {
         let mut rest = self.block.get(start..)?;
         loop {
@@ -230,7 +230,7 @@ fn cut_off(error: io::Error) -> Broken {
     }
 }
 
-/// The highest bit of a resolution tells powers of two from powers of ten.
+/// The highest bit of a resolution distinguishes powers of two from powers of ten.
 fn nanoseconds(units: u64, resolution: u8) -> Option<u64> {
     let exponent = u32::from(resolution & 0x7f);
     let in_a_second = match resolution & 0x80 {

@@ -79,7 +79,7 @@ fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
                 IpAddr::V6(header.source_addr()),
                 IpAddr::V6(header.destination_addr()),
                 v6.payload().ip_number.0,
-                // 0 tells a packet of more than 64 kB.
+                // 0 stands for a packet of more than 64 kB.
                 if payload_length == 0 {
                     0
                 } else {
@@ -92,7 +92,7 @@ fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
     };
     let payload = net.ip_payload_ref()?;
     let behind_ip = payload.payload;
-    // Short frames are padded: what the header tells is right, if it tells anything.
+    // Short frames are padded: the header's length is right, if it has one.
     let length = if (1..=wire_length).contains(&told_length) {
         told_length
     } else {
@@ -117,7 +117,7 @@ fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
     })
 }
 
-/// Whether the fragment header, first behind that of IPv6 in what Linux sends, tells an offset.
+/// Whether the fragment header, first behind that of IPv6 in what Linux sends, has an offset.
 fn is_later_v6_fragment(packet: &[u8]) -> bool {
     const FRAGMENT: u8 = 44;
     let offset = packet

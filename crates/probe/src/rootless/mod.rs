@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! supervisor    the caller's process: it waits, passes signals on, and has the program's exit code
-//! └─ init       process 1 of a new PID namespace: it mounts, and reaps what nobody waits for
+//! └─ init       process 1 of a new PID namespace: it mounts, and reaps orphans
 //!    └─ program
 //! ```
 //!
@@ -132,7 +132,7 @@ fn own_namespaces(net: bool) -> Result<(), Refusal> {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(|error| refused(Step::Mapping)(errno_of(&error)))
     };
-    // Without it nobody unprivileged may map groups (user_namespaces(7)).
+    // Without it no unprivileged process may map groups (user_namespaces(7)).
     set("setgroups", "deny".to_owned())?;
     set("uid_map", format!("0 {user} 1"))?;
     set("gid_map", format!("0 {group} 1"))?;
@@ -150,7 +150,7 @@ fn be_init(
 ) -> Result<(), Refusal> {
     let processes = refused(Step::Processes);
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(&processes)?;
-    // The supervisor may have ended before; then nobody would send the signal.
+    // The supervisor may have ended before; then the signal would never be sent.
     if ended(life.as_fd()).map_err(&processes)? {
         return Ok(());
     }

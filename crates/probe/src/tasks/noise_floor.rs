@@ -1,5 +1,5 @@
 //! `noise_floor`: what round trips cost without a network: over the node's own loopback, to an
-//! echo in this process. No path measured here can be told to be faster.
+//! echo in this process. No path measured here can be faster.
 
 use crate::clock;
 use crate::context::{Context, Started};

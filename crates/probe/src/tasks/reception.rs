@@ -18,10 +18,10 @@ const BATCH: usize = 256;
 const GATHER_NS: u64 = 500_000;
 /// How often the socket is read while it drains after a request to end.
 const DRAIN_STEP_NS: u64 = 500_000;
-/// Without another size asked for: a receiver that loses packets in its own socket measures itself.
+/// The default size: a receiver that loses packets in its own socket measures itself.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// How long after its end a socket stays open, unread. Not one whose port was asked for: somebody
+/// How long after its end a socket stays open, unread. Not one whose port was requested: another socket
 /// may ask for it again.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
 

@@ -25,7 +25,7 @@ const GREETING: usize = 25;
 const MAX_CONNECTIONS: u64 = 1024;
 const GREETING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a caller says first.
+/// A caller's first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeting {
     pub request_size: u32,
@@ -125,7 +125,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
             }
             let last_ns = counts.last_ns.load(Ordering::Relaxed);
             if clock::monotonic_ns().saturating_sub(last_ns) >= parameters.idle_s.ns() {
-                // Wakes whoever still waits for a request.
+                // Wakes threads that still wait for a request.
                 context.stop.ask();
             }
         }
@@ -142,7 +142,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
     })
 }
 
-/// A connection of the session: when it ends, what the kernel says of it is added up.
+/// A connection of the session: when it ends, the kernel's figures of it are added up.
 struct Counted<'a> {
     connection: &'a Socket,
     counts: &'a Counts,

@@ -10,7 +10,7 @@ use crate::values::{Rate, Seconds, Token};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Without another bound asked for: so many gaps of the schedule, and at least so long.
+/// The default bound: so many gaps of the schedule, and at least so long.
 const DEFAULT_GAPS: f64 = 5.0;
 const DEFAULT_LEAST_NS: u64 = 1_000_000;
 

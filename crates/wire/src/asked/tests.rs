@@ -1,4 +1,4 @@
-//! What may be asked, and how a refusal names it.
+//! Valid requests, and the text of a refusal.
 
 use super::*;
 use proptest::prelude::*;

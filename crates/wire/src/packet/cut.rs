@@ -1,7 +1,7 @@
 //! Super-packets and the packets of the wire that they stand for.
 //!
 //! A super-packet is one header and the payload of many packets. It is not copied apart: the cut
-//! says where each packet's payload is, and makes the header of any run of them, be it one packet
+//! finds each packet's payload, and makes the header of any run of them, be it one packet
 //! or, for a device that takes super-packets, several.
 
 mod header;

@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 
-/// A link takes packets by this part more slowly than it was asked to (0.2 %): what lateness has
-/// cost is made up for without ever being faster than asked.
+/// A link takes packets by this part more slowly than requested (0.2 %): what lateness has
+/// cost is made up for without ever being faster than requested.
 pub const SLACK: u64 = 500;
 /// In which the rate holds.
 pub const WINDOW_NS: u64 = 10_000_000;
@@ -68,8 +68,8 @@ impl Gate {
         }
     }
 
-    /// When somebody came for a packet that was due and leaves now, or knew that it could not leave
-    /// yet. Packets are asked about in the order in which they are due.
+    /// When the caller came for a packet that was due and leaves now, or that could not leave
+    /// yet. Packets are requested in the order in which they are due.
     pub fn came_for_ns(&mut self, due_ns: u64, now_ns: u64) -> u64 {
         while let Some((at_ns, until_ns)) = self.found_closed.front() {
             if *until_ns >= due_ns {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Packets leave when they are due and the gate is open, but nobody looks while asleep.
+    /// Packets leave when they are due and the gate is open, but the caller may be asleep.
     fn leave(packets: &[(u64, u64)], asleep: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let (mut gate, mut left) = (Gate::default(), Vec::new());
         let mut now_ns = 0;

@@ -82,7 +82,7 @@ pub struct Facts {
 /// How a packet that was held ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// At `due_ns`, `asked_ns` after it came, but `late_ns` passed until it was asked for; then the
+    /// At `due_ns`, `asked_ns` after it came, but `late_ns` passed until the call; then the
     /// rate may have kept it back, for others that had been late. With a draw for the bit that is to be
     /// flipped, if any.
     Departs {

@@ -95,7 +95,7 @@ def left_by_root() -> list[str]:
 
 
 def remove_run(run_id: str) -> None:
-    """Remove everything of a run, whoever owns it."""
+    """Remove everything of a run, whatever process owns it."""
     # A process may have started another one after the list was created.
     while processes := [process for process in _processes({run_id}) if process.run_id == run_id]:
         for process in processes:

@@ -25,7 +25,7 @@ class Precedence(StrEnum):
     """What sets off the handshake of a start, so that none may come before it."""
 
     NOTHING = "nothing"
-    """Nothing that could be told apart: processes start, or node a keeps trying."""
+    """No separate phases: processes start, or node a keeps trying."""
     COMMAND = "command"
     REQUEST = "request"
     """The first packet for the tunnel: no command is given."""

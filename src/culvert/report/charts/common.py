@@ -156,7 +156,7 @@ def bars_with_trials(
                 "high": None if high is None else high / scale.factor,
                 "n": row["n"],
                 "text": scale.number(row["median"], low, high),
-                "told": f"{scale.with_interval(row['median'], low, high)} {scale.name}",
+                "shown": f"{scale.with_interval(row['median'], low, high)} {scale.name}",
             }
         )
     dots = trial_dots(trials, scale)
@@ -180,7 +180,7 @@ def bars_with_trials(
             color=vpn_colour(data),
             tooltip=[
                 alt.Tooltip("vpn:N", title="VPN"),
-                alt.Tooltip("told:N", title="median [95 %]"),
+                alt.Tooltip("shown:N", title="median [95 %]"),
                 alt.Tooltip("n:Q", title="trials"),
             ],
         ),
@@ -211,7 +211,7 @@ def trial_dots(trials: pl.DataFrame, scale: Scale) -> Records:
             "value": row["value"] / scale.factor,
             "block": row["block"],
             "spread": spread(row["block"], blocks),
-            "told": scale.text(row["value"]),
+            "shown": scale.text(row["value"]),
         }
         for row in trials.iter_rows(named=True)
     ]
@@ -233,7 +233,7 @@ def dot_layer(dots: Records, y: alt.Y, field: str) -> alt.Chart:
             x=alt.X(f"{field}:Q"),
             tooltip=[
                 alt.Tooltip("vpn:N", title="VPN"),
-                alt.Tooltip("told:N", title="trial"),
+                alt.Tooltip("shown:N", title="trial"),
                 alt.Tooltip("block:Q", title="block"),
             ],
         )

@@ -57,7 +57,7 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
                 "part": name,
                 "rank": list(MODES).index(name),
                 "value": value,
-                "told": _PERCENT.text(value),
+                "shown": _PERCENT.text(value),
             }
             for name, value in parts.items()
         ]

@@ -55,7 +55,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             "vpn": row["vpn"],
             "kind": KINDS[row["metric"]],
             "value": max(row["value"], 1e-6),
-            "told": scale_for("ms", [row["value"]]).text(row["value"]),
+            "shown": scale_for("ms", [row["value"]]).text(row["value"]),
             "block": row["block"],
             "place": -9 if row["metric"] == "total_ms" else 9,
         }
@@ -100,7 +100,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
                 tooltip=[
                     alt.Tooltip("vpn:N", title="VPN"),
                     alt.Tooltip("kind:N", title="time"),
-                    alt.Tooltip("told:N", title="one initiation"),
+                    alt.Tooltip("shown:N", title="one initiation"),
                     alt.Tooltip("block:Q", title="block"),
                 ],
             ),

@@ -91,7 +91,7 @@ def _figure(
                 tooltip=[
                     alt.Tooltip("vpn:N", title="VPN"),
                     alt.Tooltip("percent:N", title="percentile"),
-                    alt.Tooltip("told:N", title="round trip"),
+                    alt.Tooltip("shown:N", title="round trip"),
                     alt.Tooltip("probes:Q", title="probes", format=",d"),
                 ],
             ),
@@ -187,7 +187,7 @@ def _named(vpn: str, found: LatencyDistribution, scale: Scale) -> Records:
             "rarity": rarity,
             "value": found.percentile(percent) / scale.factor,
             "percent": f"{percent:g} %",
-            "told": scale.text(found.percentile(percent)),
+            "shown": scale.text(found.percentile(percent)),
             "probes": found.total,
         }
         for percent, rarity in zip(PERCENTILES, _TICKS, strict=True)

@@ -30,9 +30,9 @@ def stack(
     sums: Sequence[Mapping[str, Any]] = (),
     dots: Sequence[Mapping[str, Any]] = (),
 ) -> Panel:
-    """``records`` (vpn, part, rank, value, told), ``fill`` a colour for each part, ``most`` the end
-    of the axis. ``sums`` (vpn, end, text) are written beside the bars, ``dots`` drawn on them as
-    ``dot_layer`` has them.
+    """``records`` (vpn, part, rank, value, shown), ``fill`` a colour for each part, ``most`` the
+    end of the axis. ``sums`` (vpn, end, text) are written beside the bars, ``dots`` drawn on them
+    as ``dot_layer`` has them.
     """
     y = vpn_axis(data)
     x = alt.X(
@@ -61,7 +61,7 @@ def stack(
             tooltip=[
                 alt.Tooltip("vpn:N", title="VPN"),
                 alt.Tooltip("part:N", title="part"),
-                alt.Tooltip("told:N", title="mean"),
+                alt.Tooltip("shown:N", title="mean"),
             ],
         )
     )

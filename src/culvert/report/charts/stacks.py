@@ -46,7 +46,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
                 "part": LOSS_NAMES[row["place"]],
                 "rank": names.index(LOSS_NAMES[row["place"]]),
                 "value": 100 * row["share"],
-                "told": percent(row["share"]),
+                "shown": percent(row["share"]),
             }
             for row in found.iter_rows(named=True)
         ]
@@ -88,7 +88,7 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
                     "part": row["part"],
                     "rank": PARTS.index(row["part"]),
                     "value": row["s_per_gb"],
-                    "told": _SECONDS.text(row["s_per_gb"]),
+                    "shown": _SECONDS.text(row["s_per_gb"]),
                 }
                 for row in found.iter_rows(named=True)
             ]

@@ -52,7 +52,7 @@ impl Command {
         common.json
     }
 
-    /// Whether it calls somebody who listens for a token.
+    /// Whether it connects to a listener with a token.
     pub fn needs_token(&self) -> bool {
         match self {
             Command::Rtt(args) => args.protocol != Protocol::Icmp,
@@ -61,7 +61,7 @@ impl Command {
         }
     }
 
-    /// For who listens: the command of the other end.
+    /// For a listener: the command of the other end.
     pub fn counterpart(&self) -> Option<&'static str> {
         match self {
             Command::UdpReceive(_) => Some("udp-send"),
@@ -72,7 +72,7 @@ impl Command {
         }
     }
 
-    /// As the agent would be asked.
+    /// The request as the agent would get it.
     pub fn request(&self, token: &str) -> Result<Value, Failure> {
         let mut request = match self {
             Command::UdpSend(args) => args.request()?,

@@ -106,7 +106,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Takes answers until the time has come: returns it, or None if the task is asked to end.
+    /// Takes answers until the time has come: returns it, or None if the task is to end.
     fn until(
         &self,
         due_ns: u64,

@@ -30,7 +30,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Answers that nobody waits for any more.
+    /// Answers that arrived after their deadline.
     pub fn answered(&self) -> u64 {
         self.received + self.late
     }

@@ -24,7 +24,7 @@ pub struct Admitted {
     pub strangers: u64,
 }
 
-/// Accepts until `streams` callers have shown the token, the time has come or the task is asked to
+/// Accepts until `streams` callers have shown the token, the time has come or the task is to
 /// end. Callers that have not shown it by then count as strangers.
 pub fn admit(
     listener: &Socket,

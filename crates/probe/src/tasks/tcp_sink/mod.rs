@@ -1,4 +1,4 @@
-//! `tcp_sink`: accepts the connections of a session and drains them; sends as well if asked to.
+//! `tcp_sink`: accepts the connections of a session and drains them; sends as well if requested.
 
 mod lobby;
 pub mod stream;
@@ -46,7 +46,7 @@ pub struct Sunk {
     #[serde(flatten)]
     all: Drained,
     strangers: u64,
-    /// Bytes written the other way, if that was asked for.
+    /// Bytes written the other way, if that was requested.
     backward_written: Option<u64>,
     streams: Vec<Drained>,
 }
@@ -186,7 +186,7 @@ pub fn accept(listener: &Socket) -> Result<Option<Socket>, Failure> {
     match listener.accept() {
         Ok((connection, _)) => Ok(Some(connection)),
         Err(error) => match error.raw_os_error() {
-            // EINVAL: shut down to wake us; the others: a caller that gave up, or nobody.
+            // EINVAL: shut down to wake us; the others: a caller that gave up, or none.
             Some(libc::EINVAL | libc::EAGAIN | libc::ECONNABORTED | libc::EINTR) => Ok(None),
             _ => Err(Failure::io("accept TCP", &error)),
         },

@@ -25,7 +25,7 @@ pub struct Interval {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The other end said that it was finished.
+    /// The other end has finished.
     Closed,
     Reset,
     Stopped,
@@ -50,7 +50,7 @@ pub struct Reading<'a> {
     pub interval_ms: u32,
     pub begun_ns: u64,
     pub deadline_ns: u64,
-    /// Whether intervals are told as they end; those of one of many streams are not.
+    /// Whether intervals are reported as they end; those of one of many streams are not.
     pub told: bool,
 }
 

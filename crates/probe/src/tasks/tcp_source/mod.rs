@@ -75,7 +75,7 @@ pub struct Sent {
     last_ns: u64,
     seconds: f64,
     congestion_control: String,
-    /// What came the other way, if that was asked for.
+    /// What came the other way, if that was requested.
     backward: Option<Drained>,
     streams: Vec<Stream>,
 }

@@ -99,8 +99,8 @@ pub struct Broken {
     pub error: std::io::Error,
 }
 
-/// Writes canaries until `done` says so; it is asked after each call, with the bytes written so far
-/// and the time. A write gives up after the socket's timeout, so that it is asked often enough.
+/// Writes canaries until `done` returns true; it is called after each write, with the bytes written so far
+/// and the time. A write gives up after the socket's timeout, so that it is called often enough.
 pub fn write_until(
     mut socket: &Socket,
     canary: &Canary,
@@ -130,7 +130,7 @@ pub struct Written {
     pub info: TcpInfo,
 }
 
-/// Writes until the time has come or the task is asked to end.
+/// Writes until the time has come or the task is to end.
 pub fn write_all(
     socket: &Socket,
     parameters: &super::Parameters,

@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// The same where the kernel cuts them from larger messages.
 const SEGMENTED_BATCH: usize = 512;
 
-/// What the kernel says if IPsec, a missing checksum offload or the path's MTU forbid it to cut.
+/// The kernel's error if IPsec, a missing checksum offload or the path's MTU forbid it to cut.
 fn cannot_segment(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
 }

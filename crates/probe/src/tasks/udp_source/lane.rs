@@ -57,7 +57,7 @@ impl Lane {
                 std::hint::spin_loop();
                 now_ns = clock::monotonic_ns();
             }
-            // What a slow generator has not sent by then is left out, and told in the result.
+            // What a slow generator has not sent by then is left out, and reported in the result.
             if now_ns >= end_ns + GRACE_NS {
                 return Ok(());
             }

@@ -217,7 +217,7 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Who makes the packets, by the rule of [`choose`] unless the request says it.
+/// The lane that makes the packets, by the rule of [`choose`] unless the request names one.
 fn segmentation(parameters: &Parameters) -> Chosen {
     match parameters.segmentation {
         Segmentation::None => Chosen::none("asked"),

@@ -1,4 +1,4 @@
-//! That no packet is lost or made, whoever calls when.
+//! No packet is lost or made, at any times of the calls.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ proptest! {
     fn being_called_late_changes_nothing(
         conditions in anything(), seed: u64, offered in traffic(),
     ) {
-        // memory is the one thing that is freed only when somebody calls
+        // memory is the one thing that is freed only by a call
         let conditions = Conditions { in_flight_limit_bytes: u64::MAX, ..conditions };
         let on_time = pass_polling(conditions.clone(), seed, &offered, Polls::OnTime);
         let late = pass_polling(conditions, seed, &offered, Polls::Late);

@@ -1,4 +1,4 @@
-//! What does not arrive because that was asked for.
+//! Packets that do not arrive because of a requested impairment.
 
 use proptest::prelude::*;
 

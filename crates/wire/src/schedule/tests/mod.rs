@@ -72,7 +72,7 @@ fn facts(bytes: u64) -> Facts {
     }
 }
 
-/// When the schedule is asked for what is due.
+/// The times at which the schedule is called.
 #[derive(Clone, Copy, PartialEq)]
 enum Polls {
     /// At each event, as the cable does.
