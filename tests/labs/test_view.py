@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import UsageError
+from culvert.errors import NotPossible, UsageError
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab
@@ -47,6 +47,35 @@ def test_resolver_is_the_nodes_own(lab: LabFactory) -> None:
     assert node.run(["cat", "/etc/resolv.conf"]).stdout == "nameserver 198.18.0.9\n"
     assert node.file("/etc/resolv.conf").read_text() == "nameserver 198.18.0.9\n"
     assert Path("/etc/resolv.conf").read_bytes() == before
+
+
+def test_changes_of_files_that_a_node_keeps_stay_on_it(lab: LabFactory) -> None:
+    host = Path("/etc/hosts").read_bytes()
+    pair = lab()
+    for node in (pair.a, pair.b):
+        node.keep_changes("/etc/hosts", "/etc", "/var/lib")
+        node.keep_changes("/etc")
+        written = f"echo {node.name} >> /etc/hosts; mkdir /var/lib/culvert-test /etc/culvert-test"
+        node.run(["sh", "-c", f"{written}; echo {node.name} > /var/lib/culvert-test/key"])
+    for node in (pair.a, pair.b):
+        seen = node.run(["cat", "/etc/hosts", "/var/lib/culvert-test/key"]).stdout
+        assert seen == f"{host.decode()}{node.name}\n{node.name}\n"
+        assert node.read("/var/lib/culvert-test/key").decode() == f"{node.name}\n"
+        assert node.read("/etc/hosts") == f"{host.decode()}{node.name}\n".encode()
+        assert node.exists("/etc/culvert-test")
+        assert node.run(["cat", "/etc/resolv.conf"]).stdout == "# no resolver in the lab\n"
+    assert Path("/etc/hosts").read_bytes() == host
+    assert not Path("/var/lib/culvert-test").exists()
+    assert not Path("/etc/culvert-test").exists()
+    mounts = Path("/proc/self/mountinfo")
+    assert pair.run_id in mounts.read_text()
+    pair.close()
+    assert pair.run_id not in mounts.read_text()
+
+
+def test_a_node_keeps_existing_paths_only(lab: LabFactory) -> None:
+    with pytest.raises(NotPossible, match="No such file"):
+        lab().a.keep_changes("/no/such/directory")
 
 
 def test_sys_shows_the_nodes_interfaces(lab: LabFactory) -> None:

@@ -62,6 +62,15 @@ class Node(Host):
     def remove(self, path: str) -> None:
         """Remove a file of the node's; no error if there is none."""
 
+    def keep_changes(self, *paths: str) -> None:
+        """Programs that are started later change these existing files, or what is directly in these
+        existing directories, on the node only: ``keep_changes("/etc", "/etc/hosts")``. A node that
+        is a machine of its own needs nothing for that.
+
+        Raises NotPossible if the kernel cannot do it.
+        """
+        del paths
+
     @abstractmethod
     def dial(self, path: str) -> socket.socket:
         """Connect to a unix socket (stream) on the node; raises OSError if no process listens."""

@@ -6,12 +6,13 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
 
 from culvert import tools
-from culvert.errors import LabError, UsageError
+from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.cpu import steering
 from culvert.labs.host import Completed
 from culvert.labs.link import offloads
@@ -209,6 +210,20 @@ class NetnsNode(Node):
         """The host's path of an absolute path in the node's view (such as /run/x.sock)."""
         return self._view.file(path)
 
+    def keep_changes(self, *paths: str) -> None:
+        """A copy of a file; an overlay of a directory. Both end with the lab."""
+        launcher = self._opened()
+        for path in paths:
+            try:
+                self._view = self._view.keeping(Path(path))
+            except OSError as error:
+                raise NotPossible(
+                    f"a private {path} for node {self.name}",
+                    f"{error.strerror}",
+                    "modprobe overlay, or use a kernel that has it (CONFIG_OVERLAY_FS)",
+                ) from error
+        self._launcher = replace(launcher, binds=self._view.binds())
+
     # -- network -----------------------------------------------------------------------------------
 
     def link(self, device: str) -> LinkState | None:
@@ -294,9 +309,7 @@ class NetnsNode(Node):
         stderr: int,
         env: Mapping[str, str] | None,
     ) -> LocalProcess:
-        launcher = self._launcher
-        if launcher is None:
-            raise LabError(f"node {self.name}", "is not open", "open the lab first")
+        launcher = self._opened()
         program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
 
         def start() -> LocalProcess:
@@ -308,6 +321,11 @@ class NetnsNode(Node):
 
         # In the node's thread, which exists as long as the lab: programs end with their thread.
         return self.namespace.call(start)
+
+    def _opened(self) -> Launcher:
+        if self._launcher is None:
+            raise LabError(f"node {self.name}", "is not open", "open the lab first")
+        return self._launcher
 
     def _processor_facts(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

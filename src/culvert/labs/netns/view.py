@@ -1,13 +1,18 @@
 """A node's own view of the files: its own /run and /etc/resolv.conf, no secrets of other nodes.
 
 Each program on a node gets a mount namespace with these binds, so that files in /run are visible to
-all programs of the node and not to the host.
+all programs of the node and not to the host. Of a file that a VPN changes at a fixed path the node
+has a copy; a directory is an overlay: the host's files, below the node's changes in a tmpfs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import errno
+import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from culvert.labs.netns import syscalls
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 
@@ -17,6 +22,8 @@ class NodeView:
     """``directory`` is the node's own; /run inside is ``directory``/run."""
 
     directory: Path
+    kept: tuple[Path, ...] = ()
+    """Files of the host with a copy on the node, directories with the node's changes over them."""
 
     def make(self) -> None:
         """Create the directories and files that are bound."""
@@ -31,9 +38,24 @@ class NodeView:
         resolver.parent.mkdir(parents=True, exist_ok=True)
         resolver.write_text("# no resolver in the lab\n")
 
+    def keeping(self, path: Path) -> NodeView:
+        """The view in which an existing file, or what is changed directly in an existing directory,
+        is the node's own. Raises OSError if the kernel cannot mount an overlay."""
+        if path in self.kept:
+            return self
+        place = self._kept(path)
+        if path.is_dir():
+            _overlay(path, place)
+        else:
+            place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            shutil.copy(path, place)
+        return replace(self, kept=(*self.kept, path))
+
     def binds(self) -> tuple[tuple[Path, Path], ...]:
         """Pairs of source and mount point, in the order of mounting."""
-        binds = [(self.directory / "run", Path("/run"))]
+        # A directory before what is in it.
+        binds = [(self._kept(each), each) for each in sorted(self.kept)]
+        binds.append((self.directory / "run", Path("/run")))
         if not Path("/var/run").is_symlink():
             binds.append((self.directory / "run", Path("/var/run")))
         target = RESOLV_CONF.resolve()
@@ -54,7 +76,28 @@ class NodeView:
         for root in ("/run", "/var/run"):
             if absolute.is_relative_to(root):
                 return self.directory / "run" / absolute.relative_to(root)
+        for each in sorted(self.kept, reverse=True):
+            if absolute.is_relative_to(each):
+                return self._kept(each) / absolute.relative_to(each)
         return absolute
+
+    def _kept(self, path: Path) -> Path:
+        """Overlays of a directory and of one in it are apart."""
+        return self.directory / "kept" / str(path).strip("/").replace("/", "-")
 
     def _own_directory_inside(self) -> Path:
         return self.directory / "run" / self.directory.relative_to("/run")
+
+
+def _overlay(lower: Path, place: Path) -> None:
+    upper, work = (place.with_name(f"{place.name}.{layer}") for layer in ("changes", "work"))
+    for made in (place, upper, work):
+        made.mkdir(mode=0o755, parents=True)
+    layers = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    try:
+        # In a user namespace the overlay's marks must be attributes that a user may set.
+        syscalls.mount("overlay", place, "overlay", options=f"{layers},userxattr")
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the option is unknown before Linux 5.11
+            raise
+        syscalls.mount("overlay", place, "overlay", options=layers)
