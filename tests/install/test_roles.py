@@ -82,7 +82,7 @@ def one(name: str) -> InstallResult:
 def test_roles_are_found_in_the_package() -> None:
     assert (ANSIBLE / "install.yml").is_file()
     assert (ANSIBLE / "ansible.cfg").is_file()
-    for role in ("wireguard", "packages"):
+    for role in ("wireguard", "packages", "go-program"):
         assert (ANSIBLE / "roles" / role / "tasks/main.yml").is_file()
 
 

@@ -37,13 +37,22 @@ def test_module_and_version(program: Path) -> None:
     assert read_go_build(HERE, str(program)) == GoBuild("go1.26.8", "example.org/x", "v1.2.3")
 
 
+def test_a_program_that_another_module_requires(program: Path) -> None:
+    modules = (
+        b"path\texample.org/x/cmd/y\nmod\tculvert\t(devel)\t\n"
+        b"dep\texample.org/x\tv1.2.3\th1:abc=\ndep\texample.org/x/cm\tv9\th1:d=\n"
+    )
+    program.write_bytes(blob(b"go1.26.8", modules))
+    assert read_go_build(HERE, str(program)) == GoBuild("go1.26.8", "example.org/x", "v1.2.3")
+
+
 def test_a_program_without_a_module(program: Path) -> None:
     program.write_bytes(blob(b"go1.19.8", b"path\texample.org/x\nbuild\t-trimpath=true\n"))
     assert read_go_build(HERE, str(program)) == GoBuild("go1.19.8", None, None)
 
 
 def test_the_magic_in_a_string_is_not_it(program: Path) -> None:
-    program.write_bytes(b"abc" + MARK + b"!" * 31 + blob(b"go1.20", b"mod\tm\tv2\t\n"))
+    program.write_bytes(b"abc" + MARK + b"!" * 31 + blob(b"go1.20", b"path\tm\nmod\tm\tv2\t\n"))
     assert read_go_build(HERE, str(program)) == GoBuild("go1.20", "m", "v2")
 
 
@@ -63,5 +72,5 @@ def test_a_missing_program_is_none(program: Path) -> None:
 @given(cut=st.integers(0, 200))
 def test_a_cut_off_program_never_raises(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     program = tmp_path_factory.mktemp("cut") / "program"
-    program.write_bytes(blob(b"go1.26", b"mod\tm\tv2\th1:x\n" * 8)[:cut])
+    program.write_bytes(blob(b"go1.26", b"path\tm\nmod\tm\tv2\th1:x\n" * 8)[:cut])
     read_go_build(HERE, str(program))

@@ -21,7 +21,8 @@ _SENTINEL = 16
 
 @dataclass(frozen=True)
 class GoBuild:
-    """``module`` and ``version`` are None where the program was not built as a module
+    """``module`` and ``version`` are those of the module with the program's package, which may have
+    been built as a requirement of another module. None where the program was not built as a module
     (Debian's packages)."""
 
     go: str
@@ -47,11 +48,16 @@ def _parse(data: bytes) -> GoBuild | None:
         return None
     go, end = _string(data, start + _HEADER)
     listing, _ = _string(data, end)
+    package, modules = "", {}
     for line in listing[_SENTINEL:-_SENTINEL].decode(errors="replace").splitlines():
         word, *fields = line.split("\t")
-        if word == "mod" and len(fields) >= 2:
-            return GoBuild(go.decode(errors="replace"), fields[0], fields[1])
-    return GoBuild(go.decode(errors="replace"), None, None)
+        if word == "path" and fields:
+            package = fields[0]
+        elif word in ("mod", "dep") and len(fields) >= 2:
+            modules[fields[0]] = fields[1]
+    holding = [name for name in modules if f"{package}/".startswith(f"{name}/")]
+    module = max(holding, key=len, default=None)
+    return GoBuild(go.decode(errors="replace"), module, modules[module] if module else None)
 
 
 def _string(data: bytes, at: int) -> tuple[bytes, int]:
