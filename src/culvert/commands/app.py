@@ -14,6 +14,7 @@ from culvert.commands import (
     compare,
     doctor,
     export,
+    features,
     import_,
     install,
     probe,
@@ -62,6 +63,7 @@ app = typer.Typer(
 _COMMANDS = (
     doctor,
     install,
+    features,
     up,
     clean,
     shell,

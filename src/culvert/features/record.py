@@ -1,0 +1,82 @@
+"""Results of the tests of features, in a file of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from culvert.errors import UsageError
+from culvert.features.criteria import Criterion
+from culvert.privilege import is_root
+
+MACHINES = Path("/var/lib/culvert")
+_FILE = "features.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One test of one VPN. ``holds`` None: the test could not decide, for the reason ``detail``."""
+
+    vpn: str
+    criterion: Criterion
+    test: str
+    holds: bool | None
+    detail: str
+    version: str
+    kernel: str
+    at: str
+    """ISO 8601, UTC."""
+
+
+def state_directory() -> Path:
+    """$CULVERT_STATE, else root's directory, else the user's (XDG Base Directory Specification)."""
+    chosen = os.environ.get("CULVERT_STATE")
+    if chosen:
+        return Path(chosen)
+    if is_root():
+        return MACHINES
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local/state") / "culvert"
+
+
+def read_records() -> list[Record]:
+    """All records, the oldest first; none if no test ever ran. Raises UsageError if the file cannot
+    be read."""
+    path = state_directory() / _FILE
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+        return [Record(**{**row, "criterion": Criterion(row["criterion"])}) for row in rows]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(
+            str(path), f"it cannot be read: {error}", "remove it, and verify again"
+        ) from error
+
+
+def add_records(new: Iterable[Record]) -> Path:
+    """Store records; each replaces an older one of the same VPN and test. Returns the file."""
+    fresh = list(new)
+    replaced = {(one.vpn, one.test) for one in fresh}
+    kept = [one for one in read_records() if (one.vpn, one.test) not in replaced]
+    return _write([*kept, *fresh])
+
+
+def _write(records: Sequence[Record]) -> Path:
+    path = state_directory() / _FILE
+    text = json.dumps([asdict(one) for one in records], indent=1) + "\n"
+    beside = path.with_suffix(".new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise UsageError(
+            str(path),
+            f"it cannot be written: {error.strerror}",
+            "set CULVERT_STATE to a directory that can be written",
+        ) from error
+    return path
