@@ -12,7 +12,7 @@ from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
 from culvert.topology.graph import Role
 from culvert.topology.nat import Nat
-from culvert.topology.plan import PRIVATE, PUBLIC, plan
+from culvert.topology.plan import PRIVATE, PUBLIC, TUNNELS, plan
 from culvert.topology.shapes import mesh, serving, star
 from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
@@ -45,6 +45,13 @@ def made() -> Iterator[NetnsLab]:
 def pings(source: NetnsNode, address: IPv4Address) -> bool:
     done = source.run(["ping", "-c1", "-W0.2", str(address)], check=False)
     return done.returncode == 0
+
+
+def test_packets_for_a_tunnel_do_not_follow_the_default_route(made: NetnsLab) -> None:
+    address = str(TUNNELS[1])
+    for name in ENDS:
+        done = made.nodes[name].run(["ip", "route", "get", address], check=False)
+        assert (done.returncode, done.stderr) == (2, "RTNETLINK answers: Network is unreachable\n")
 
 
 def test_echoes_reach_whoever_is_behind_no_nat(made: NetnsLab) -> None:

@@ -36,6 +36,10 @@ def spec(lab: str, condition: str = "") -> LabSpec:
         ('topology = "star"\nclients = 5', star(5)),
         ('topology = "star"\nclients = 1\npaths = "first"', star(1)),
         ('topology = "star"\nclients = 2\npaths = "every"', star(2, every_path=True)),
+        (
+            'topology = "star"\npaths = ["c1>c2", "c3>gateway"]',
+            star(3, paths=[Path("c1", "c2"), Path("c3", "gateway")]),
+        ),
         ('topology = "mesh"', mesh(3)),
         ('topology = "mesh"\nmembers = 30', mesh(30)),
         (
@@ -123,7 +127,9 @@ def test_members_of_a_study_are_members() -> None:
         ('topology = "mesh"\nmembers = 1001', 7, "lab.members", "at most 1000", ""),
         ('paths = "every"', 6, "lab.paths", 'for the topology "star"', "name the paths"),
         ('topology = "mesh"\npaths = "every"', 7, "lab.paths", 'topology "star"', '["a>b"]'),
-        ('topology = "star"\npaths = ["c1>gateway"]', 7, "lab.paths", '"mesh"', '"every"'),
+        ('topology = "routed"\npaths = ["a>b"]', 7, "lab.paths", '"star" and "mesh"', "leave"),
+        ('topology = "star"\npaths = ["c1>c9"]', 7, "lab.paths", "no node c9", "c1, c2, c3"),
+        ('topology = "star"\npaths = ["gateway>c1"]', 7, "lab.paths", "starts at", '"c1>gateway"'),
         ('topology = "mesh"\npaths = ["a-b"]', 7, "lab.paths[0]", "wrong form", ">"),
         ('topology = "mesh"\npaths = []', 7, "lab.paths", "empty", "at least 1"),
         ('topology = "mesh"\npaths = ["a>z"]', 7, "lab.paths", "no node z", "a, b, c"),

@@ -4,6 +4,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
@@ -118,5 +119,9 @@ def test_state_of_device_and_peers(dial: uapi.Dial, serve: Serve) -> None:
         b"public_key=cc\nprotocol_version=1\nerrno=0\n\n"
     )
     assert uapi.state(dial) == uapi.DeviceState(
-        51820, (uapi.PeerState("bb", 3_000_000_007, 148, 92), uapi.PeerState("cc", 0, 0, 0))
+        51820,
+        (
+            uapi.PeerState("bb", 3_000_000_007, 148, 92, (IPv4Network("198.19.0.2/32"),)),
+            uapi.PeerState("cc", 0, 0, 0),
+        ),
     )

@@ -12,6 +12,7 @@ import math
 from culvert.probe.results import RttResult, parse
 from culvert.proof.capture import (
     ENTROPY_BITS,
+    clear_inside,
     judge_capture,
     no_clear_text,
     readable_inside,
@@ -42,12 +43,13 @@ def send_canary(session: Session) -> list[Check]:
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
     sightings = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
-    relays = session.look_at_relays()
-    for sighting in (*sightings.values(), *relays.values()):
+    relays, inside = session.look_at_relays(), session.look_inside_relay()
+    for sighting in (*sightings.values(), *relays.values(), *inside.values()):
         sighting.ready()
     answered = echo_marked(session)
     captured = {where: sighting.end() for where, sighting in sightings.items()}
     at_relays = {name: sighting.end() for name, sighting in relays.items()}
+    inside_relay = {name: sighting.end() for name, sighting in inside.items()}
     crossed = Check(
         "the tunnel carries packets",
         answered.received > 0,
@@ -62,6 +64,7 @@ def send_canary(session: Session) -> list[Check]:
         checks.append(no_clear_text(each, f"at {name}"))
         if name == via:
             checks.append(relay_seen(each, name))
+    checks += [clear_inside(each, name) for name, each in inside_relay.items()]
     if session.vpn.variant.integrity_only:
         checks.append(readable_inside(captured["canary"]))
     return checks

@@ -103,6 +103,20 @@ def relay_seen(captured: Captured, relay: str) -> Check:
     )
 
 
+def clear_inside(captured: Captured, relay: str) -> Check:
+    """Whether a relay that decrypts has the packets in clear text: only then is its route what it
+    claims to be, and end-to-end encryption is not given."""
+    hits = captured.canary_hits
+    return Check(
+        f"clear inside {relay}",
+        hits > 0,
+        f"the canary was readable in {hits} of {_looked_at(captured)}, on the VPN's interface; "
+        f"{relay} decrypts: the path has no end-to-end encryption",
+        "the packets do not cross this interface: check the VPN's own status of the path",
+        {"packets": captured.packets, "canary_hits": hits},
+    )
+
+
 def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
     """An ICMP error about the tunnel's own packets, for example of a port that is closed while a
     VPN restarts, counts as the tunnel's: it quotes ciphertext, and is searched for the canary

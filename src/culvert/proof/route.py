@@ -7,7 +7,6 @@ by their absence there.
 from __future__ import annotations
 
 from culvert.probe.results import Accounted
-from culvert.topology.graph import Role
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
@@ -34,7 +33,7 @@ def judge_route(session: Session, when: str) -> Check:
 
 def judge_relays(session: Session, watched: Watched) -> list[Check]:
     """Checks of the packets that crossed each relay while both ends counted the path's packets."""
-    relays = [node for node in session.lab.of_role(Role.RELAY) if node.name in watched.others]
+    relays = [node for node in session.relays if node.name in watched.others]
     if not relays:
         return []
     via = session.vpn.route(session.path).via

@@ -17,6 +17,8 @@ from culvert.topology.nat import NatSide
 from culvert.topology.shapes import CORE, Shape
 
 PUBLIC = IPv4Network("198.18.0.0/16")
+TUNNELS = IPv4Network("198.19.0.0/16")
+"""The other half of the range: addresses inside tunnels."""
 PRIVATE = IPv4Network("10.18.0.0/16")
 """Behind a member's own NAT, and between the two of a CGNAT."""
 EVERYWHERE = IPv4Network("0.0.0.0/0")

@@ -68,10 +68,13 @@ def routed(nat: Mapping[str, Nat] | None = None, *, block_udp: bool = False) -> 
     return Topology(Shape.ROUTED, nodes, networks, (Path("a", "b"),))
 
 
-def star(clients: int, *, every_path: bool = False) -> Topology:
+def star(
+    clients: int, *, every_path: bool = False, paths: Iterable[Path] | None = None
+) -> Topology:
     """Clients of one gateway, each on a link of its own to a core router.
 
-    The first client's path is measured, or with ``every_path`` each client's in turn.
+    The first client's path is measured, or with ``every_path`` each client's in turn, or ``paths``;
+    one between two clients leads through the gateway inside the VPN.
     """
     _check_count("clients", clients, least=1)
     names = [f"c{number}" for number in range(1, clients + 1)]
@@ -81,8 +84,9 @@ def star(clients: int, *, every_path: bool = False) -> Topology:
         NodeSpec(GATEWAY, Role.GATEWAY),
     )
     networks = (*(Network(name, CORE) for name in names), Network(GATEWAY, CORE))
-    measured = names if every_path else names[:1]
-    return Topology(Shape.STAR, nodes, networks, tuple(Path(name, GATEWAY) for name in measured))
+    if paths is None:
+        paths = (Path(name, GATEWAY) for name in (names if every_path else names[:1]))
+    return Topology(Shape.STAR, nodes, networks, tuple(paths))
 
 
 def mesh(

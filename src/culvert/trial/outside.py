@@ -154,15 +154,25 @@ class Outside:
             begun[f"canary, sent by {target}"] = self._capture(source, View.TOWARDS, 1, kept)
         return begun
 
+    def begin_inside(self, name: str, device: str) -> Sighting:
+        """Begin to capture the inner packets on a node's interface."""
+        return self._on_device(name, device, "both", 1, {"snaplen": SNAPLEN, "record": 0})
+
     def _capture(
         self, name: str, view: View, sample_one_in: int, kept: Mapping[str, int]
     ) -> Sighting:
         place, direction = name, "both"
         if view is View.TOWARDS:
             place, direction = self._carried_towards(name)
+        device = self._node(place).underlay.device
+        return self._on_device(place, device, direction, sample_one_in, kept)
+
+    def _on_device(
+        self, place: str, device: str, direction: str, sample_one_in: int, kept: Mapping[str, int]
+    ) -> Sighting:
         task = self._probes[place].begin(
             "capture",
-            device=self._node(place).underlay.device,
+            device=device,
             direction=direction,
             sample_one_in=sample_one_in,
             **capture_parameters(self._flow, self._canary),

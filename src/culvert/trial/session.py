@@ -19,6 +19,7 @@ from culvert.trial.outside import SNAPLEN, Outside, Sighting
 from culvert.trial.sampling import one_in
 from culvert.trial.watch import Watched, Watcher, new_canary
 from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterFlow
 
 
 @dataclass
@@ -91,11 +92,36 @@ class Session:
         """The captures of the link."""
         return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary)
 
+    @property
+    def relays(self) -> tuple[Node, ...]:
+        """The nodes that could relay the path's packets: relays, a gateway that is not its end, and
+        the one that the VPN claims to use."""
+        via = self.vpn.route(self.path).via
+        return tuple(
+            node
+            for node in self.lab.nodes.values()
+            if node.name in self.others
+            and (node.role in (Role.RELAY, Role.GATEWAY) or node.name == via)
+        )
+
     def look_at_relays(self) -> dict[str, Sighting]:
         """Begin to capture the packets on each relay's link."""
-        relays = [node.name for node in self.lab.of_role(Role.RELAY) if node.name in self.others]
-        outside = Outside(self.lab, self.vpn.outer_flow, self.others, self.canary)
-        return {name: outside.begin(name, View.NODE, snaplen=SNAPLEN, record=0) for name in relays}
+        outside = self._beside(self.vpn.outer_flow)
+        return {
+            node.name: outside.begin(node.name, View.NODE, snaplen=SNAPLEN, record=0)
+            for node in self.relays
+        }
+
+    def look_inside_relay(self) -> dict[str, Sighting]:
+        """Begin to capture the inner packets on the relay's interface, if it decrypts."""
+        route = self.vpn.route(self.path)
+        if route.via is None or not route.decrypts:
+            return {}
+        interface = self.vpn.interface(self.lab.nodes[route.via])
+        return {route.via: self._beside(None).begin_inside(route.via, interface)}
+
+    def _beside(self, flow: OuterFlow | None) -> Outside:
+        return Outside(self.lab, flow, self.others, self.canary)
 
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:

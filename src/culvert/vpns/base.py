@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Address, IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible
@@ -30,11 +30,11 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
+from culvert.topology.plan import TUNNELS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
 
-INNER = IPv4Network("198.19.0.0/16")
-"""Addresses inside tunnels (RFC 2544's benchmarking range, as the underlay's are)."""
+INNER = TUNNELS
 _SMALL = 24
 _MOST_IN_SMALL = 250
 
@@ -156,6 +156,11 @@ class Vpn(ABC):
         if not self.processes[node.name]:
             raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
+
+    def restart(self, node: Node) -> None:
+        """Start a node after crash(): returns when it accepts connections. The other nodes come
+        back by themselves."""
+        self.join(node)
 
     def leave(self, node: Node) -> None:
         """Stop a node as a user would, so that a cold start of all follows."""

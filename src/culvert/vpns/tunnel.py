@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
+from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn
+from culvert.vpns.variant import DIRECT, Route
 
 
 class TunnelVpn(Vpn):
     """``target`` listens; each of ``sources`` connects to it.
 
     On a star these are the gateway and its clients, otherwise the ends of the first measured path.
+    A path between two clients leads through the gateway, if the VPN ``forwards``.
     """
+
+    forwards: ClassVar[bool] = False
+    """Whether the responder can carry packets from one initiator to another."""
 
     @property
     def target(self) -> Node:
         """The responder."""
-        return self.lab.b
+        gateways = self.lab.of_role(Role.GATEWAY)
+        return gateways[0] if gateways else self.lab.b
 
     @property
     def sources(self) -> tuple[Node, ...]:
@@ -38,6 +47,46 @@ class TunnelVpn(Vpn):
     def paths(self) -> Sequence[Path]:
         """From each initiator to the responder."""
         return tuple(Path(source.name, self.target.name) for source in self.sources)
+
+    @property
+    def is_hub(self) -> bool:
+        """Whether a measured path leads from one initiator to another, through the responder."""
+        return any(self.route(path) != DIRECT for path in self.lab.spec.topology.paths)
+
+    def prepare(self, lab: Lab) -> None:
+        """Refuse paths that these tunnels do not connect, then ``configure()``."""
+        self._lab = lab
+        ends = {node.name for node in (*self.sources, self.target)}
+        for path in lab.spec.topology.paths:
+            if not {path.source, path.target} <= ends:
+                raise NotPossible(
+                    self.id,
+                    f"connects two nodes, and the path {path} is not between them",
+                    'use topology = "star", where every client has a tunnel to the gateway',
+                )
+        if self.is_hub and not self.forwards:
+            raise NotPossible(
+                self.id,
+                f"does not forward packets from one client to another on {self.target.name}",
+                "measure a client's path to the gateway",
+            )
+        super().prepare(lab)
+
+    def route(self, path: Path) -> Route:
+        """Direct to the responder; between two initiators through it, and it decrypts."""
+        hub = self.target.name
+        return DIRECT if hub in (path.source, path.target) else Route(hub, decrypts=True)
+
+    def bring_up(self, *, but: Path | None = None) -> None:
+        """All tunnels but the one of a path's source."""
+        super().bring_up(but=None if but is None else Path(but.source, self.target.name))
+
+    def restart(self, node: Node) -> None:
+        """The responder listens again, an initiator connects again."""
+        if node.name == self.target.name:
+            self.listen(node)
+        else:
+            self.connect(node)
 
     @property
     def joining(self) -> Sequence[Node]:

@@ -64,12 +64,16 @@ class Missing:
 
 @dataclass(frozen=True)
 class Route:
-    """The route of a path's packets: direct, or through the node ``via``."""
+    """The route of a path's packets: direct, or through the node ``via``, which ``decrypts`` them
+    and encrypts them again, or passes ciphertext on."""
 
     via: str | None = None
+    decrypts: bool = False
 
     def __str__(self) -> str:
-        return "direct" if self.via is None else f"relayed through {self.via}"
+        if self.via is None:
+            return "direct"
+        return f"relayed through {self.via}" + (", which decrypts" if self.decrypts else "")
 
 
 DIRECT = Route()

@@ -146,6 +146,17 @@ def add_route(
     namespace.netlink(insert, f"route to {destination}")
 
 
+def refuse(namespace: NamespaceThread, destination: IPv4Network) -> None:
+    """Packets that no other route takes are refused, as where no route exists: they do not follow a
+    default route."""
+    last = 2**32 - 1  # any route to the same network comes first
+
+    def insert(netlink: Any) -> None:
+        netlink.route("add", dst=str(destination), type="throw", priority=last)
+
+    namespace.netlink(insert, f"route to {destination}")
+
+
 def index_of(netlink: Any, device: str) -> int:
     """The interface's index; raises NetlinkError ENODEV."""
     (link,) = netlink.link("get", ifname=device)

@@ -31,7 +31,7 @@ from culvert.labs.router import firewall
 from culvert.runid import is_run_id
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.plan import Cable, Plug, mac_of, plan
+from culvert.topology.plan import EVERYWHERE, TUNNELS, Cable, Plug, mac_of, plan
 from culvert.topology.spec import LabSpec
 
 
@@ -170,6 +170,9 @@ class NetnsLab(Lab):
         for route in self._plan.routes:
             namespace = self._nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
+            if route.destination == EVERYWHERE:
+                # While a tunnel is down, its packets must not cross the underlay in clear text.
+                links.refuse(namespace, TUNNELS)
         for router in self._filters():
             firewall.load(router, self._rules(router.name))
             # After loading the firewall: these settings may come with a kernel module.

@@ -163,6 +163,8 @@ class _Cycle:
             "first_answer",
             to=session.inner(session.target),
             port=port,
+            # Otherwise requests before the tunnel is up would follow a default route.
+            bind=session.inner(session.source),
             interval_us=start.request_interval_us,
             deadline_s=deadline_s,
             **session.marks,

@@ -182,6 +182,7 @@ def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> Fi
             deadline_s + SLACK_S,
             to=to,
             port=port,
+            bind=session.inner(session.source),
             interval_us=ASK_EVERY_US,
             deadline_s=deadline_s,
             **session.marks,

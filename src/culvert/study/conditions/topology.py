@@ -11,7 +11,7 @@ from culvert.errors import UsageError
 from culvert.study.conditions.nat import by_node
 from culvert.study.table import problem
 from culvert.topology import shapes
-from culvert.topology.graph import Path, Topology
+from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import MOST_NODES, Shape
@@ -27,8 +27,8 @@ PathWord = Annotated[str, Field(pattern=r"^[a-z0-9]+>[a-z0-9]+$")]
 PathsValue = (
     Literal["first", "every"] | Annotated[tuple[PathWord, ...], Field(strict=False, min_length=1)]
 )
-"""``first``, ``every`` (one for each client of a star), or a list for a mesh: ``["a>b", "c>b"]``.
-"""
+"""``first``, ``every`` (one for each client of a star), or a list: ``["a>b", "c>b"]`` of a mesh,
+``["c1>c2"]`` of a star."""
 DEFAULT_MEMBERS = 3
 
 _LISTED = 8
@@ -51,7 +51,11 @@ def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topol
             return _routed(behind, block)
         case Shape.STAR:
             _refuse_obstacles(shape, obstructed=bool(behind or block))
-            return shapes.star(lab.clients or DEFAULT_MEMBERS, every_path=lab.paths == "every")
+            return shapes.star(
+                lab.clients or DEFAULT_MEMBERS,
+                every_path=lab.paths == "every",
+                paths=_listed(lab.paths),
+            )
         case Shape.MESH:
             if isinstance(block, bool) and block:
                 raise UsageError("block_udp", "names no member", 'write block_udp = ["a"]')
@@ -59,7 +63,7 @@ def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topol
                 lab.members or DEFAULT_MEMBERS,
                 nats=behind,
                 block_udp=() if isinstance(block, bool) else block,
-                paths=_paths(lab.paths),
+                paths=_listed(lab.paths) or (Path("a", "b"),),
             )
 
 
@@ -73,10 +77,11 @@ def _routed(behind: Mapping[str, tuple[Nat, ...]], block: bool | tuple[str, ...]
     return shapes.routed({node: kinds[0] for node, kinds in behind.items()}, block_udp=block)
 
 
-def _paths(value: object) -> tuple[Path, ...]:
+def _listed(value: object) -> tuple[Path, ...] | None:
+    """The paths of a list; None for a word."""
     if isinstance(value, tuple):
         return tuple(Path(*word.split(">")) for word in value)
-    return (Path("a", "b"),)
+    return None
 
 
 def _refuse_obstacles(shape: Shape, *, obstructed: bool) -> None:
@@ -178,6 +183,9 @@ def _refuse_ends(topology: Topology, place: list[str | int]) -> None:
     members = {node.name for node in topology.members}
     for path in topology.paths:
         _refuse_names(topology, (path.source, path.target), members, place, kind="member")
+        if topology.node(path.source).role is Role.GATEWAY:
+            why = f'the path "{path}" starts at the gateway'
+            raise problem(why, f'write "{path.target}>{path.source}"', place)
         if path.source == path.target:
             why = f'both ends of the path "{path}" are the same member'
             raise problem(why, 'write two members, "a>b"', place)
@@ -192,9 +200,9 @@ def _refuse_paths(lab: LabTable, here: list[str | int]) -> None:
             'name the paths: paths = ["a>b"]',
             [*here, "paths"],
         )
-    if isinstance(lab.paths, tuple) and Shape(lab.topology) is not Shape.MESH:
+    if isinstance(lab.paths, tuple) and Shape(lab.topology) not in (Shape.STAR, Shape.MESH):
         raise problem(
-            'a list of paths is for the topology "mesh" only',
-            'write paths = "every" for a star, or leave it out',
+            'a list of paths is for the topologies "star" and "mesh" only',
+            "leave it out",
             [*here, "paths"],
         )

@@ -8,18 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from ipaddress import IPv4Network
 from typing import ClassVar
 
 from culvert.errors import LabError, NotPossible, VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import missing_from_kernel, missing_tun, path_of_device, wait_for_fact
+from culvert.vpns.forwarding import Forwarding
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
+from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import tool as wg_tool
@@ -64,7 +67,11 @@ def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) ->
 
 
 class WireGuard(TunnelVpn):
-    """The target listens on a fixed port; each source connects from a random one."""
+    """The target listens on a fixed port; each source connects from a random one.
+
+    As a hub (wg-easy and others), the target's kernel forwards packets between the sources, each of
+    which sends the whole network's packets to the target.
+    """
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
@@ -77,6 +84,7 @@ class WireGuard(TunnelVpn):
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
         _PSK: "a pre-shared key in addition to the key pairs",
     }
+    forwards = True
     role = "wireguard"
     rekey_deadline_s = 130.0
     """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
@@ -94,6 +102,7 @@ class WireGuard(TunnelVpn):
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
         self._keys = Keys({})
+        self._forwarding = Forwarding()
 
     # -- requirements ------------------------------------------------------------------------------
 
@@ -151,6 +160,8 @@ class WireGuard(TunnelVpn):
         peers = [pair for source in self.sources for pair in self._as_peer(source)]
         self.control.configure(target, [self._keys.private(target.name), *peers])
         self._bring_up(target)
+        if self.is_hub:
+            self._forwarding.enable(target, DEVICE)
         # wireguard-go has no port until it sees that the interface is up; then a random one. The
         # request for the fixed port returns an error if that port is in use.
         wait_for_fact(
@@ -203,7 +214,9 @@ class WireGuard(TunnelVpn):
         ]
 
     def _as_peer(self, node: Node) -> list[uapi.Pair]:
-        return self._keys.peer(node.name, self.inner(node).ip)
+        address = self.inner(node)
+        whole = self.is_hub and node.name == self.target.name
+        return self._keys.peer(node.name, address.network if whole else IPv4Network(address.ip))
 
     def _last_handshake_ns(self, source: Node) -> int:
         return self.control.peer(source, self._targets_key[1]).last_handshake_ns
@@ -326,12 +339,34 @@ class WireGuard(TunnelVpn):
     def _mtu(self) -> int:
         return self.lab.spec.mtu - _UNDERLAY_ROOM
 
+    def stop(self, lab: Lab) -> None:
+        """A hub stops forwarding, too."""
+        super().stop(lab)
+        self._forwarding.restore()
+
     # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The tun device, or the kernel's own."""
         del node
         return DEVICE
+
+    def determine_route(self, path: Path) -> Route:
+        """From the source's peers: the one with the smallest network that has the target's
+        address."""
+        address = self.inner(self.lab.nodes[path.target]).ip
+        carrying = [
+            (network.prefixlen, peer.public_key)
+            for peer in self.control.state(self.lab.nodes[path.source]).peers
+            for network in peer.allowed
+            if address in network
+        ]
+        node = self._keys.name(max(carrying)[1]) if carrying else None
+        if node is None:
+            raise VpnError(
+                f"{self.id} on node {path.source}", f"no peer has {address}", "connect it again"
+            )
+        return DIRECT if node == path.target else Route(node, decrypts=True)
 
     @property
     def data_path(self) -> DataPath:

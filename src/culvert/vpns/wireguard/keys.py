@@ -6,7 +6,7 @@ import base64
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
+from ipaddress import IPv4Network
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -42,11 +42,16 @@ class Keys:
         """The pair that identifies the node to others."""
         return "public_key", self.pairs[name].public_key().public_bytes_raw().hex()
 
-    def peer(self, name: str, inner: IPv4Address) -> list[Pair]:
-        """The pairs for another node: this node's identity, and its address inside the tunnel."""
+    def name(self, public_key: str) -> str | None:
+        """The node of a public key in hexadecimal; None if it is not one of these."""
+        return next((name for name in self.pairs if self.public(name)[1] == public_key), None)
+
+    def peer(self, name: str, inner: IPv4Network) -> list[Pair]:
+        """The pairs for another node: this node's identity, and the addresses that it carries
+        packets for."""
         return [
             self.public(name),
             *([("preshared_key", self.shared)] if self.shared else []),
             ("replace_allowed_ips", "true"),
-            ("allowed_ip", f"{inner}/32"),
+            ("allowed_ip", str(inner)),
         ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from ipaddress import IPv4Network
 
 from culvert.errors import VpnError
 from culvert.labs.host import Completed
@@ -43,8 +44,14 @@ def state(node: Node, program: str, device: str) -> DeviceState:
     return DeviceState(
         int(port),
         tuple(
-            PeerState(_hexadecimal(key), int(seconds) * 1_000_000_000, int(sent), int(received))
-            for key, _, _, _, seconds, received, sent, _ in rows
+            PeerState(
+                _hexadecimal(key),
+                int(seconds) * 1_000_000_000,
+                int(sent),
+                int(received),
+                tuple(IPv4Network(each) for each in allowed.split(",") if each != "(none)"),
+            )
+            for key, _, _, allowed, seconds, received, sent, _ in rows
         ),
     )
 

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 
 from culvert.errors import VpnError
 
@@ -28,6 +29,8 @@ class PeerState:
     last_handshake_ns: int
     tx_bytes: int
     rx_bytes: int
+    allowed: tuple[IPv4Network, ...] = ()
+    """Addresses whose packets go to this peer."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,13 @@ def parse_state(reply: Sequence[Pair]) -> DeviceState:
     """A reply to ``get=1``: the device's keys, then those of each peer after its public key."""
     listen_port = 0
     peers: list[dict[str, str]] = []
+    allowed: list[list[IPv4Network]] = []
     for key, value in reply:
         if key == "public_key":
             peers.append({key: value})
+            allowed.append([])
+        elif key == "allowed_ip":
+            allowed[-1].append(IPv4Network(value))
         elif key == "listen_port":
             listen_port = int(value)
         elif peers:
@@ -90,8 +97,9 @@ def parse_state(reply: Sequence[Pair]) -> DeviceState:
                 + int(peer.get("last_handshake_time_nsec", "0")),
                 tx_bytes=int(peer.get("tx_bytes", "0")),
                 rx_bytes=int(peer.get("rx_bytes", "0")),
+                allowed=tuple(networks),
             )
-            for peer in peers
+            for peer, networks in zip(peers, allowed, strict=True)
         ),
     )
 
