@@ -9,6 +9,7 @@ from typing import TypeVar
 from culvert.errors import DeadlineExceeded
 
 T = TypeVar("T")
+_POLL_SHARE = 0.01
 
 
 def wait_until(
@@ -21,14 +22,17 @@ def wait_until(
 ) -> T:
     """Return the first value of ``fact()`` that is neither None nor False.
 
-    ``fact`` is called every ``poll_s`` seconds; for facts that have no event to wait on.
+    ``fact`` is called every ``poll_s`` seconds, and after a while at intervals of a hundredth of
+    the time waited, so that many waits at once do not load the machine; for facts that have no
+    event to wait on.
     Raises DeadlineExceeded after ``deadline_s`` seconds.
     """
-    end = time.monotonic() + deadline_s
+    begun = time.monotonic()
     while True:
         value = fact()
         if value is not None and value is not False:
             return value
-        if time.monotonic() >= end:
+        waited_s = time.monotonic() - begun
+        if waited_s >= deadline_s:
             raise DeadlineExceeded(what, f"was not true within {deadline_s:g} s", remedy)
-        time.sleep(poll_s)
+        time.sleep(max(poll_s, _POLL_SHARE * waited_s))

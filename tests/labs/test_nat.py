@@ -211,7 +211,7 @@ def test_only_a_tunnel_over_tcp_passes_where_udp_is_blocked(word: str) -> None:
     contestant = vpn(word)
     if missing := contestant.missing(HERE):
         pytest.skip(missing[0].remedy)
-    contestant.up_deadline_s = 1.5  # type: ignore[misc]
+    contestant.up_deadline_s = 1.5
     finding = execute(contestant, "rtt", LabSpec(topology=routed(block_udp=True)))
     if word.endswith("+tcp"):
         assert (finding.status, finding.reason) == (Status.OK, "")

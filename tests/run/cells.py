@@ -65,6 +65,15 @@ def measure(
     return finding
 
 
+def by_node(finding: TrialFinding, name: str) -> dict[str, float]:
+    """A metric that has a label for the node."""
+    return {
+        metric.labels["node"]: metric.value
+        for metric in finding.outcome.metrics
+        if metric.name == name and "node" in metric.labels
+    }
+
+
 def value(finding: TrialFinding, name: str) -> float:
     """A metric without labels."""
     found: list[Metric] = [m for m in finding.outcome.metrics if m.name == name and not m.labels]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import ClassVar
 
 import pytest
 
@@ -48,7 +47,7 @@ sys.stdin.read()
 
 
 class Impatient(OpenVpn):
-    up_deadline_s: ClassVar[float] = 1.5
+    up_deadline_s = 1.5
 
 
 def impatient(name: str, *options: str) -> Impatient:

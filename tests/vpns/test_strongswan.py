@@ -4,7 +4,6 @@ import os
 import signal
 from dataclasses import replace
 from ipaddress import IPv4Address
-from typing import ClassVar
 from unittest.mock import Mock
 
 import pytest
@@ -46,7 +45,7 @@ GCM = Carriage(TRANSFORMS["esp-aes128gcm"])
 
 
 class Impatient(StrongSwan):
-    up_deadline_s: ClassVar[float] = 2.0
+    up_deadline_s = 2.0
 
 
 def impatient(name: str, *options: str) -> Impatient:

@@ -47,6 +47,8 @@ class Measurement(ABC, Generic[P]):
     Parameters: ClassVar[type[BaseParameters]]
     drives_tunnel: ClassVar[bool] = False
     """True if it brings the tunnel up and down itself (initiation)."""
+    joins_members: ClassVar[bool] = False
+    """True if it also makes the members join: only the servers run when it begins."""
     of_the_link: ClassVar[bool] = False
     """True if it measures the link itself: no firewall, NAT or block applies to its packets."""
 

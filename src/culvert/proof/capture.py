@@ -40,6 +40,13 @@ def judge_capture(
     ]
 
 
+def judge_silence(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
+    """The checks of a capture of a tunnel that may send nothing."""
+    if vpn.outer_flow is None:
+        return []
+    return [no_clear_text(captured, where), _nothing_beside(captured, where, 0.0)]
+
+
 def readable_inside(captured: Captured) -> Check:
     """Whether a variant without encryption sends readable payload: otherwise its facts are
     wrong."""

@@ -18,6 +18,8 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     ),  # initiation: 0.08 and 27 in one unit are easier to compare than two units
     "s": ((1.0, "s"), (1e-3, "ms")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "bytes/h": ((1e6, "MB/h"), (1e3, "kB/h"), (1.0, "B/h")),
+    "1/h": ((1.0, "/h"),),
     "1/s": ((1.0, "/s"),),
     "1": ((0.01, "%"),),
 }

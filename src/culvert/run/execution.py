@@ -131,7 +131,10 @@ class Execution:
         vpn.prepare(lab)
         begun = time.monotonic()
         with naming_the_cause(vpn, lab):
-            vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
+            if self._measurement.joins_members:
+                vpn.serve_all()
+            else:
+                vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
         if not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)

@@ -22,6 +22,7 @@ from culvert.labs.link.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
 from culvert.topology.graph import Role
+from culvert.trial.accounting import begin_accounting
 from culvert.trial.everybody import Everybody, sees_the_machine
 from culvert.trial.outside import SNAPLEN, Outside
 from culvert.trial.surroundings import foreign_s
@@ -158,14 +159,8 @@ class Watcher:
             devices = [node.underlay.device, self._vpn.interface(node)]
         # A tunnel that is not up yet has no interface.
         devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
-        return probe.begin(
-            "accounting",
-            pids=[
-                {"pid": process.pid, "label": process.name} for process in self._vpn.processes[name]
-            ],
-            kernel_threads=["ksoftirqd/.*", *self._vpn.kernel_threads],
-            devices=devices,
-        )
+        threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
+        return begin_accounting(probe, self._vpn.processes[name], devices, threads)
 
 
 def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:

@@ -21,10 +21,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface
+from itertools import combinations
 from typing import ClassVar
 
-from culvert.errors import NotPossible
+from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
@@ -55,7 +57,9 @@ class Vpn(ABC):
     them."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
-    up_deadline_s: ClassVar[float] = 10.0
+    up_deadline_s: float = 10.0
+    """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
+    many members join at once."""
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
     on_demand: ClassVar[bool] = False
@@ -148,6 +152,17 @@ class Vpn(ABC):
         """The members in the order in which they join."""
         return self.lab.members
 
+    @property
+    def newcomers(self) -> Sequence[Node]:
+        """The members that ``enter`` a VPN whose servers are ready: all, unless some of them wait
+        for the others."""
+        return self.joining
+
+    @property
+    def pairs(self) -> Sequence[Path]:
+        """The pairs of members that have a path of their own: in a mesh each with each."""
+        return [Path(*both) for both in combinations([node.name for node in self.lab.members], 2)]
+
     # -- events while it is up; a driver implements those that it supports -------------------------
 
     def crash(self, node: Node) -> None:
@@ -157,9 +172,10 @@ class Vpn(ABC):
             raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
 
-    def restart(self, node: Node) -> None:
-        """Start a node after crash(): returns when it accepts connections. The other nodes come
-        back by themselves."""
+    def enter(self, node: Node) -> None:
+        """Make a node part of the VPN, for the first time or after crash(): it joins, and connects
+        to those to which it connects by itself. Several may enter at once, from different
+        threads."""
         self.join(node)
 
     def leave(self, node: Node) -> None:
@@ -209,6 +225,15 @@ class Vpn(ABC):
         """The route that the program reports. Without a relay there is only the direct route."""
         return self.route(path)
 
+    def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
+        """``determine_route`` from one node to several, by name, without those that have no route
+        yet. A driver that gets them all by one request overrides it."""
+        found = {}
+        for target in targets:
+            with suppress(VpnError):
+                found[target.name] = self.determine_route(Path(source.name, target.name))
+        return found
+
     @property
     @abstractmethod
     def data_path(self) -> DataPath:
@@ -246,13 +271,17 @@ class Vpn(ABC):
     def bring_up(self, *, but: Path | None = None) -> None:
         """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
         itself."""
-        for server in self.lab.of_role(*self.needs):
-            self.serve(server)
+        self.serve_all()
         for member in self.joining:
             self.join(member)
         for path in self.paths:
             if path != but:
                 self.reach(path)
+
+    def serve_all(self) -> None:
+        """Start the servers, in the order of the topology."""
+        for server in self.lab.of_role(*self.needs):
+            self.serve(server)
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         for process in reversed(self.processes[node.name]):

@@ -81,12 +81,22 @@ class TunnelVpn(Vpn):
         """All tunnels but the one of a path's source."""
         super().bring_up(but=None if but is None else Path(but.source, self.target.name))
 
-    def restart(self, node: Node) -> None:
-        """The responder listens again, an initiator connects again."""
+    def enter(self, node: Node) -> None:
+        """The responder listens, an initiator connects."""
         if node.name == self.target.name:
             self.listen(node)
         else:
             self.connect(node)
+
+    @property
+    def newcomers(self) -> Sequence[Node]:
+        """The initiators: the responder waits for them."""
+        return self.sources
+
+    @property
+    def pairs(self) -> Sequence[Path]:
+        """From each initiator to the responder."""
+        return self.paths
 
     @property
     def joining(self) -> Sequence[Node]:

@@ -45,7 +45,7 @@ class RestartPeer(Happening):
     def happen(self, session: Session) -> None:
         """Restart it."""
         session.vpn.crash(session.target)
-        session.vpn.restart(session.target)
+        session.vpn.enter(session.target)
 
 
 class RestartSelf(Happening):

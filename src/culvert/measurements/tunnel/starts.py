@@ -139,7 +139,7 @@ class AfterPeerRestart(Starting):
 
     def begin(self, session: Session) -> None:
         """Start it."""
-        session.vpn.restart(session.target)
+        session.vpn.enter(session.target)
 
 
 def starting(start: Start) -> Starting:

@@ -1,0 +1,242 @@
+"""``convergence``: members join at once, until each pair has exchanged a packet and has its route.
+
+::
+
+    command ── all joined ── every pair has exchanged a packet ── every pair has its route
+       └───────── requests of each pair whose ends have joined ─────────┘
+       └── bytes of each link, without the pairs' own packets: control traffic ────────┘
+
+A mesh has a pair for each two members, a VPN of two ends one for each client and its gateway. The
+servers, and a gateway, run before.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import NotPossible
+from culvert.journal.record import Metric
+from culvert.labs.link.witness import View
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
+from culvert.measurements.mesh.exchange import Exchange, Pair
+from culvert.measurements.mesh.routes import Routed, await_routes
+from culvert.metrics import Better, MetricSpec, Weight
+from culvert.probe.client import Probe
+from culvert.proof.capture import judge_capture
+from culvert.topology.graph import Path
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.outside import SNAPLEN
+from culvert.trial.session import Session
+from culvert.units import DurationS
+
+MOST_NAMED = 5
+"""Pairs that a reason names."""
+_LESS = Better.LESS
+
+
+class ConvergenceParameters(BaseParameters):
+    """Parameters of the pairs' requests, and deadlines."""
+
+    interval_s: Annotated[DurationS, Field(ge=0.001, le=10)] = Field(0.05, alias="interval")
+    """Time between two requests of a pair until one is answered."""
+    exchange_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(60.0, alias="exchange_max")
+    """Longest time until a pair whose members have joined has exchanged a packet, and until a
+    member has joined."""
+    route_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(60.0, alias="route_max")
+    """Longest time after that until every pair has its route."""
+
+
+class Convergence(Measurement[ConvergenceParameters]):
+    """All members in each trial, on a new VPN."""
+
+    kind: ClassVar[str] = "convergence"
+    title: ClassVar[str] = "Convergence"
+    summary: ClassVar[str] = "members join at once: time until every pair talks, control traffic"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("exchanged_s", "s", "Until every pair talked", _LESS, Weight.MAIN),
+        MetricSpec("exchanged_p50_s", "s", "Until half of the pairs talked", _LESS),
+        MetricSpec("joined_s", "s", "Until every member had joined", _LESS),
+        MetricSpec("routed_s", "s", "Until every pair had its route", _LESS, Weight.KEY),
+        MetricSpec("routed_resolution_s", "s", "Duration of a query of all routes"),
+        MetricSpec("direct_pairs", "pairs", "Pairs with a direct route"),
+        MetricSpec("pairs", "pairs", "Pairs"),
+        MetricSpec("members", "nodes", "Members"),
+        MetricSpec("member_link_bytes", "bytes", "Bytes on a member's link", _LESS),
+        MetricSpec(
+            "member_control_bytes", "bytes", "Control traffic of a member", _LESS, Weight.KEY
+        ),
+        MetricSpec("server_control_bytes", "bytes", "Control traffic of a server", _LESS),
+        MetricSpec("member_memory_bytes", "bytes", "Memory of a member", _LESS, Weight.KEY),
+        MetricSpec("server_memory_bytes", "bytes", "Memory of a server", _LESS),
+        MetricSpec("server_cpu_s", "s", "CPU time of a server", _LESS),
+    )
+    Parameters = ConvergenceParameters
+    drives_tunnel: ClassVar[bool] = True
+    joins_members: ClassVar[bool] = True
+
+    @classmethod
+    def estimate_s(cls, parameters: ConvergenceParameters) -> float:
+        """Seconds of one trial, approximately: it depends on the VPN and the number of members."""
+        return min(10.0, parameters.exchange_max_s)
+
+    def run(self, session: Session, parameters: ConvergenceParameters) -> Outcome:
+        """Join, exchange, await the routes; the links are watched all the time."""
+        if len(session.lab.spec.topology.paths) > 1:
+            raise NotPossible(
+                self.kind, "it measures all pairs of members at once", "name one path in [lab]"
+            )
+        vpn = session.vpn
+        vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
+        newcomers = {node.name for node in vpn.newcomers}
+        for member in vpn.joining:
+            if member.name not in newcomers:
+                vpn.enter(member)
+        ends = (session.source.name, session.target.name)
+        sightings = [
+            session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0) for name in ends
+        ]
+        for sighting in sightings:
+            sighting.ready()
+        with ExitStack() as stack:
+            probes = _probes(session, stack)
+            links = watch_links(session, probes)
+            exchange = Exchange(session, probes, parameters.interval_s, parameters.exchange_max_s)
+            for member in vpn.lab.members:
+                if member.name not in newcomers:
+                    exchange.welcome(member)
+            joined_s = _join_all(session, exchange)
+            pairs = exchange.answers()
+            silent = [pair for pair in pairs if pair.exchanged_s is None]
+            talking = [pair.path for pair in pairs if pair.exchanged_s is not None]
+            routed = await_routes(
+                session,
+                talking,
+                begun_ns=exchange.begun_ns,
+                deadline_s=parameters.route_max_s,
+                nudge=exchange.nudge,
+            )
+            costs = costs_of(session, links, exchange.end())
+        captured = [sighting.end() for sighting in sightings]
+        return Outcome(
+            metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
+            watched=[],
+            doubts=[
+                *(
+                    check
+                    for name, seen in zip(ends, captured, strict=True)
+                    for check in judge_capture(vpn, seen, f"towards {name}")
+                ),
+                _all_exchanged(silent, len(pairs), parameters.exchange_max_s),
+                _all_routed(session, routed, parameters.route_max_s),
+            ],
+        )
+
+
+def _probes(session: Session, stack: ExitStack) -> dict[str, Probe]:
+    """One on each member and server; those of the session stay open."""
+    probes = {**session.ends, **session.others}
+    for node in session.lab.members:
+        if node.name not in probes:
+            probes[node.name] = stack.enter_context(Probe(node))
+    return probes
+
+
+def _join_all(session: Session, exchange: Exchange) -> float:
+    """Let all newcomers enter at once; returns the seconds until the last one has joined."""
+    vpn = session.vpn
+    with ThreadPoolExecutor(max_workers=len(vpn.newcomers)) as pool:
+        exchange.begun_ns = time.monotonic_ns()
+        entering = {pool.submit(vpn.enter, node): node for node in vpn.newcomers}
+        for entered in as_completed(entering):
+            entered.result()
+            exchange.welcome(entering[entered])
+    return (time.monotonic_ns() - exchange.begun_ns) / 1e9
+
+
+def _times(pairs: Sequence[Pair], joined_s: float, routed: Routed) -> list[Metric]:
+    exchanged_s = [pair.exchanged_s for pair in pairs if pair.exchanged_s is not None]
+    metrics = [
+        Metric("joined_s", "s", joined_s),
+        Metric("pairs", "pairs", len(pairs)),
+        Metric("direct_pairs", "pairs", routed.direct),
+        Metric("routed_resolution_s", "s", routed.resolution_s),
+    ]
+    if exchanged_s:
+        metrics += [
+            Metric("exchanged_s", "s", max(exchanged_s)),
+            Metric("exchanged_p50_s", "s", statistics.median(exchanged_s)),
+        ]
+    if routed.seconds is not None:
+        metrics.append(Metric("routed_s", "s", routed.seconds))
+    return metrics
+
+
+def _costs(costs: Costs) -> list[Metric]:
+    metrics = [Metric("members", "nodes", len(costs.members))]
+    for name, unit, values in (
+        ("member_link_bytes", "bytes", [cost.link_bytes for cost in costs.members]),
+        ("member_control_bytes", "bytes", [cost.control_bytes for cost in costs.members]),
+        ("member_memory_bytes", "bytes", [cost.memory_bytes for cost in costs.members]),
+    ):
+        known = [value for value in values if value is not None]
+        if not known:
+            continue
+        metrics.append(Metric(name, unit, statistics.median(known)))
+        metrics += [
+            Metric(name, unit, value, {"node": cost.node})
+            for cost, value in zip(costs.members, values, strict=True)
+            if value is not None
+        ]
+    for cost in costs.servers:
+        labels = {"node": cost.node, "role": cost.role}
+        metrics += [
+            Metric("server_control_bytes", "bytes", cost.link_bytes, labels),
+            Metric("server_memory_bytes", "bytes", cost.memory_bytes or 0, labels),
+            Metric("server_cpu_s", "s", cost.cpu_s, labels),
+        ]
+    return metrics
+
+
+def _all_exchanged(silent: Sequence[Pair], count: int, deadline_s: float) -> Check:
+    return Check(
+        "every pair exchanged a packet",
+        not silent,
+        f"{count - len(silent)} of {count} pairs"
+        + (
+            f"; not within {deadline_s:g} s: {_named([pair.path for pair in silent])}"
+            if silent
+            else ""
+        ),
+        "see the VPN's own status on these members; give it more time: raise exchange_max",
+    )
+
+
+def _all_routed(session: Session, routed: Routed, deadline_s: float) -> Check:
+    late = routed.late
+    found = "".join(
+        f"; {path}: {route or 'none'} instead of {session.vpn.route(path)}"
+        for path, route in list(late.items())[:MOST_NAMED]
+    )
+    return Check(
+        "every pair has its route",
+        not late,
+        f"{len(late)} pairs have another route, {deadline_s:g} s after the last exchange{found}"
+        if late
+        else f"{routed.direct} pairs are direct, {routed.relayed} relayed as the VPN claims",
+        "a NAT or blocked UDP may force a relay; give it more time: raise route_max",
+    )
+
+
+def _named(paths: Sequence[Path]) -> str:
+    more = len(paths) - MOST_NAMED
+    shown = ", ".join(map(str, paths[:MOST_NAMED]))
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,106 @@
+"""What joining costs each member and server: bytes on its link, memory, CPU time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from culvert.labs.node import Node
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Accounted, parse
+from culvert.proof.judge import ETHERNET_HEADER
+from culvert.trial.accounting import begin_accounting
+from culvert.trial.session import Session
+
+
+@dataclass(frozen=True)
+class NodeCost:
+    """Bytes of IP packets on the node's link in both directions; ``control_bytes`` without those
+    that carried the pairs' packets (None if the VPN's packets do not map one to one)."""
+
+    node: str
+    role: str
+    link_bytes: int
+    control_bytes: int | None = None
+    memory_bytes: int | None = None
+    cpu_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of all members and servers."""
+
+    members: list[NodeCost]
+    servers: list[NodeCost]
+
+
+def watch_links(session: Session, probes: Mapping[str, Probe]) -> dict[str, Task]:
+    """Begin to count the bytes of each member's and server's link, and account for the servers'
+    processes, which run already."""
+    vpn = session.vpn
+    nodes = [*session.lab.members, *session.lab.of_role(*vpn.needs)]
+    tasks = {
+        node.name: begin_accounting(
+            probes[node.name], vpn.processes[node.name], [node.underlay.device]
+        )
+        for node in nodes
+    }
+    for task in tasks.values():
+        task.ready()
+    return tasks
+
+
+def costs_of(
+    session: Session, links: Mapping[str, Task], members: Mapping[str, Accounted]
+) -> Costs:
+    """End the counting. ``members`` have the accounting of each member's interface and
+    processes."""
+    nodes = session.lab.nodes
+    counted = {name: parse(Accounted, task.stop()) for name, task in links.items()}
+    return Costs(
+        [_member(session, nodes[name], counted[name], used) for name, used in members.items()],
+        [_server(nodes[name], used) for name, used in counted.items() if name not in members],
+    )
+
+
+def _member(session: Session, node: Node, counted: Accounted, used: Accounted) -> NodeCost:
+    link_bytes = _ip_bytes(node, counted)
+    control_bytes = None
+    inner = used.device(session.vpn.interface(node))
+    outer_length = session.vpn.outer_length(SMALLEST)
+    if inner is not None and outer_length is not None:
+        carried = (inner.rx_packets + inner.tx_packets) * outer_length
+        # Packets that waited in vain for a tunnel are on the interface, but not on the link.
+        control_bytes = max(link_bytes - carried, 0)
+    return NodeCost(
+        node.name, str(node.role), link_bytes, control_bytes, _memory_bytes(used), _cpu_s(used)
+    )
+
+
+def _server(node: Node, used: Accounted) -> NodeCost:
+    return NodeCost(
+        node.name,
+        str(node.role),
+        _ip_bytes(node, used),
+        memory_bytes=_memory_bytes(used),
+        cpu_s=_cpu_s(used),
+    )
+
+
+def _ip_bytes(node: Node, counted: Accounted) -> int:
+    link = counted.device(node.underlay.device)
+    if link is None:
+        return 0
+    headers = ETHERNET_HEADER * (link.rx_packets + link.tx_packets)
+    return link.rx_bytes + link.tx_bytes - headers
+
+
+def _memory_bytes(used: Accounted) -> int | None:
+    """The sum of the processes' peaks; None without processes (in the kernel)."""
+    peaks = [process.vm_hwm_bytes or 0 for process in used.processes]
+    return sum(peaks) if peaks else None
+
+
+def _cpu_s(used: Accounted) -> float:
+    return sum(process.run_ns or 0 for process in used.processes) / 1e9
