@@ -20,6 +20,7 @@ from culvert.vpns.facts import (
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
+from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import (
@@ -29,6 +30,7 @@ from culvert.vpns.variant import (
     DataPath,
     Missing,
     Route,
+    RouteCount,
     Variant,
 )
 
@@ -49,9 +51,13 @@ __all__ = [
     "OuterFlow",
     "OuterPacket",
     "Path",
+    "Permit",
+    "Policy",
     "Process",
+    "Protocol",
     "Role",
     "Route",
+    "RouteCount",
     "TunProgram",
     "TunnelVpn",
     "Variant",

@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface
 from itertools import combinations
@@ -34,7 +35,16 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
+from culvert.vpns.policy import Policy
+from culvert.vpns.variant import (
+    DIRECT,
+    LEAVE_OUT,
+    DataPath,
+    Missing,
+    Route,
+    RouteCount,
+    Variant,
+)
 
 INNER = TUNNELS
 _SMALL = 24
@@ -55,6 +65,8 @@ class Vpn(ABC):
     listed_with: ClassVar[tuple[str, ...]] = ()
     """Options that make a variant a different VPN: ``culvert vpns`` also lists it with each of
     them."""
+    joins_together: ClassVar[bool] = False
+    """Whether join() may run for several members at the same time."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     up_deadline_s: float = 10.0
@@ -204,6 +216,14 @@ class Vpn(ABC):
         del path
         raise NotPossible(self.id, "renews no keys", LEAVE_OUT)
 
+    def apply_policy(self, policy: Policy) -> None:
+        """Replace the policy of all members; returns when it is on its way to them.
+
+        Raises NotPossible if the VPN has none.
+        """
+        del policy
+        raise NotPossible(self.id, "has no policy of what members may send", LEAVE_OUT)
+
     # -- what the proof needs ----------------------------------------------------------------------
 
     def inner(self, node: Node) -> IPv4Interface:
@@ -233,6 +253,12 @@ class Vpn(ABC):
             with suppress(VpnError):
                 found[target.name] = self.determine_route(Path(source.name, target.name))
         return found
+
+    def sent(self, node: Node) -> RouteCount | None:
+        """Packets that a member's program has sent by each route, as it counts them; None if it
+        counts none."""
+        del node
+        return None
 
     @property
     @abstractmethod
@@ -272,8 +298,7 @@ class Vpn(ABC):
         """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
         itself."""
         self.serve_all()
-        for member in self.joining:
-            self.join(member)
+        self.join_all([each for each in self.joining if but is None or each.name != but.source])
         for path in self.paths:
             if path != but:
                 self.reach(path)
@@ -282,6 +307,15 @@ class Vpn(ABC):
         """Start the servers, in the order of the topology."""
         for server in self.lab.of_role(*self.needs):
             self.serve(server)
+
+    def join_all(self, members: Sequence[Node]) -> None:
+        """Let them join: at the same time if the driver permits it."""
+        if self.joins_together and members:
+            with ThreadPoolExecutor(len(members)) as pool:
+                list(pool.map(self.join, members))
+        else:
+            for member in members:
+                self.join(member)
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         for process in reversed(self.processes[node.name]):

@@ -77,3 +77,15 @@ class Route:
 
 
 DIRECT = Route()
+
+
+@dataclass(frozen=True)
+class RouteCount:
+    """Packets that a VPN's program has sent, by its own counters."""
+
+    direct: int
+    relayed: int
+
+    def since(self, before: RouteCount) -> RouteCount:
+        """Those after an earlier count."""
+        return RouteCount(self.direct - before.direct, self.relayed - before.relayed)

@@ -19,19 +19,17 @@ from pydantic import Field
 
 from culvert.errors import ProbeError
 from culvert.journal.record import Metric, Series
-from culvert.labs.link.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.events import Event, happening
+from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
-from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.outside import SNAPLEN, Sighting
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
 
@@ -88,7 +86,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
         ends = (session.source, session.target)
-        sightings = [_look(session, node.name) for node in ends]
+        sightings = [look(session, node.name) for node in ends]
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         stream = _Stream(session, parameters, to, lasting_s)
         if event.stream_goes_on:
@@ -103,7 +101,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.end()
         echo.stop()
-        captured = [sighting.end() for sighting in sightings]
+        leaks = judge_looks(session, ends, sightings)
         return Outcome(
             metrics=_metrics(
                 trial,
@@ -115,11 +113,7 @@ class Reconnect(Measurement[ReconnectParameters]):
             watched=[],
             series=[_series(trial.sunk)],
             doubts=[
-                *(
-                    check
-                    for node, seen in zip(ends, captured, strict=True)
-                    for check in judge_capture(session.vpn, seen, f"towards {node.name}")
-                ),
+                *leaks,
                 _came_back(parameters, answer),
                 intact(trial.sunk.corrupt),
             ],
@@ -165,13 +159,6 @@ class _Stream:
         assert self._source is not None  # begin() comes first
         sent = parse(UdpSource, self._source.stop())
         return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
-
-
-def _look(session: Session, name: str) -> Sighting:
-    """Capture the link all the time: nothing may leak while the tunnel is down."""
-    sighting = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
-    sighting.ready()
-    return sighting
 
 
 def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> FirstAnswer | None:

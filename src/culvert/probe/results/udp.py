@@ -13,6 +13,8 @@ class UdpSource(Result):
     packets: int
     bytes: int
     seconds: float
+    first_ns: int | None = None
+    """When the first packet was sent, by the sender's CLOCK_MONOTONIC; None if none was."""
     scheduled: int | None = None
     """Packets in the schedule; more than ``offered`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
@@ -96,6 +98,8 @@ class UdpSunk(Result):
     bytes: int
     first_ns: int | None = None
     last_ns: int | None = None
+    max_sequence: int | None = None
+    """The highest number that arrived; the first packet has 0."""
     duplicates: int = 0
     duplicate_bytes: int = 0
     reordered: int = 0
