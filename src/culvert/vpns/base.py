@@ -66,7 +66,7 @@ class Vpn(ABC):
     """Options that make a variant a different VPN: ``culvert vpns`` also lists it with each of
     them."""
     joins_together: ClassVar[bool] = False
-    """Whether join() may run for several members at the same time."""
+    """Whether join() and enter() may run for several members at the same time."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     up_deadline_s: float = 10.0
@@ -186,8 +186,7 @@ class Vpn(ABC):
 
     def enter(self, node: Node) -> None:
         """Make a node part of the VPN, for the first time or after crash(): it joins, and connects
-        to those to which it connects by itself. Several may enter at once, from different
-        threads."""
+        to those to which it connects by itself."""
         self.join(node)
 
     def leave(self, node: Node) -> None:

@@ -19,6 +19,7 @@ T = TypeVar("T")
 TUN = "/dev/net/tun"
 POLL_S = 0.0002
 _LOG_LINES = 5
+_LISTENING = "0A"
 
 
 class ProgramEnded(VpnError):
@@ -92,6 +93,13 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
         f"{device} is {link.kind if link else 'missing'}, neither tun nor {kernel_kind}",
         "bring the tunnel up again",
     )
+
+
+def listens(node: Node, pid: int, port: int) -> bool:
+    """Whether a TCP socket in a process's network namespace listens at the port, at any IPv4
+    address (proc_net(5): a local address in hexadecimal, and the state)."""
+    rows = [line.split() for line in node.text(f"/proc/{pid}/net/tcp").splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING for row in rows)
 
 
 def missing_from_kernel(host: Host, feature: str, what: str) -> list[Missing]:

@@ -28,6 +28,8 @@ class NoVpn(Vpn):
         ),
     )
 
+    joins_together = True
+
     def missing(self, host: Host) -> list[Missing]:
         """Nothing is needed."""
         del host

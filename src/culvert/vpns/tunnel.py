@@ -21,6 +21,7 @@ class TunnelVpn(Vpn):
     A path between two clients leads through the gateway, if the VPN ``forwards``.
     """
 
+    joins_together = True
     forwards: ClassVar[bool] = False
     """Whether the responder can carry packets from one initiator to another."""
 

@@ -23,18 +23,16 @@ from pydantic import Field
 
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric
-from culvert.labs.link.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
 from culvert.measurements.mesh.exchange import Exchange, Pair
 from culvert.measurements.mesh.routes import Routed, await_routes
+from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
-from culvert.proof.capture import judge_capture
 from culvert.topology.graph import Path
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.outside import SNAPLEN
 from culvert.trial.session import Session
 from culvert.units import DurationS
 
@@ -95,17 +93,17 @@ class Convergence(Measurement[ConvergenceParameters]):
                 self.kind, "it measures all pairs of members at once", "name one path in [lab]"
             )
         vpn = session.vpn
+        if not vpn.joins_together:
+            raise NotPossible(
+                vpn.id, "its members cannot join at the same time here", "leave convergence out"
+            )
         vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
         newcomers = {node.name for node in vpn.newcomers}
         for member in vpn.joining:
             if member.name not in newcomers:
                 vpn.enter(member)
-        ends = (session.source.name, session.target.name)
-        sightings = [
-            session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0) for name in ends
-        ]
-        for sighting in sightings:
-            sighting.ready()
+        ends = (session.source, session.target)
+        sightings = [look(session, node.name) for node in ends]
         with ExitStack() as stack:
             probes = _probes(session, stack)
             links = watch_links(session, probes)
@@ -125,16 +123,11 @@ class Convergence(Measurement[ConvergenceParameters]):
                 nudge=exchange.nudge,
             )
             costs = costs_of(session, links, exchange.end())
-        captured = [sighting.end() for sighting in sightings]
         return Outcome(
             metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
             watched=[],
             doubts=[
-                *(
-                    check
-                    for name, seen in zip(ends, captured, strict=True)
-                    for check in judge_capture(vpn, seen, f"towards {name}")
-                ),
+                *judge_looks(session, ends, sightings),
                 _all_exchanged(silent, len(pairs), parameters.exchange_max_s),
                 _all_routed(session, routed, parameters.route_max_s),
             ],

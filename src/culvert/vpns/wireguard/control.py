@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from ipaddress import IPv4Address
 from typing import ClassVar
 
 from culvert.errors import VpnError
@@ -38,6 +39,17 @@ class Control(ABC):
             if peer.public_key == public_key:
                 return peer
         raise VpnError(f"WireGuard on node {node.name}", "has no such peer", "report this")
+
+    def carrier(self, node: Node, address: IPv4Address) -> PeerState | None:
+        """The peer that packets for an inner address are encrypted for: of the smallest network
+        that has it; None if there is none."""
+        carrying = [
+            (network.prefixlen, peer.public_key, peer)
+            for peer in self.state(node).peers
+            for network in peer.allowed
+            if address in network
+        ]
+        return max(carrying)[2] if carrying else None
 
     def traffic(self, node: Node, public_key: str) -> str:
         """Bytes sent to and received from a peer, in words."""

@@ -307,18 +307,11 @@ class WireGuard(TunnelVpn):
         if self.in_kernel:
             self._make_device(node)
             return None
-        process = node.spawn(
-            [self._installed(node), "--foreground", DEVICE],
-            name=f"{PROGRAM}-{node.name}",
-            env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
-        )
+        assert isinstance(self.control, ControlSocket)
+        process = wireguard_program.spawn(node, self._installed(node), DEVICE)
         self.processes[node.name].append(process)
-        wait_for_fact(
-            lambda: self.control.state(node) is not None,
-            vpn=self.id,
-            process=process,
-            what=f"{PROGRAM} on node {node.name} answered",
-            deadline_s=self.up_deadline_s,
+        wireguard_program.await_answer(
+            node, process, self.control, vpn=self.id, deadline_s=self.up_deadline_s
         )
         return process
 
@@ -355,13 +348,8 @@ class WireGuard(TunnelVpn):
         """From the source's peers: the one with the smallest network that has the target's
         address."""
         address = self.inner(self.lab.nodes[path.target]).ip
-        carrying = [
-            (network.prefixlen, peer.public_key)
-            for peer in self.control.state(self.lab.nodes[path.source]).peers
-            for network in peer.allowed
-            if address in network
-        ]
-        node = self._keys.name(max(carrying)[1]) if carrying else None
+        carrier = self.control.carrier(self.lab.nodes[path.source], address)
+        node = None if carrier is None else self._keys.name(carrier.public_key)
         if node is None:
             raise VpnError(
                 f"{self.id} on node {path.source}", f"no peer has {address}", "connect it again"

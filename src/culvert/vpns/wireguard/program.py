@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.packages import package_version
+from culvert.vpns.wireguard.control import ControlSocket
 
 PROGRAM = "wireguard-go"
 _DISTRIBUTIONS = "/usr/bin/wireguard-go"
@@ -29,6 +33,28 @@ def version(host: Host, program: str) -> str:
     if build and build.version:
         return build.version + compiler
     return (package_version(host, PROGRAM) or _printed(host, program)) + compiler
+
+
+def spawn(node: Node, program: str, device: str) -> Process:
+    """Start it in the foreground."""
+    return node.spawn(
+        [program, "--foreground", device],
+        name=f"{PROGRAM}-{node.name}",
+        env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
+    )
+
+
+def await_answer(
+    node: Node, process: Process, control: ControlSocket, *, vpn: str, deadline_s: float
+) -> None:
+    """Return when it answers on its socket; raises VpnError."""
+    wait_for_fact(
+        lambda: control.state(node) is not None,
+        vpn=vpn,
+        process=process,
+        what=f"{PROGRAM} on node {node.name} answered",
+        deadline_s=deadline_s,
+    )
 
 
 def _printed(host: Host, program: str) -> str:
