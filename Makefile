@@ -38,6 +38,15 @@ define install-packages
 	    $(APT_GET) install --yes --no-install-recommends $$missing >/dev/null; }
 endef
 
+# A package whose service is neither started nor enabled: tests start the program themselves.
+POLICY := /usr/sbin/policy-rc.d
+define without-services
+[ -e $(POLICY) ] || { printf '#!/bin/sh\nexit 101\n' | $(SUDO) tee $(POLICY) >/dev/null \
+	  && $(SUDO) chmod 755 $(POLICY) && trap '$(SUDO) rm -f $(POLICY)' EXIT; }; \
+	$(APT_GET) update && $(APT_GET) install --yes --no-install-recommends $(1) >/dev/null \
+	  && { $(SUDO) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true; }
+endef
+
 .PHONY: help setup demo test lint fmt bench docs fuzz soak probe-static clean
 
 help:
@@ -83,10 +92,15 @@ fuzz: setup
 soak: setup
 	$(SUDO) $(BIN)/python -m tests.soak $(or $(SOAK_SECONDS),1800 --keep)
 
-# One file for a router or a remote host: target/static/release/culvert-probe
+# One file for a router or a remote host, in Culvert's tools: the lab hosts copies it from there.
+# TARGET is one of rustc's, such as aarch64-unknown-linux-musl; its standard library must be there.
+TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+TOOLS ?= $(or $(CULVERT_TOOLS),$(if $(filter 0,$(shell id -u)),/var/lib/culvert/tools,$(HOME)/.local/share/culvert/tools))
 probe-static:
 	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked -p culvert-probe \
-	  --target $(shell rustc -vV | sed -n 's/^host: //p') --target-dir target/static
+	  --target $(TARGET) --target-dir target/static
+	install -D -m 755 target/static/$(TARGET)/release/culvert-probe \
+	  $(TOOLS)/probes/culvert-probe-$(firstword $(subst -, ,$(TARGET)))
 
 clean:
 	$(SUDO) $(CULVERT) clean
@@ -111,5 +125,7 @@ clean:
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install --all
 	$(call install-packages,$(TEST_APT))
+	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \
+	  || echo "no sshd to be had: the tests of the lab hosts are skipped"
 	$(SUDO) $(CULVERT) vm build || echo "no guest kernel: the tests in a guest are skipped"
 	@touch $@

@@ -72,6 +72,11 @@ impl Emitter {
         self.send(id, "error", fields);
     }
 
+    /// Any other event; `rest` must serialize to an object.
+    pub fn event(&self, id: u64, event: &str, rest: impl Serialize) {
+        self.send(Some(id), event, rest);
+    }
+
     fn send(&self, id: Option<u64>, event: &str, rest: impl Serialize) {
         let line = Line { id, event, rest };
         match serde_json::to_vec(&line) {

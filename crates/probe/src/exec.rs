@@ -25,6 +25,10 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     netns: Option<PathBuf>,
 
+    /// Run in a network namespace that no one else uses, and that ends with the program.
+    #[arg(long, conflicts_with = "netns")]
+    own_network: bool,
+
     /// Show SRC at DST, in a mount namespace of the program's own; in the order given.
     #[arg(long, value_name = "SRC:DST", value_parser = parse_bind)]
     bind: Vec<Bind>,
@@ -101,6 +105,10 @@ fn become_program(args: &Args) -> Result<Infallible, Failure> {
     }
     if let Some(path) = &args.netns {
         enter_netns(path)?;
+    }
+    if args.own_network {
+        unshare(CloneFlags::CLONE_NEWNET)
+            .map_err(|errno| Failure::new("network namespace", errno))?;
     }
     if !args.bind.is_empty() || args.sysfs {
         own_view(&args.bind, args.sysfs)?;

@@ -13,6 +13,7 @@ pub mod extent;
 pub mod failure;
 pub mod gaps;
 pub mod latency;
+pub mod lines;
 pub mod net;
 pub mod one_way;
 pub mod pace;

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod exec;
+mod host;
 mod rootless;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ enum Command {
     Agent,
     /// Run a program inside a node's namespaces.
     Exec(exec::Args),
+    /// Serve a controller on this host: start programs, keep files, undo all of it at the end.
+    Host(host::Args),
     /// Run a program as root of a user, a mount and a PID namespace of its own.
     Rootless(rootless::Args),
     #[command(flatten)]
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Agent => agent(),
         Command::Exec(args) => exec::run(&args),
+        Command::Host(args) => host::run(&args),
         Command::Rootless(args) => rootless::run(&args),
         Command::ByHand(command) => by_hand::run(&command),
     }

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 /// Grows when the meaning of a request or an answer changes.
 pub const VERSION: u32 = 1;
-pub const MAX_LINE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub enum Request {

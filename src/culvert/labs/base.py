@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from culvert.errors import CulvertError
+from culvert.labs.footprint import Footprint
 from culvert.labs.host import Host
 from culvert.labs.link.witness import Witness
 from culvert.labs.node import Node
@@ -29,7 +30,9 @@ class Ends(NamedTuple):
 class Lab(ABC):
     """A context manager; leaving it removes the lab. All objects are marked with ``run_id``."""
 
-    shared_kernel: ClassVar[bool]
+    real_links: ClassVar[bool] = False
+    """True if the links are as they are: their conditions are measured, not made."""
+    shared_kernel: bool
     """True if all nodes run on one kernel, whose CPU times then cover all of them."""
     run_id: str
     spec: LabSpec
@@ -95,6 +98,21 @@ class Lab(ABC):
         """An error if a part of the lab itself has died or is stopped; None if all work."""
         return None
 
+    def admit(self, footprint: Footprint) -> None:
+        """Raise NotPossible if something else on a node already uses what a VPN is about to use.
+        Namespaces of the lab's own have nothing else."""
+        del footprint
+
+    def disturbed(self) -> CulvertError | None:
+        """What the VPN that is up has changed of what is not the lab's; None if nothing."""
+        return None
+
+    def capture_scope(self, path: Path) -> Mapping[str, Any] | None:
+        """The ``scope`` of a capture on a path's nodes: the packets of the lab among others; None
+        if the link carries no others."""
+        del path
+        return None
+
     @abstractmethod
     def open(self) -> None:
         """Create nodes and links; after an error nothing remains."""
@@ -103,7 +121,7 @@ class Lab(ABC):
     def close(self) -> None:
         """Stop every process on the nodes, remove nodes, links and directories."""
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> Self:
         self.open()
         return self
 

@@ -76,7 +76,7 @@ def bare_link_tells(session: Session) -> bool:
     """
     if session.vpn.outer_flow is None:
         return False
-    clean = session.link.kind == "veth" and session.link.rate_bps is None
+    clean = session.link.kind in ("veth", "real") and session.link.rate_bps is None
     spec = session.lab.spec
     return clean and spec.firewall is None and not any(node.nat for node in spec.topology.nodes)
 

@@ -13,7 +13,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from culvert import tools
 from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.waiting import wait_until
@@ -113,8 +112,8 @@ class Probe:
 
     def __init__(self, node: Node) -> None:
         self.node_name = node.name
-        program = tools.require("culvert-probe", "run 'make setup'")
-        self._process = node.spawn([str(program), "agent"], name="probe", pipes=True)
+        program = node.require("culvert-probe", "run 'make setup'")
+        self._process = node.spawn([program, "agent"], name="probe", pipes=True)
         self._numbers = itertools.count(1)
         self._tasks: dict[int, Task] = {}
         self._lock = threading.Lock()

@@ -2,17 +2,33 @@
 //!
 //! Reference: the kernel's Documentation/networking/filter.rst.
 
+use crate::packet::scope::{Network, Scope};
 use libc::sock_filter;
 use serde::Deserialize;
 
 const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const LOAD_HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
+const LOAD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
+const LOAD_HEADER_LENGTH: u16 = (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16;
+const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 const MODULO: u16 = (libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K) as u16;
 const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
+const AD_PROTOCOL: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
 const AD_PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 const AD_RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
 const WHOLE: u32 = u32::MAX;
+
+const IPV4: u32 = 0x0800;
+const TCP: u32 = 6;
+/// Offsets in an IPv4 header.
+const PROTOCOL: u32 = 9;
+const SOURCE: u32 = 12;
+const DESTINATION: u32 = 16;
+/// Offsets behind it.
+const SOURCE_PORT: u32 = 0;
+const DESTINATION_PORT: u32 = 2;
 
 /// Which way packets go, as seen from the node of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -51,6 +67,53 @@ pub fn program(direction: Direction, sample_one_in: u32) -> Vec<sock_filter> {
     program
 }
 
+/// Passes what is beside a scope. Of connections it compares the ports alone: whoever receives the
+/// packets compares their addresses.
+pub fn beside(scope: &Scope) -> Vec<sock_filter> {
+    let mut program = vec![
+        step(LOAD_WORD, AD_PROTOCOL, 0, 0),
+        step(JUMP_IF_EQUAL, IPV4, 1, 0),
+        step(RETURN, WHOLE, 0, 0),
+    ];
+    program.extend(unless_in(&scope.among, SOURCE));
+    program.extend(unless_in(&scope.among, DESTINATION));
+    program.extend([
+        step(LOAD_BYTE, PROTOCOL, 0, 0),
+        step(JUMP_IF_EQUAL, TCP, 1, 0),
+        step(RETURN, 0, 0, 0),
+        step(LOAD_HEADER_LENGTH, 0, 0, 0),
+    ]);
+    for connection in &scope.leave_out {
+        let [(_, one), (_, other)] = connection.0;
+        for (from, to) in [(one, other), (other, one)] {
+            program.extend([
+                step(LOAD_HALF_BEHIND, SOURCE_PORT, 0, 0),
+                step(JUMP_IF_EQUAL, u32::from(from), 0, 3),
+                step(LOAD_HALF_BEHIND, DESTINATION_PORT, 0, 0),
+                step(JUMP_IF_EQUAL, u32::from(to), 0, 1),
+                step(RETURN, WHOLE, 0, 0),
+            ]);
+        }
+    }
+    program.push(step(RETURN, 0, 0, 0));
+    program
+}
+
+/// Passes a packet whose address at that offset is in none of the networks; else falls through.
+fn unless_in(networks: &[Network], offset: u32) -> Vec<sock_filter> {
+    let mut program = Vec::new();
+    for (number, network) in networks.iter().enumerate() {
+        let behind = (networks.len() - number - 1) * 3 + 1;
+        program.extend([
+            step(LOAD_WORD, offset, 0, 0),
+            step(MASK, network.mask, 0, 0),
+            step(JUMP_IF_EQUAL, network.address, behind as u8, 0),
+        ]);
+    }
+    program.push(step(RETURN, WHOLE, 0, 0));
+    program
+}
+
 fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
@@ -76,6 +139,66 @@ mod tests {
                 other => panic!("{other}"),
             }
         }
+    }
+
+    /// Runs a program on an IPv4 packet with a header of 20 bytes.
+    fn takes(program: &[sock_filter], ethertype: u32, packet: &[u8]) -> bool {
+        let word = |at: u32, count: usize| {
+            let at = at as usize;
+            let bytes = &packet[at..at + count];
+            bytes
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte))
+        };
+        let (mut at, mut accumulator) = (0, 0);
+        loop {
+            let step = program[at];
+            at += 1;
+            match step.code {
+                LOAD_WORD if step.k == AD_PROTOCOL => accumulator = ethertype,
+                LOAD_WORD => accumulator = word(step.k, 4),
+                LOAD_BYTE => accumulator = word(step.k, 1),
+                LOAD_HALF_BEHIND => accumulator = word(20 + step.k, 2),
+                LOAD_HEADER_LENGTH => {}
+                MASK => accumulator &= step.k,
+                JUMP_IF_EQUAL if accumulator == step.k => at += usize::from(step.jt),
+                JUMP_IF_EQUAL => at += usize::from(step.jf),
+                RETURN => return step.k > 0,
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_beside_a_scope_is_the_opposite_of_what_is_in_it() {
+        use crate::packet::seen::{Sight, see};
+        use etherparse::PacketBuilder;
+        let scope: Scope = serde_json::from_str(
+            r#"{"among":["10.0.0.1","10.0.0.2","198.19.0.0/16"],
+                "leave_out":[[["10.0.0.1",22],["10.0.0.2",5000]]]}"#,
+        )
+        .unwrap();
+        let program = beside(&scope);
+        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3], [198, 19, 7, 7]];
+        let mut sides = [0, 0];
+        for (source, destination) in hosts.iter().flat_map(|a| hosts.iter().map(move |b| (a, b))) {
+            for (from, to) in [(22, 5000), (5000, 22), (22, 5001), (1, 2)] {
+                let mut packet = Vec::new();
+                let builder = PacketBuilder::ipv4(*source, *destination, 64);
+                builder.tcp(from, to, 1, 1).write(&mut packet, b"").unwrap();
+                let Sight::Ip(seen) = see(0x0800, &packet, packet.len()) else {
+                    panic!()
+                };
+                let of_connection = (from, to) == (22, 5000) || (from, to) == (5000, 22);
+                if scope.has(&seen) && of_connection {
+                    continue; // between other hosts: the ports alone do not tell
+                }
+                assert_eq!(takes(&program, IPV4, &packet), !scope.has(&seen), "{seen}");
+                sides[usize::from(scope.has(&seen))] += 1;
+            }
+        }
+        assert!(sides.iter().all(|count| *count > 5), "{sides:?}");
+        assert!(takes(&program, 0x86dd, &[]));
     }
 
     #[test]

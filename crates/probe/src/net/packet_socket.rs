@@ -4,6 +4,7 @@ use crate::failure::{Failure, during};
 use crate::net::filter::{self, Direction};
 use crate::net::netlink::Link;
 use crate::net::socket;
+use crate::packet::scope::Scope;
 use socket2::{Domain, SockFilter, Socket, Type};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -68,6 +69,11 @@ impl PacketSocket {
     /// From now on the kernel queues a random packet in `sample_one_in`.
     pub fn thin_out(&self, direction: Direction, sample_one_in: u32) -> Result<(), Failure> {
         attach(&self.socket, direction, sample_one_in).map_err(during("capture: filter"))
+    }
+
+    /// From now on the kernel queues what is beside a scope.
+    pub fn only_beside(&self, scope: &Scope) -> Result<(), Failure> {
+        set_filter(&self.socket, filter::beside(scope)).map_err(during("capture: filter"))
     }
 
     fn with_room(socket: Socket, snaplen: usize) -> PacketSocket {
@@ -182,7 +188,11 @@ impl PacketSocket {
 }
 
 fn attach(socket: &Socket, direction: Direction, sample_one_in: u32) -> io::Result<()> {
-    let program: Vec<SockFilter> = filter::program(direction, sample_one_in)
+    set_filter(socket, filter::program(direction, sample_one_in))
+}
+
+fn set_filter(socket: &Socket, program: Vec<libc::sock_filter>) -> io::Result<()> {
+    let program: Vec<SockFilter> = program
         .iter()
         .map(|step| SockFilter::new(step.code, step.jt, step.jf, step.k))
         .collect();

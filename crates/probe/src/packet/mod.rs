@@ -4,5 +4,6 @@ pub mod bytes;
 pub mod header;
 pub mod icmp;
 pub mod pcapng;
+pub mod scope;
 pub mod seen;
 pub mod syn;

@@ -11,6 +11,9 @@ LinkKind = Literal["veth", "wire", "netem"]
 """``veth`` is a pair of virtual devices; ``wire`` is Culvert's own emulated link, which decides
 about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's emulator."""
 
+RealKind = Literal["real"]
+"""The link between two hosts, as it is: no study creates it."""
+
 
 @dataclass(frozen=True)
 class LinkSpec:
@@ -21,7 +24,7 @@ class LinkSpec:
     packet's number determine what the wire does to it.
     """
 
-    kind: LinkKind = "veth"
+    kind: LinkKind | RealKind = "veth"
     rate_bps: int | None = None
     mtu: int = 1500
     offloads: bool = False

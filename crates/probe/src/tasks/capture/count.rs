@@ -47,6 +47,15 @@ impl<'a> Capture<'a> {
             self.evidence.decrypted += 1;
             return;
         }
+        if self.is_beside(&sight) {
+            self.evidence
+                .beside
+                .add(packet.outgoing, length_of(packet, &sight));
+            return self.look_for_canaries(packet);
+        }
+        if self.parameters.only_beside {
+            return; // queued before the filter was set
+        }
         let evidence = &mut self.evidence;
         if packet.realtime_ns.is_some() {
             evidence.first_realtime_ns = evidence.first_realtime_ns.or(packet.realtime_ns);
@@ -88,6 +97,16 @@ impl<'a> Capture<'a> {
             }
         }
         self.look_for_canaries(packet);
+    }
+
+    fn is_beside(&self, sight: &Sight<'_>) -> bool {
+        match (&self.parameters.scope, sight) {
+            (None, _) => false,
+            (Some(scope), Sight::Ip(seen)) => !scope.has(seen),
+            // To neighbours: of the link, whoever causes it. In the count of the device as well.
+            (Some(_), Sight::Neighbour) => self.parameters.only_beside,
+            (Some(_), Sight::Unknown(_)) => true,
+        }
     }
 
     fn is_decrypted(&self, packet: &Captured<'_>, sight: &Sight<'_>) -> bool {
@@ -146,5 +165,12 @@ impl<'a> Capture<'a> {
         self.evidence.randomness = self.bytes.randomness();
         self.evidence.seconds = seconds;
         self.evidence
+    }
+}
+
+fn length_of(packet: &Captured<'_>, sight: &Sight<'_>) -> usize {
+    match sight {
+        Sight::Ip(seen) => seen.length,
+        Sight::Neighbour | Sight::Unknown(_) => packet.wire_length,
     }
 }

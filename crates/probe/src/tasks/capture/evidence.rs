@@ -63,6 +63,8 @@ pub struct Evidence {
     pub bytes: u64,
     pub directions: PerDirection,
     pub matching: PerDirection,
+    /// Beside the scope, and in no other count.
+    pub beside: PerDirection,
     /// ICMP errors that quote a packet of the flow.
     pub about_flow: Count,
     pub other: Other,

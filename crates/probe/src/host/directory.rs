@@ -1,0 +1,69 @@
+//! The run's directory: it must be the caller's own, and one agent's at a time.
+
+use culvert_probe::failure::{Failure, during};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "lock";
+
+/// The directory, locked as long as this lives.
+pub struct Directory {
+    path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Directory {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it with all that is in it.
+    pub fn remove(&self) -> std::io::Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// Refuses a directory of another user, or one that others may use.
+pub fn open(path: &Path) -> Result<Directory, Failure> {
+    let what = || format!("directory {}", path.display());
+    let path = path.canonicalize().map_err(during(what()))?;
+    let found = fs::symlink_metadata(&path).map_err(during(what()))?;
+    if !owners().contains(&found.uid()) {
+        let why = format!("it belongs to another user (id {})", found.uid());
+        return Err(Failure::new(what(), why, "use a directory of your own"));
+    }
+    if found.mode() & 0o077 != 0 {
+        let why = format!("others may use it (mode {:04o})", found.mode() & 0o7777);
+        return Err(Failure::new(what(), why, "make it with mode 0700"));
+    }
+    let file = File::create(path.join(LOCK)).map_err(during(what()))?;
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Directory { path, _lock: lock }),
+        Err((_, Errno::EAGAIN)) => Err(Failure::new(
+            what(),
+            "the agent of another connection uses it",
+            "wait for its end, or use another run id",
+        )),
+        Err((_, errno)) => Err(Failure::io(what(), &errno.into())),
+    }
+}
+
+/// This user, and the one that became this one by sudo.
+fn owners() -> Vec<u32> {
+    let own = nix::unistd::geteuid();
+    let mut owners = vec![own.as_raw()];
+    if own.is_root()
+        && let Some(before) = std::env::var("SUDO_UID")
+            .ok()
+            .and_then(|id| id.parse().ok())
+    {
+        owners.push(before);
+    }
+    owners
+}

@@ -1,0 +1,148 @@
+"""The first contact with a host, which has a POSIX shell and may have nothing else."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+
+from culvert.errors import LabError, NotPossible
+from culvert.labs.hosts.connection import Connection
+
+FREE_KB = 16 * 1024
+"""Room for the probe, configuration and logs."""
+DIRECTORIES = ("/tmp", "/var/tmp", "$HOME", "/dev/shm", "/root", "/opt")  # noqa: S108
+"""Searched for one with room in which programs may be executed; not below /run, of which the run's
+programs have a view of their own."""
+PREFIX = "culvert-"
+
+_SCRIPT = r"""
+LC_ALL=C; export LC_ALL; umask 077
+say() { printf '%s\t%s\n' "$1" "$2"; }
+say machine "$(uname -m)"
+say release "$(uname -r)"
+say user "$(id -u)"
+say time "$(date +%s)"
+say client "${SSH_CONNECTION:-}"
+say endian "$(printf '\001\000' | od -An -td2 2>/dev/null | tr -d ' ')"
+say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
+if [ "$(id -u)" = 0 ]; then say rise root
+elif sudo -n true 2>/dev/null; then say rise sudo
+elif command -v sudo >/dev/null 2>&1; then say rise password
+else say rise none; fi
+found=$(command -v culvert-probe 2>/dev/null) && say probe "$found"
+for place in @PLACES@; do
+  [ -d "$place" ] || continue
+  for old in "$place"/@PREFIX@*; do [ -d "$old" ] && [ -O "$old" ] && say stale "$old"; done
+done
+for place in @PLACES@; do
+  [ -d "$place" ] || continue
+  free=$(df -Pk "$place" 2>/dev/null | awk 'NR > 1 { print $(NF-2) }')
+  if [ "${free:-@FREE@}" -lt @FREE@ ]; then say refused "$place has ${free} kB free"; continue; fi
+  directory=$place/@PREFIX@@RUN@
+  if ! why=$(mkdir "$directory" 2>&1); then say refused "${why##*mkdir: }"; continue; fi
+  printf '#!/bin/sh\nexit 0\n' > "$directory/try" && chmod 700 "$directory/try"
+  if "$directory/try" 2>/dev/null; then
+    rm -f "$directory/try"; say directory "$directory"; break
+  fi
+  rm -rf "$directory"; say refused "$place is mounted noexec"
+done
+say end ""
+"""
+
+
+class Rise(StrEnum):
+    """How the agent becomes root."""
+
+    ROOT = "root"
+    SUDO = "sudo"
+    PASSWORD = "password"  # noqa: S105 - a kind, no secret
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class FirstContact:
+    """What the host has said. ``machine`` is uname -m; ``clock_offset_s`` how much its clock is
+    ahead of ours, to a second; ``client`` and ``server`` are the addresses and ports of the SSH
+    connection as the host sees them. ``stale`` are directories of other runs there."""
+
+    machine: str
+    big_endian: bool
+    release: str
+    boot: str
+    rise: Rise
+    clock_offset_s: float
+    client: tuple[str, int] | None
+    server: tuple[str, int] | None
+    directory: str
+    probe: str | None
+    stale: tuple[str, ...]
+
+
+def first_contact(connection: Connection, run_id: str) -> FirstContact:
+    """Look at the host, and make the run's directory there.
+
+    Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
+    """
+    script = (
+        _SCRIPT.replace("@PLACES@", " ".join(f'"{place}"' for place in DIRECTORIES))
+        .replace("@FREE@", str(FREE_KB))
+        .replace("@PREFIX@", PREFIX)
+        .replace("@RUN@", run_id)
+    )
+    asked_s = time.time()
+    done = connection.run("exec sh -s", script.encode())
+    answered_s = time.time()
+    name = connection.entry.name
+    said: dict[str, list[str]] = {}
+    for line in done.stdout.decode(errors="replace").splitlines():
+        key, tab, value = line.partition("\t")
+        if tab:
+            said.setdefault(key, []).append(value.strip())
+    if "end" not in said:
+        printed = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise LabError(
+            f"host {name}",
+            f"a POSIX shell does not run there: {printed[-1] if printed else 'no answer'}",
+            "see whether `ssh HOST sh -c true` works: a login script may print or end the session",
+        )
+    if "directory" not in said:
+        raise NotPossible(
+            f"host {name}",
+            "no directory can hold the run: " + "; ".join(said.get("refused", ["none exists"])),
+            f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
+        )
+
+    def one(key: str) -> str:
+        return said.get(key, [""])[0]
+
+    there = one("time")
+    client, server = _connection(one("client"))
+    return FirstContact(
+        machine=one("machine"),
+        big_endian=one("endian") == "256",
+        release=one("release"),
+        boot=one("boot"),
+        rise=Rise(one("rise")),
+        clock_offset_s=_offset_s(int(there), asked_s, answered_s) if there.isdigit() else 0.0,
+        client=client,
+        server=server,
+        directory=one("directory"),
+        probe=one("probe") or None,
+        stale=tuple(path for path in said.get("stale", ()) if path != one("directory")),
+    )
+
+
+def _offset_s(there_s: int, asked_s: float, answered_s: float) -> float:
+    """0 if the host's whole second fits between the question and the answer."""
+    if asked_s - 1 <= there_s <= answered_s:
+        return 0.0
+    return there_s - (asked_s if there_s < asked_s else answered_s)
+
+
+def _connection(text: str) -> tuple[tuple[str, int] | None, tuple[str, int] | None]:
+    """SSH_CONNECTION (ssh(1)): client address and port, server address and port."""
+    words = text.split()
+    if len(words) != 4:
+        return None, None
+    return (words[0], int(words[1])), (words[2], int(words[3]))

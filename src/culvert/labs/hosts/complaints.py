@@ -1,0 +1,107 @@
+"""What OpenSSH's client complains about: it has one exit code for everything, so its messages
+decide. They are not translated."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from culvert.errors import LabError
+
+
+class Complaint(Enum):
+    """A failure of a connection: the message of ssh, the reason and the remedy."""
+
+    KEY_CHANGED = (
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "its host key is another than the known one",
+        "find out why; if the host was installed anew, remove the old key: ssh-keygen -R {host}",
+    )
+    KEY_REVOKED = (
+        "REVOKED HOST KEY",
+        "its host key is revoked",
+        "do not connect to it; see your known_hosts",
+    )
+    KEY_UNKNOWN = (
+        "Host key verification failed",
+        "its host key is unknown, and unknown keys are refused",
+        "check its fingerprint and accept it once by hand: ssh {host}",
+    )
+    NO_KEY_KNOWN = (
+        "host key is known for",
+        "its host key is unknown, and unknown keys are refused",
+        "check its fingerprint and accept it once by hand: ssh {host}",
+    )
+    REFUSED_KEY = (
+        "Permission denied",
+        "it accepts none of your keys",
+        "load your key into the agent (ssh-add), then see whether `ssh -o BatchMode=yes {host}` "
+        "works",
+    )
+    NAME = (
+        "Could not resolve hostname",
+        "its name cannot be resolved",
+        "correct ansible_host in the inventory",
+    )
+    CLOSED = (
+        "Connection refused",
+        "no sshd listens there",
+        "start sshd there, or correct ansible_port in the inventory",
+    )
+    UNREACHABLE = (
+        "No route to host",
+        "there is no route to it",
+        "see whether the host is up: ping {host}",
+    )
+    NETWORK = (
+        "Network is unreachable",
+        "there is no route to it",
+        "see whether the host is up: ping {host}",
+    )
+    SILENT = (
+        "timed out",
+        "it does not answer",
+        "see whether the host is up and its firewall passes SSH",
+    )
+    RESET = (
+        "Connection reset by",
+        "the connection was reset",
+        "see the log of its sshd: MaxStartups and MaxSessions may be too low",
+    )
+    BROKEN = (
+        "Broken pipe",
+        "the connection was lost",
+        "see whether the host is up; then continue with --resume",
+    )
+    EXCHANGE = (
+        "kex_exchange_identification",
+        "its sshd closed the connection at once",
+        "see the log of its sshd: MaxStartups may be too low, or the host is banned",
+    )
+    CONFIGURATION = (
+        "Bad configuration option",
+        "OpenSSH's configuration has an error",
+        "see `ssh -G {host}`",
+    )
+
+    @property
+    def message(self) -> str:
+        """A part of ssh's message."""
+        return str(self.value[0])
+
+
+class HostLost(LabError):
+    """A host that cannot be reached, or is not any more."""
+
+
+def connection_error(name: str, destination: str, stderr: str) -> HostLost:
+    """The error for what ssh printed."""
+    for complaint in Complaint:
+        if complaint.message in stderr:
+            _, why, remedy = complaint.value
+            return HostLost(f"host {name}", why, remedy.format(host=destination))
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return HostLost(
+        f"host {name}",
+        lines[-1] if lines else "the connection ended",
+        f"see whether `ssh {destination} true` works",
+    )

@@ -1,0 +1,153 @@
+"""One multiplexed connection of OpenSSH's client, with the user's own configuration and keys."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from culvert import tools
+from culvert.errors import DeadlineExceeded
+from culvert.labs.hosts.complaints import HostLost, connection_error
+from culvert.labs.hosts.entry import HostEntry
+from culvert.waiting import wait_until
+
+CONNECT_S = 15
+ALIVE_S = 5
+ALIVE_COUNT = 3
+"""A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
+END_S = 6.0
+"""The longest time that a host takes to remove everything."""
+_OPTIONS = (
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    "UpdateHostKeys=no",
+    f"ConnectTimeout={CONNECT_S}",
+    f"ServerAliveInterval={ALIVE_S}",
+    f"ServerAliveCountMax={ALIVE_COUNT}",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    "RequestTTY=no",
+    "LogLevel=ERROR",
+)
+"""They come first, so that nothing in the user's configuration weakens them (ssh_config(5): the
+first value counts)."""
+
+
+class Connection:
+    """A master process; each command is a session of its connection."""
+
+    def __init__(self, entry: HostEntry, socket: Path) -> None:
+        """``socket`` is a path in a directory of mode 0700."""
+        self.entry = entry
+        self._socket = socket
+        self._log = socket.with_suffix(".log")
+        self._master: subprocess.Popen[bytes] | None = None
+
+    def open(self) -> None:
+        """Connect. Raises HostLost with the reason."""
+        self.close()
+        argv = self._argv("-M", "-N", options=("ControlMaster=yes", "ControlPersist=no"))
+        with self._log.open("wb") as log:
+            self._master = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        try:
+            wait_until(
+                self._is_open,
+                what=f"the connection to host {self.entry.name}",
+                deadline_s=CONNECT_S + 5,
+                poll_s=0.01,
+            )
+        except DeadlineExceeded:
+            self.close()
+            raise connection_error(self.entry.name, self.entry.destination, "timed out") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Idempotent."""
+        if self._master is not None:
+            self._master.terminate()
+            try:
+                self._master.wait(timeout=2)
+            except subprocess.TimeoutExpired:
+                self._master.kill()
+                self._master.wait()
+            self._master = None
+        for path in (self._socket, self._log):
+            with suppress(OSError):
+                path.unlink()
+
+    def kill(self) -> None:
+        """End the connection without notice."""
+        if self._master is not None:
+            self._master.kill()
+
+    def run(
+        self, command: str, given: bytes = b"", *, timeout_s: float = 30.0
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a command with the login shell there, until it ends. Raises HostLost."""
+        try:
+            done = subprocess.run(
+                self._session(command),
+                input=given,
+                capture_output=True,
+                timeout=timeout_s,
+                check=False,
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            raise HostLost(
+                f"host {self.entry.name}",
+                f"a command did not end within {timeout_s:g} s",
+                "see whether the host is overloaded",
+            ) from None
+        if done.returncode == 255 and not self.alive():
+            raise self.lost()
+        return done
+
+    def start(self, command: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start a command whose streams are pipes."""
+        return subprocess.Popen(
+            self._session(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is the controller's, which then ends it in order
+        )
+
+    def alive(self) -> bool:
+        """Whether the master runs."""
+        return self._master is not None and self._master.poll() is None
+
+    def lost(self) -> HostLost:
+        """The error for a master that has ended."""
+        text = self._log.read_text(errors="replace") if self._log.exists() else ""
+        return connection_error(self.entry.name, self.entry.destination, text)
+
+    def _is_open(self) -> bool:
+        if not self.alive():
+            raise self.lost()
+        return self._socket.exists()
+
+    def _session(self, command: str) -> list[str]:
+        return [*self._argv("-T", options=("ControlMaster=no",)), command]
+
+    def _argv(self, *words: str, options: tuple[str, ...]) -> list[str]:
+        entry = self.entry
+        argv = [str(tools.require("ssh", "apt-get install openssh-client")), *words]
+        for option in (*_OPTIONS, *options, f"ControlPath={self._socket}"):
+            argv += ["-o", option]
+        if entry.port is not None:
+            argv += ["-p", str(entry.port)]
+        if entry.user is not None:
+            argv += ["-l", entry.user]
+        if entry.key_file is not None:
+            argv += ["-i", entry.key_file]
+        return [*argv, *entry.arguments, "--", entry.destination]

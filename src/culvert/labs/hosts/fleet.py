@@ -1,0 +1,79 @@
+"""The connections of a run, kept from trial to trial."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self, TypeVar
+
+from culvert.errors import CulvertError
+from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.inventory import Inventory
+
+AT_ONCE = 25
+T = TypeVar("T")
+
+
+class Fleet:
+    """A context manager: leaving it ends every connection, and so everything on the hosts."""
+
+    def __init__(self, inventory: Inventory, run_id: str) -> None:
+        self.inventory = inventory
+        self.run_id = run_id
+        self._directory = Path(tempfile.mkdtemp(prefix="culvert-ssh-"))  # mode 0700
+        self._hosts = {
+            entry.name: SshHost(entry, run_id, Connection(entry, self._directory / str(number)))
+            for number, entry in enumerate(inventory.hosts)
+        }
+        atexit.register(self.close)
+
+    def host(self, entry: HostEntry) -> SshHost:
+        """The host of an entry, connected or not."""
+        return self._hosts[entry.name]
+
+    def connect(self, entries: Iterable[HostEntry]) -> list[SshHost]:
+        """Connect to these hosts at the same time, unless they are. Raises the first's error."""
+        hosts = [self.host(entry) for entry in entries]
+        for outcome in self.each(hosts, lambda host: host.open()):
+            if isinstance(outcome, CulvertError):
+                raise outcome
+        return hosts
+
+    def each(
+        self, hosts: Sequence[SshHost], work: Callable[[SshHost], T]
+    ) -> list[T | CulvertError]:
+        """Do something on several hosts at the same time; errors are outcomes."""
+
+        def tried(host: SshHost) -> T | CulvertError:
+            try:
+                return work(host)
+            except CulvertError as error:
+                return error
+
+        if len(hosts) <= 1:
+            return [tried(host) for host in hosts]
+        with ThreadPoolExecutor(min(AT_ONCE, len(hosts)), "hosts") as pool:
+            return list(pool.map(tried, hosts))
+
+    def close(self) -> list[str]:
+        """End all connections. Returns what hosts say remains there. Idempotent."""
+        atexit.unregister(self.close)
+        outcomes = self.each(list(self._hosts.values()), lambda host: host.close())
+        shutil.rmtree(self._directory, ignore_errors=True)
+        problems = []
+        for host, outcome in zip(self._hosts.values(), outcomes, strict=True):
+            said = [str(outcome)] if isinstance(outcome, CulvertError) else outcome
+            problems += [f"host {host.name}: {line}" for line in said]
+        return problems
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,188 @@
+"""A node that is a host."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from culvert.errors import LabError, UsageError
+from culvert.labs.host import Completed
+from culvert.labs.hosts import facts
+from culvert.labs.hosts.agent import encoded
+from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.pipes import CHUNK
+from culvert.labs.hosts.process import RemoteProcess
+from culvert.labs.hosts.sockets import dial
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Role
+from culvert.topology.plan import Attachment
+
+SECRET, PUBLIC = 0o600, 0o644
+
+
+class SshNode(Node):
+    """All that it creates is registered with the host's guard, which removes it at the end."""
+
+    def __init__(
+        self,
+        host: SshHost,
+        name: str,
+        role: Role,
+        underlay: Attachment,
+        *,
+        cpus: tuple[int, ...] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.host = host
+        self.name = name
+        self.role = role
+        self.underlay = underlay
+        self.cpus = cpus
+        self.directory = Path(host.directory)
+        self._variables = dict(variables or {})
+
+    # -- programs ----------------------------------------------------------------------------------
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        pipes: bool = False,
+    ) -> Process:
+        """Start a program on the host; raises NotPossible if the program is missing."""
+        return RemoteProcess(
+            self.host.agent,
+            argv,
+            name=name,
+            env=self._environment(env),
+            log=PurePosixPath(self.host.directory / "logs" / f"{name}.log"),
+            pipes=pipes,
+            cpus=self.cpus,
+        )
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 10.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program until it ends; raises LabError if ``check`` and it fails."""
+        env = {**self._variables, **(env or {})}
+        return self.host.run(argv, timeout_s=timeout_s, env=env, stdin=stdin, check=check)
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
+        target = self.directory / path
+        if ".." in target.parts or not target.is_relative_to(self.directory):
+            raise UsageError(path, f"is not below {self.directory}", "use a relative path")
+        content = text.encode() if isinstance(text, str) else text
+        for start in range(0, max(len(content), 1), CHUNK):
+            self.host.agent.call(
+                "write",
+                path=str(target),
+                data=encoded(content[start : start + CHUNK]),
+                mode=SECRET if secret else PUBLIC,
+                append=start > 0,
+            )
+        return target
+
+    def find(self, program: str) -> str | None:
+        """The host's."""
+        return self.host.find(program)
+
+    def read(self, path: str) -> bytes:
+        """In the view of the run's programs: /run is their own."""
+        return self.host.read(path)
+
+    def exists(self, path: str) -> bool:
+        """In the view of the run's programs."""
+        return self.host.exists(path)
+
+    def remove(self, path: str) -> None:
+        """No error if there is none."""
+        self.host.agent.call("remove", path=path)
+
+    def has(self, feature: str) -> bool:
+        """The host's."""
+        return self.host.has(feature)
+
+    def dial(self, path: str) -> socket.socket:
+        """Connect to a unix socket (stream) there; raises OSError if no process listens."""
+        return dial(self.host.agent, path)
+
+    # -- network: what is added is removed by the host's guard as well -----------------------------
+
+    def add_address(self, device: str, address: IPv4Interface) -> None:
+        """Add an address to the interface."""
+        if self._has_address(address):
+            raise self._taken(f"the address {address.ip}")
+        self.host.undo(["ip", "address", "delete", str(address), "dev", device])
+        super().add_address(device, address)
+
+    def add_link(self, device: str, kind: str, **attributes: object) -> None:
+        """Create an interface."""
+        if self.link(device) is not None:
+            raise self._taken(f"the device {device}")
+        self.host.undo(["ip", "link", "delete", "dev", device])
+        super().add_link(device, kind, **attributes)
+
+    def add_route(
+        self,
+        destination: IPv4Network,
+        *,
+        device: str | None = None,
+        gateway: IPv4Address | None = None,
+    ) -> None:
+        """Add a route to the main table."""
+        words = ["via", str(gateway)] if gateway is not None else []
+        words += ["dev", device] if device is not None else []
+        if self.run([*self._ip(), "route", "show", "exact", str(destination)]).stdout.strip():
+            raise self._taken(f"a route to {destination}")
+        self.host.undo(["ip", "route", "delete", str(destination), *words])
+        super().add_route(destination, device=device, gateway=gateway)
+
+    def device_facts(self, device: str) -> Mapping[str, Any]:
+        """MTU, queueing and offloads of an interface; empty if there is none of that name."""
+        return facts.of_device(self, device)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The host, its kernel, the underlay's device and the settings of the network stack."""
+        return {
+            "host": self.host.name,
+            "kernel": self.kernel_release,
+            "cpus": list(self.cpus) if self.cpus else None,
+            "underlay": self.device_facts(self.underlay.device),
+            "sysctls": facts.sysctls(self),
+            **({"variables": self._variables} if self._variables else {}),
+        }
+
+    def _has_address(self, address: IPv4Interface) -> bool:
+        shown = self.run([*self._ip(), "-4", "-o", "address", "show", "to", str(address.ip)])
+        return bool(shown.stdout.strip())
+
+    def _taken(self, what: str) -> LabError:
+        return LabError(
+            f"host {self.host.name}, {what}",
+            "exists there already",
+            "another VPN may run there: use another host, or stop it for the time of the run",
+        )
+
+    def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
+        return {
+            **self.host.environment(),
+            "CULVERT_RUN": self.host.run_id,
+            "CULVERT_NODE": self.name,
+            **self._variables,
+            **(env or {}),
+        }

@@ -1,0 +1,211 @@
+"""A program on a host."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
+
+from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
+from culvert.labs.hosts.agent import ANSWER_S, Agent, Stream, decoded, encoded
+from culvert.labs.hosts.pipes import CHUNK, Input, Output
+from culvert.labs.process import Process, Usage
+
+STOPPED_S = 5.0
+
+
+class RemoteProcess(Process):
+    """Started by the agent, which ends it when the connection ends."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str],
+        log: PurePosixPath | None,
+        pipes: bool,
+        once: bool = False,
+        cpus: Sequence[int] | None = None,
+    ) -> None:
+        """Returns after its execution. Raises NotPossible if there is no such program."""
+        self.name = name
+        self.log = Path(log) if log is not None else Path("/dev/null")
+        self._agent = agent
+        self._stream = agent.open(
+            "spawn",
+            argv=list(argv),
+            env=dict(env),
+            log=None if log is None else str(log),
+            pipes=pipes,
+            once=once or None,
+            cpus=None if cpus is None else list(cpus),
+        )
+        try:
+            started = self._stream.next(ANSWER_S)
+        except FileNotFoundError:
+            raise NotPossible(
+                argv[0], f"there is no such program on {agent.name}", f"install {argv[0]} there"
+            ) from None
+        except OSError as error:
+            raise LabError(
+                f"start of {argv[0]} on {agent.name}",
+                error.strerror or str(error),
+                "see `culvert hosts check`",
+            ) from error
+        self._pid = int(started["pid"])
+        self.started_monotonic_ns = int(started["started_ns"])
+        streams = ("out",) if log else ("out", "err")
+        self._outputs = {stream: Output() for stream in streams} if pipes else {}
+        self._ended = threading.Event()
+        self._code: int | None = None
+        self._stopped = False
+        self._stdin = self._stdout = None
+        if pipes:
+            self._stdin = io.BufferedWriter(Input(self._write, self._end_input), CHUNK)
+            self._stdout = io.BufferedReader(self._outputs["out"])
+        threading.Thread(target=self._follow, name=f"process-{name}", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Process id on the host."""
+        return self._pid
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        """Buffered: flush after writing."""
+        return self._pipe(self._stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """Buffered."""
+        return self._pipe(self._stdout)
+
+    def alive(self) -> bool:
+        """True while it runs; a lost host's programs have ended."""
+        return not self._ended.is_set()
+
+    def returncode(self) -> int | None:
+        """Exit code, negative for a signal, None while it runs, or if the host was lost."""
+        return self._code
+
+    def communicate(self, given: bytes | None, *, timeout_s: float) -> tuple[bytes, bytes]:
+        """Write its standard input; return standard output and error when it has ended.
+
+        Raises DeadlineExceeded, and HostLost if the connection ended."""
+        with suppress(OSError):  # it may have ended without reading
+            if given:
+                self.stdin.write(given)
+            self.stdin.close()
+        if not self._ended.wait(timeout_s):
+            self.stop(grace_s=0)
+            raise DeadlineExceeded(
+                self.name,
+                f"did not end within {timeout_s:g} s",
+                "check whether it waits for something that is missing",
+            )
+        if self._code is None:
+            raise self._agent.lost()
+        return self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
+
+    def stop(self, *, grace_s: float = 2.0) -> None:
+        """SIGTERM to its group, SIGKILL after the grace period; returns when all have ended."""
+        if self._stopped:
+            return
+        self._stopped = True
+        try:
+            done = self._agent.call(
+                "stop",
+                of=self._stream.number,
+                grace_ms=round(1000 * grace_s),
+                timeout_s=grace_s + STOPPED_S,
+            )
+        except CulvertError:
+            if self._agent.alive():
+                raise
+            return  # the host ends it
+        finally:
+            self._stream.forget()
+            for output in self._outputs.values():
+                output.feed(b"")
+            self._ended.set()
+        if not done.get("gone"):
+            raise LabError(
+                f"{self.name} on {self._agent.name}",
+                "does not end after SIGKILL",
+                "see its state there with ps",
+            )
+
+    def usage(self) -> Usage | None:
+        """Read there, while it runs."""
+        found = self._state()
+        if found is None:
+            return None
+        return Usage(
+            cpu_ns=found["cpu_ns"],
+            voluntary_switches=found["voluntary"],
+            involuntary_switches=found["involuntary"],
+            peak_memory_bytes=found["peak_bytes"],
+        )
+
+    def stopped(self) -> Sequence[int]:
+        """Read there, while it runs."""
+        found = self._state()
+        return [] if found is None else list(found["stopped"])
+
+    def threads(self) -> int | None:
+        """Their number, while it runs."""
+        found = self._state()
+        return None if found is None else int(found["threads"])
+
+    def log_text(self) -> str:
+        """Read there; empty if the host is lost."""
+        try:
+            return decoded(self._agent.call("read", path=str(self.log))).decode(errors="replace")
+        except (OSError, CulvertError):
+            return ""
+
+    def _state(self) -> dict[str, Any] | None:
+        if not self.alive():
+            return None
+        return cast("dict[str, Any] | None", self._agent.call("usage", of=self._stream.number))
+
+    def _follow(self) -> None:
+        with suppress(CulvertError, OSError):
+            self._deliver(self._stream)
+        for output in self._outputs.values():
+            output.feed(b"")
+        self._ended.set()
+
+    def _deliver(self, stream: Stream) -> None:
+        open_streams, exited = set(self._outputs), False
+        while open_streams or not exited:
+            event = stream.next(None)
+            match event.get("event"):
+                case "output":
+                    self._outputs[event["stream"]].feed(decoded(event["data"]))
+                case "closed":
+                    self._outputs[event["stream"]].feed(b"")
+                    open_streams.discard(event["stream"])
+                case "exited":
+                    exited = True
+                    self._code = int(event["code"])
+                    self._ended.set()
+
+    def _write(self, data: bytes) -> None:
+        if self._ended.is_set():
+            raise BrokenPipeError(f"{self.name} has ended")
+        self._agent.post("input", of=self._stream.number, data=encoded(data))
+
+    def _end_input(self) -> None:
+        with suppress(CulvertError):
+            self._agent.post("close_input", of=self._stream.number)
+
+    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
+        if pipe is None:
+            raise LabError(self.name, "was started without pipes", "spawn it with pipes=True")
+        return pipe

@@ -1,0 +1,77 @@
+"""The static probe for a host's architecture."""
+
+from __future__ import annotations
+
+import platform
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert import tools
+from culvert.errors import NotPossible
+
+PROBE = "culvert-probe"
+FOLDER = "probes"
+"""In Culvert's tool directory: ``culvert-probe-aarch64`` and so on (make probe-static)."""
+
+_TARGETS = {
+    "x86_64": ("x86_64", "x86_64-unknown-linux-musl"),
+    "aarch64": ("aarch64", "aarch64-unknown-linux-musl"),
+    "arm64": ("aarch64", "aarch64-unknown-linux-musl"),
+    "armv7l": ("armv7", "armv7-unknown-linux-musleabihf"),
+    "armv8l": ("armv7", "armv7-unknown-linux-musleabihf"),
+    "mips": ("mips", "mips-unknown-linux-musl"),
+    "mips64": ("mips64", "mips64-unknown-linux-muslabi64"),
+}
+_MACHINES = {62: "x86_64", 183: "aarch64", 40: "armv7", 8: "mips"}
+"""e_machine of ELF (elf(5))."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Of a program, and the target of Rust's compiler that makes it."""
+
+    name: str
+    target: str
+
+    @classmethod
+    def of(cls, machine: str, *, big_endian: bool) -> Architecture:
+        """From ``uname -m``, which is mips for both orders of bytes."""
+        name, target = _TARGETS.get(machine, (machine, f"{machine}-unknown-linux-musl"))
+        if name.startswith("mips") and not big_endian:
+            return cls(name.replace("mips", "mipsel"), target.replace("mips", "mipsel", 1))
+        return cls(name, target)
+
+
+def probe_for(host: str, architecture: Architecture) -> Path:
+    """The program to copy: a static one, else this machine's own if it is of that architecture.
+
+    Raises NotPossible with the command that builds it.
+    """
+    for directory in tools.tool_directories():
+        path = directory / FOLDER / f"{PROBE}-{architecture.name}"
+        if path.is_file() and program_architecture(path) == architecture.name:
+            return path
+    own = tools.require(PROBE, "run `make setup`")
+    if program_architecture(own) == architecture.name:
+        return own
+    raise NotPossible(
+        f"host {host}",
+        f"it is {architecture.name}, and there is no probe for it "
+        f"(this machine is {platform.machine()})",
+        f"make probe-static TARGET={architecture.target}",
+    )
+
+
+def program_architecture(path: Path) -> str:
+    """The architecture of an ELF file; the empty text for other files."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    if len(head) < 20 or head[:4] != b"\x7fELF":
+        return ""
+    big = head[5] == 2
+    (machine,) = struct.unpack_from(">H" if big else "<H", head, 18)
+    name = _MACHINES.get(machine, "")
+    if name == "mips" and head[4] == 2:
+        name = "mips64"
+    return name.replace("mips", "mipsel") if name.startswith("mips") and not big else name

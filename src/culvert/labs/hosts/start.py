@@ -1,0 +1,112 @@
+"""From a connection to an agent that runs as root in the run's directory."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import tempfile
+from pathlib import Path
+
+from culvert.errors import LabError, NotPossible
+from culvert.labs.hosts.agent import Agent
+from culvert.labs.hosts.bootstrap import FirstContact, Rise
+from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.programs import PROBE, Architecture, probe_for
+
+COPY_S = 120.0
+START_S = 15.0
+SILENCE_S = 20
+"""A host that hears nothing for so long removes everything."""
+
+_COPY = (
+    'umask 077; cat > "$0" && chmod 700 "$0" && '
+    '{ sha256sum < "$0" || openssl dgst -sha256 -r < "$0" || cat "$0"; } 2>/dev/null'
+)
+_TAKE = 'umask 077; sha256sum < "$1" && cp "$1" "$0" && chmod 700 "$0"'
+
+
+def place_probe(connection: Connection, contact: FirstContact) -> str:
+    """Put the probe into the run's directory, verified; returns its path there.
+
+    Raises NotPossible without a probe for the architecture, LabError if it does not arrive whole.
+    """
+    name = connection.entry.name
+    architecture = Architecture.of(contact.machine, big_endian=contact.big_endian)
+    content = probe_for(name, architecture).read_bytes()
+    digest = hashlib.sha256(content).hexdigest().encode()
+    target = f"{contact.directory}/{PROBE}"
+    if contact.probe is not None:
+        words = f"{shlex.quote(target)} {shlex.quote(contact.probe)}"
+        done = connection.run(f"exec sh -c {shlex.quote(_TAKE)} {words}")
+        if done.returncode == 0 and done.stdout[:64] == digest:
+            return target
+    done = connection.run(
+        f"exec sh -c {shlex.quote(_COPY)} {shlex.quote(target)}", content, timeout_s=COPY_S
+    )
+    if done.stdout[:64] == digest or done.stdout == content:
+        return target
+    printed = done.stderr.decode(errors="replace").strip().splitlines()
+    raise LabError(
+        f"host {name}",
+        f"the probe did not arrive whole in {contact.directory}: "
+        + (printed[-1] if printed else "its checksum differs"),
+        "free some space there, then repeat",
+    )
+
+
+def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Agent:
+    """Start the agent as root.
+
+    Raises NotPossible without a way to become root, LabError if it does not start.
+    """
+    entry = connection.entry
+    command = [probe, "host", "--directory", contact.directory, "--silence-s", str(SILENCE_S)]
+    words, first = _as_root(contact, entry.name, entry.sudo_password)
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - the agent closes it
+    channel = connection.start(shlex.join(["exec", *words, *command]), log)
+    agent = Agent(entry.name, connection, channel, log)
+    try:
+        agent.begin(first, timeout_s=START_S)
+    except BaseException:
+        agent.close(wait_s=0)
+        raise
+    return agent
+
+
+def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> None:
+    """Remove what crashed runs have left there; directories of runs that go on stay."""
+    entry = connection.entry
+    words, first = _as_root(contact, entry.name, entry.sudo_password)
+    for directory in contact.stale:
+        command = [*words, probe, "host", "--clean", "--directory", directory]
+        connection.run(shlex.join(["exec", *command]), first)
+
+
+def discard(connection: Connection, contact: FirstContact) -> None:
+    """Remove the run's directory of a host on which no agent was started."""
+    directory = Path(contact.directory)
+    connection.run(f"exec rm -rf {shlex.quote(str(directory))}")
+
+
+def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[list[str], bytes]:
+    """The words before a command, and what it must read first."""
+    match contact.rise:
+        case Rise.ROOT:
+            return [], b""
+        case Rise.SUDO:
+            return ["sudo", "-n", "--"], b""
+        case Rise.PASSWORD if password is not None:
+            # -k: a password that sudo remembers would leave ours for the agent to read.
+            return ["sudo", "-k", "-S", "-p", "", "--"], f"{password}\n".encode()
+        case Rise.PASSWORD:
+            raise NotPossible(
+                f"host {name}",
+                "sudo there requires a password",
+                "give it with --ask-sudo-password, or set ansible_become_password in a vault",
+            )
+        case Rise.NONE:
+            raise NotPossible(
+                f"host {name}",
+                "its user is not root and there is no sudo",
+                "connect as root, or install sudo there",
+            )

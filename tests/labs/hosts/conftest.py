@@ -1,0 +1,35 @@
+"""Hosts of namespaces, each with an sshd, and connections to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from culvert import tools
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.inventory import Inventory, read_inventory
+from culvert.runid import new_run_id
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[DemoHosts]:
+    """Two hosts, a and b."""
+    if tools.find("sshd") is None:
+        pytest.skip("no sshd: apt-get install openssh-server")
+    with DemoHosts() as hosts:
+        yield hosts
+
+
+@pytest.fixture(scope="module")
+def inventory(demo: DemoHosts) -> Inventory:
+    """Of these hosts."""
+    return read_inventory(demo.inventory)
+
+
+@pytest.fixture
+def fleet(inventory: Inventory) -> Iterator[Fleet]:
+    """A run's connections."""
+    with Fleet(inventory, new_run_id()) as connections:
+        yield connections

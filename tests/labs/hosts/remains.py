@@ -1,0 +1,81 @@
+"""What is on a demonstration's host: processes, network, files; to compare before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.netns.node import NetnsNode
+from culvert.waiting import wait_until
+
+GONE_S = 5.0
+"""After this time nothing may be left."""
+_NETWORK = (
+    ["link"],
+    ["address"],
+    ["rule"],
+    ["route", "show", "table", "all"],
+    ["xfrm", "state"],
+    ["xfrm", "policy"],
+)
+
+
+def init_of(demo: DemoHosts, name: str) -> int:
+    """The first process of the host's PID namespace, as seen from here."""
+    (child,) = (
+        Path(f"/proc/{demo.servers[name].pid}/task/{demo.servers[name].pid}/children")
+        .read_text()
+        .split()
+    )
+    return int(child)
+
+
+def remains(demo: DemoHosts, name: str) -> dict[str, object]:
+    """Processes but sshd's own, the network's state, and files of its temporary directories."""
+    node, init = demo.node(name), init_of(demo, name)
+    return {
+        "processes": processes(init),
+        **{" ".join(words): _ip(node, words) for words in _NETWORK},
+        "files": sorted(
+            str(path)
+            for place in ("tmp", "var/tmp", "dev/shm")
+            for path in Path(f"/proc/{init}/root/{place}").glob("culvert-*")
+        ),
+    }
+
+
+def processes(init: int) -> list[str]:
+    """Command lines of the host's processes but those of sshd."""
+    namespace = Path(f"/proc/{init}/ns/pid").readlink()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "ns/pid").readlink() != namespace:
+                continue
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        line = b" ".join(words).decode(errors="replace").strip()
+        if line and not line.startswith(("sshd:", "/usr/sbin/sshd")):
+            found.append(line)
+    return sorted(found)
+
+
+def wait_unchanged(demo: DemoHosts, name: str, before: dict[str, object]) -> None:
+    """Return when the host is as it was; raises DeadlineExceeded."""
+
+    def same() -> bool:
+        return remains(demo, name) == before
+
+    try:
+        wait_until(same, what=f"host {name} was as before", deadline_s=GONE_S, poll_s=0.05)
+    except Exception:
+        now = remains(demo, name)
+        changed = {key: (before[key], now[key]) for key in before if before[key] != now[key]}
+        raise AssertionError(changed) from None
+
+
+def _ip(node: NetnsNode, words: list[str]) -> str:
+    lines = node.run(["ip", "-o", *words]).stdout.splitlines()
+    # Counters of lifetimes differ each time.
+    return "\n".join(sorted(line for line in lines if "cache" not in line))

@@ -1,0 +1,196 @@
+"""The primitives of a node that is a host: an sshd in a namespace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from ipaddress import IPv4Interface, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.labs.hosts.complaints import HostLost
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.node import SshNode
+from culvert.labs.process import Process
+from culvert.probe.client import Probe
+from culvert.topology.spec import LabSpec
+from culvert.waiting import wait_until
+from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
+
+pytestmark = pytest.mark.lab
+_VXLAN = ["type", "vxlan", "id", "2", "dstport", "4790"]
+
+
+@pytest.fixture
+def lab(fleet: Fleet) -> Iterator[HostsLab]:
+    with HostsLab(fleet, LabSpec()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def node(lab: HostsLab) -> SshNode:
+    return lab.nodes["a"]
+
+
+def test_a_program_runs_there(node: SshNode) -> None:
+    done = node.run(
+        ["sh", "-c", "cat; echo $CULVERT_X >&2; exit 3"],
+        stdin="ab" * 99_999,
+        env={"CULVERT_X": "é"},
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "ab" * 99_999, "é\n")
+    with pytest.raises(LabError, match="false on host a"):
+        node.run(["false"])
+    with pytest.raises(NotPossible, match="no such program"):
+        node.run(["no-such-program"])
+    with pytest.raises(DeadlineExceeded):
+        node.run(["sleep", "60"], timeout_s=0.2)
+
+
+def test_a_program_is_spawned_with_a_log_and_pipes(node: SshNode) -> None:
+    process = node.spawn(["sh", "-c", "echo begun; exec sleep 60"], name="sleeper")
+    wait_until(lambda: process.log_text() == "begun\n", what="its log", deadline_s=5)
+    assert process.alive()
+    assert process.usage() is not None
+    assert not process.stopped()
+    process.stop()
+    assert process.returncode() == -signal.SIGTERM
+    echo = node.spawn(["cat"], name="cat", pipes=True)
+    echo.stdin.write(b"one\ntwo\n")
+    echo.stdin.flush()
+    assert [echo.stdout.readline(), echo.stdout.readline()] == [b"one\n", b"two\n"]
+    echo.stdin.close()
+    wait_until(lambda: echo.returncode() == 0, what="the end of cat", deadline_s=5)
+
+
+def test_what_is_stopped_takes_its_children_along(node: SshNode, demo: DemoHosts) -> None:
+    process = node.spawn(["sh", "-c", "sleep 77 & wait"], name="family")
+    init = init_of(demo, "a")
+    wait_until(lambda: "sleep 77" in processes(init), what="the child", deadline_s=5)
+    process.stop(grace_s=0)
+    assert "sleep 77" not in processes(init)
+
+
+def test_files_and_secrets(node: SshNode, demo: DemoHosts) -> None:
+    path = node.write("deep/key", "secret", secret=True)
+    there = Path(f"/proc/{init_of(demo, 'a')}/root/{path}")
+    assert there.read_text() == "secret"
+    assert stat.S_IMODE(there.stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(f"{there.parent.parent}").stat().st_mode) == 0o700
+    large = os.urandom(700_000)
+    assert node.read(str(node.write("large", large))) == large
+    assert node.exists(str(path))
+    node.remove(str(path))
+    assert not node.exists(str(path))
+    with pytest.raises(FileNotFoundError):
+        node.read(str(path))
+    assert node.text("/proc/sys/net/ipv4/ip_forward") == "0"
+
+
+def test_a_node_has_its_own_run_directory(node: SshNode, demo: DemoHosts) -> None:
+    node.run(["touch", "/run/mine"])
+    assert node.exists("/run/mine")
+    assert not Path(f"/proc/{init_of(demo, 'a')}/root/run/mine").exists()
+
+
+def test_a_unix_socket_is_dialled(node: SshNode) -> None:
+    script = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('/run/x.sock'); s.listen(); "
+        "c, _ = s.accept(); c.sendall(c.recv(100).upper()); c.close()"
+    )
+    node.spawn(["python3", "-c", script], name="listener")
+    wait_until(lambda: node.exists("/run/x.sock"), what="the socket", deadline_s=5)
+    with node.dial("/run/x.sock") as connection:
+        connection.sendall(b"hello")
+        assert connection.recv(100) == b"HELLO"
+        assert connection.recv(100) == b""
+    with pytest.raises(FileNotFoundError):
+        node.dial("/run/none.sock")
+
+
+def test_the_probe_measures_there(lab: HostsLab) -> None:
+    with Probe(lab.a) as probe:
+        hello = probe.call("hello", 5)
+        assert "udp_sink" in hello["features"]["tasks"]
+        port = probe.begin("echo", bind=str(lab.a.underlay.address.ip), token="0" * 32, idle_s=1)
+        assert port.port() > 0
+
+
+def test_what_exists_is_not_created_and_not_removed(node: SshNode) -> None:
+    node.host.run(["ip", "link", "add", "theirs", *_VXLAN])
+    try:
+        with pytest.raises(LabError, match="theirs"):
+            node.add_link("theirs", "vxlan", vxlan_id=2, vxlan_port=4790)
+        node.host.reset()
+        assert node.link("theirs") is not None
+    finally:
+        node.host.run(["ip", "link", "delete", "theirs"])
+
+
+def test_the_guard_removes_everything(demo: DemoHosts, inventory: Inventory, fleet: Fleet) -> None:
+    before = remains(demo, "a")
+    lab = HostsLab(fleet, LabSpec())
+    lab.open()
+    _busy(lab.nodes["a"])
+    assert remains(demo, "a") != before
+    assert fleet.close() == []
+    wait_unchanged(demo, "a", before)
+
+
+@pytest.mark.parametrize("victim", ["agent", "ssh"])
+def test_the_guard_removes_everything_when_the_agent_is_killed(
+    demo: DemoHosts, fleet: Fleet, victim: str
+) -> None:
+    before = remains(demo, "a")
+    lab = HostsLab(fleet, LabSpec())
+    lab.open()
+    node = lab.nodes["a"]
+    _busy(node)
+    if victim == "agent":
+        _kill(node, "pid")
+    else:
+        node.host.connection.kill()
+    wait_unchanged(demo, "a", before)
+    with pytest.raises(HostLost):
+        node.run(["true"])
+
+
+def test_the_next_connection_removes_what_a_killed_guard_left(
+    demo: DemoHosts, fleet: Fleet
+) -> None:
+    before = remains(demo, "a")
+    lab = HostsLab(fleet, LabSpec())
+    lab.open()
+    node = lab.nodes["a"]
+    _busy(node)
+    _kill(node, "guard", "pid")
+    wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
+    assert remains(demo, "a") != before
+    HostsLab(fleet, LabSpec())
+    fleet.close()
+    wait_unchanged(demo, "a", before)
+
+
+def _kill(node: SshNode, *who: str) -> None:
+    hello = node.host.agent.call("hello")
+    argv = ["kill", "-9", *(str(hello[one]) for one in who)]
+    node.host.agent.post("spawn", argv=argv, env=node.host.environment())
+
+
+def _busy(node: SshNode) -> Process:
+    """A device, an address, a route, files, a program, and one that has left its parent."""
+    node.add_link("mine0", "vxlan", vxlan_id=1, vxlan_port=4789)
+    node.add_address("mine0", IPv4Interface("198.19.7.1/24"))
+    node.set_link("mine0", up=True)
+    node.add_route(IPv4Network("198.19.9.0/24"), device="mine0")
+    node.write("secret", "x", secret=True)
+    node.run(["sh", "-c", "setsid sleep 1234 >/dev/null 2>&1 & sleep 0.1"])
+    return node.spawn(["sleep", "4321"], name="sleeper")
