@@ -59,7 +59,7 @@ def send_canary(session: Session) -> list[Check]:
     checks = [crossed]
     for where, each in captured.items():
         checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
-    via = session.vpn.route(session.path).via
+    via = session.route.via if session.route is not None else None
     for name, each in at_relays.items():
         checks.append(no_clear_text(each, f"at {name}"))
         if name == via:

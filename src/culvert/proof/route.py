@@ -19,13 +19,16 @@ BESIDE_PACKETS = 100
 
 
 def judge_route(session: Session, when: str) -> Check:
-    """The route that the program reports now, compared with the variant's claim."""
-    claimed = session.vpn.route(session.path)
+    """The route that the program reports now, compared with the variant's claim or with what a
+    measurement found."""
+    claimed = session.route
     found = session.vpn.determine_route(session.path)
     return Check(
         f"the path's route {when}",
         found == claimed,
-        f"{session.path}: {found}; {session.vpn.id} claims {claimed}",
+        f"{session.path}: {found}; "
+        + (f"{session.vpn.id} claims" if session.found is None else "measured:")
+        + f" {claimed}",
         "check the VPN's own status of the path; a NAT or blocked UDP may force a relay",
         {"found": str(found), "claimed": str(claimed)},
     )
@@ -36,7 +39,7 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
     relays = [node for node in session.relays if node.name in watched.others]
     if not relays:
         return []
-    via = session.vpn.route(session.path).via
+    via = session.route.via if session.route is not None else None
     sent = _sent(session, watched)
     checks = []
     for relay in relays:

@@ -174,6 +174,8 @@ class Execution:
         ]
         if not self._proved(finding, session.path, after):
             return None
+        if session.route is None:  # no path, so nothing to prove about its packets
+            return outcome
         if drives:
             finding.evidence.vpn |= traps(vpn, session.lab)
         last = (

@@ -22,11 +22,13 @@ from culvert.study.claims.lacking import LackingTable
 from culvert.study.claims.published import PublishedTable
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
-from culvert.study.conditions.topology import refuse_topology
+from culvert.study.conditions.nat_pairs import paired
+from culvert.study.conditions.topology import refuse_topology, topology_of
 from culvert.study.exclude import ExcludeTable
 from culvert.study.names import Name
 from culvert.study.scale import ScaleTable
 from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
+from culvert.topology.graph import Path
 
 
 class MeasurementTable(BaseModel):
@@ -88,18 +90,34 @@ class StudyFile(Table):
             refuse_topology(self.lab, condition, ["condition", index])
         return self
 
+    @property
+    def _path(self) -> Path:
+        return topology_of(self.lab).paths[0]
+
+    def expanded(self) -> StudyFile:
+        """The same with the conditions that each ``nat_pairs`` stands for."""
+        every = tuple(one for condition in self.condition for one in paired(condition, self._path))
+        return self.model_copy(update={"condition": every})
+
     @model_validator(mode="after")
     def _unique(self) -> StudyFile:
+        expanded = [
+            (index, one.name)
+            for index, condition in enumerate(self.condition)
+            for one in paired(condition, self._path)
+        ]
         for key, names in (
-            ("condition", [condition.name for condition in self.condition]),
-            ("claim", [claim.id for claim in self.claim]),
+            ("condition", expanded),
+            ("claim", [(index, claim.id) for index, claim in enumerate(self.claim)]),
         ):
-            for index, name in enumerate(names):
-                if name in names[:index]:
+            seen: set[str] = set()
+            for index, name in names:
+                if name in seen:
                     field = "name" if key == "condition" else "id"
                     raise problem(
                         f'there are two {key}s "{name}"',
                         "give each a different name",
                         [key, index, field],
                     )
+                seen.add(name)
         return self

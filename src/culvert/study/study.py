@@ -33,7 +33,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 _LATER_LAB_KEYS = ("clients", "members", "paths")
-_LATER_CONDITION_KEYS = ("links",)
+_LATER_CONDITION_KEYS = ("links", "nat_pairs")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
@@ -102,7 +102,7 @@ class Study:
         data, lines = read_toml(text, source)
         data, lacking_lab = without_lacking_lab(data)
         try:
-            file = StudyFile.model_validate(data, context={DIRECTORY: directory})
+            file = StudyFile.model_validate(data, context={DIRECTORY: directory}).expanded()
         except ValidationError as error:
             raise study_error(source, problems_of(error, data), lines) from error
         if scale and scale not in file.scale:

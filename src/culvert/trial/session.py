@@ -20,6 +20,14 @@ from culvert.trial.sampling import one_in
 from culvert.trial.watch import Watched, Watcher, new_canary
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
+from culvert.vpns.variant import Route
+
+
+@dataclass(frozen=True)
+class Found:
+    """The route that a measurement found; None if no packet arrived."""
+
+    route: Route | None
 
 
 @dataclass
@@ -43,6 +51,14 @@ class Session:
     canary: bytes = field(default_factory=new_canary)
     known_max_size: dict[str, int] = field(default_factory=dict)
     """Largest unfragmented inner packet in bytes by VPN and link, measured once in a run."""
+    found: Found | None = None
+    """Set by a measurement whose result is the route: from then on it counts, not the claim."""
+
+    @property
+    def route(self) -> Route | None:
+        """The route that the path's packets must take: the variant's claim, unless a measurement
+        found it; None if it found no path."""
+        return self.vpn.route(self.path) if self.found is None else self.found.route
 
     @cached_property
     def link(self) -> LinkSpec:

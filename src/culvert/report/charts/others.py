@@ -11,6 +11,7 @@ from culvert.report.charts.common import bars_with_trials
 from culvert.report.labels import everything, order, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
+from culvert.report.views.nat_matrix import MEASUREMENT, pairs_of
 
 DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
 """Measurements with their own figures."""
@@ -18,9 +19,11 @@ _EVERY_TRIAL = frozenset(spec.name for spec in EVERY_TRIAL)
 
 
 def other_figures(data: Data, condition: str) -> list[Figure]:
-    """One figure per cell of every other measurement with trials that count."""
+    """One figure per cell of every other measurement with trials that count, except for pairs of
+    NATs, which have matrices."""
     here = data.summary.filter(pl.col("condition") == condition, pl.col("labels") == "{}")
-    kinds = sorted(set(here["measurement"].to_list()) - DRAWN)
+    paired = {MEASUREMENT} if condition in pairs_of(data) else set()
+    kinds = sorted(set(here["measurement"].to_list()) - DRAWN - paired)
     found = []
     for kind in kinds:
         for _, parameters in sorted(contexts(here, kind), key=lambda cell: order(cell[1])):

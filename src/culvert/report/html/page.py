@@ -27,6 +27,7 @@ from culvert.report.views.comparisons import comparison_table, pooling_table
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.instruments import instruments_table
+from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.switches import switches_table
@@ -58,6 +59,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
     environment.filters["leaf"] = leaf
     environment.filters["panels"] = _panels
     environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
+    nats = nat_matrices(data)
     vega, script = _safe_script(bundle()), _safe_script(_template("report.js"))
     return environment.get_template("report.html").render(
         data=data,
@@ -66,7 +68,12 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         trust=trust(data),
         facts=facts(data),
         reproduce=reproduce(data),
-        headlines=headline_views(data),
+        headlines=[
+            view
+            for view in headline_views(data)
+            if view.columns or view.condition not in nats.conditions
+        ],
+        nats=nats,
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),

@@ -17,8 +17,10 @@ from culvert.analysis.status import reasons
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.terminal.claims import claims_text
+from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
+from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
 from culvert.report.views.trust import Trust, limits, trust
 
@@ -46,6 +48,9 @@ def summary_of(data: Data) -> RenderableType:
     parts: list[RenderableType] = [
         _Headline(view, several=len(views) > 1) for view in views if view.columns
     ]
+    nats = nat_matrices(data)
+    if nats.conditions:
+        parts.append(nat_text(nats))
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
     if found := paper_tests(data):

@@ -12,6 +12,7 @@ from culvert.errors import UsageError
 from culvert.study.conditions.direction import DirectionTable
 from culvert.study.conditions.lab import LinkTable
 from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatValue
+from culvert.study.conditions.nat_pairs import NatPairs
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
 from culvert.study.names import Mtu, Name
 from culvert.study.table import known_keys, near, problem
@@ -21,7 +22,17 @@ from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
 
 _PLAIN = frozenset(
-    ("name", "rate", "mtu", "offloads", "congestion", "links", *ROUTER_KEYS, *PROCESSOR_KEYS)
+    (
+        "name",
+        "rate",
+        "mtu",
+        "offloads",
+        "congestion",
+        "links",
+        "nat_pairs",
+        *ROUTER_KEYS,
+        *PROCESSOR_KEYS,
+    )
 )
 """Keys that every kind of link supports, and keys of nodes."""
 
@@ -119,12 +130,14 @@ class LinkKeys(DirectionTable):
 
 
 class ConditionTable(LinkKeys, ProcessorKeys):
-    """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name."""
+    """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name, and
+    ``nat_pairs`` makes one condition for each pair of kinds of access."""
 
     name: Name
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
     nat: NatValue | None = None
     block_udp: BlockValue | None = None
+    nat_pairs: NatPairs | None = None
     links: dict[str, LinkKeys] | None = None
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:

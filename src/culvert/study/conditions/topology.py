@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 from pydantic import Field
 
 from culvert.errors import UsageError
-from culvert.study.conditions.nat import by_node
+from culvert.study.conditions.nat import ROUTER_KEYS, by_node
 from culvert.study.table import problem
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Role, Topology
@@ -96,6 +96,8 @@ def _refuse_obstacles(shape: Shape, *, obstructed: bool) -> None:
 def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[str | int]) -> None:
     """Raise a problem of the study if the topology and keys of the table contradict each other."""
     table = lab if condition is None else condition
+    if condition is not None:
+        _refuse_pairs(lab, condition, here)
     if condition is None:
         for key, shape in _KEYS.items():
             if getattr(lab, key) is not None and Shape(lab.topology) is not shape:
@@ -176,6 +178,19 @@ def _refuse_links(
         except UsageError as error:
             place = [*here, "links"] if links else here
             raise problem(f"{error.what}: {error.why}", error.remedy, place) from None
+
+
+def _refuse_pairs(lab: LabTable, condition: ConditionTable, here: list[str | int]) -> None:
+    """``nat_pairs`` needs routers in front of both members, and sets them alone."""
+    if condition.nat_pairs is None:
+        return
+    if Shape(lab.topology) is not Shape.MESH:
+        why = f'the topology "{lab.topology}" has no routers in front of both members'
+        raise problem(why, 'write topology = "mesh" in [lab]', [*here, "nat_pairs"])
+    for key in ROUTER_KEYS:
+        if getattr(condition, key) is not None:
+            why = f"nat_pairs sets {key} in each of its conditions"
+            raise problem(why, f"leave {key} out", [*here, key])
 
 
 def _refuse_ends(topology: Topology, place: list[str | int]) -> None:

@@ -1,0 +1,264 @@
+"""``reachability``: whether two members reach each other, which way, and how soon.
+
+::
+
+    members joined ── requests ── first answer ── direct, or relayed for good ── TCP ── proof
+                      └────── first_packet_ms ┘
+                      └────────── direct_ms ───────────┘
+
+The route is the result, not a claim of the variant: it is what the program reports, and it is
+proved by the packets that cross the relay during the TCP connection. No answer is a result too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
+from culvert.journal.record import Metric
+from culvert.labs.link.witness import View
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.metrics import Better, MetricSpec, Weight
+from culvert.probe.client import Task
+from culvert.probe.results import FirstAnswer, parse
+from culvert.proof.alive import survivors
+from culvert.proof.capture import no_clear_text
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.outside import SNAPLEN
+from culvert.trial.session import Found, Session
+from culvert.units import DurationS
+from culvert.vpns.variant import DIRECT, Route
+from culvert.waiting import wait_until
+
+ASK_EVERY_US = 5000
+LOOK_EVERY_S = 0.05
+"""Interval of reading the program's report of the route."""
+STREAM_PPS = 200
+"""Requests per second while the path may still become direct: some VPNs need traffic for that."""
+SLACK_S = 5.0
+
+
+class ReachabilityParameters(BaseParameters):
+    """Limits of the waits, and the duration of the TCP connection."""
+
+    give_up_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(30.0, alias="give_up")
+    """Time without an answer after which there is no path."""
+    settle_s: Annotated[DurationS, Field(ge=0, le=600)] = Field(15.0, alias="settle")
+    """Time after the first answer in which the path may become direct."""
+    duration_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(3.0, alias="duration")
+    """Measured time of the TCP connection over the path."""
+
+
+class Reachability(Measurement[ReachabilityParameters]):
+    """One start of all members, and one path."""
+
+    kind: ClassVar[str] = "reachability"
+    title: ClassVar[str] = "Reachability"
+    summary: ClassVar[str] = "direct, relayed or no path; time to the first packet and to direct"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("direct", "1", "The path is direct", Better.MORE, Weight.KEY),
+        MetricSpec("relayed", "1", "The path is relayed"),
+        MetricSpec("no_path", "1", "There is no path", Better.LESS, Weight.KEY),
+        MetricSpec(
+            "first_packet_ms", "ms", "Until the first packet is answered", Better.LESS, Weight.MAIN
+        ),
+        MetricSpec("direct_ms", "ms", "Until the path is direct", Better.LESS),
+        MetricSpec("direct_resolution_ms", "ms", "Interval in which it became direct"),
+        MetricSpec("join_s", "s", "Until all members have joined", Better.LESS),
+        MetricSpec("goodput_bps", "bit/s", "TCP goodput", Better.MORE, Weight.KEY),
+        MetricSpec("ceiling_goodput_bps", "bit/s", "Goodput beside the tunnel"),
+    )
+    Parameters = ReachabilityParameters
+    drives_tunnel: ClassVar[bool] = True
+    joins_members: ClassVar[bool] = True
+
+    @classmethod
+    def estimate_s(cls, parameters: ReachabilityParameters) -> float:
+        """Seconds of one trial, approximately: a relayed path waits the whole ``settle``."""
+        return parameters.settle_s + parameters.duration_s + SLACK_S
+
+    def run(self, session: Session, parameters: ReachabilityParameters) -> Outcome:
+        """Start the members, send requests, wait for the route, and measure it."""
+        ends = (session.source, session.target)
+        sightings = [
+            session.outside.begin(node.name, View.NODE, snaplen=SNAPLEN, record=0) for node in ends
+        ]
+        for sighting in sightings:
+            sighting.ready()
+        attempt = _Attempt(session, parameters)
+        session.found = Found(attempt.route)
+        captured = [sighting.end() for sighting in sightings]
+        outcome = Outcome(attempt.metrics, [])
+        if session.vpn.outer_flow is not None:
+            outcome.doubts = [
+                no_clear_text(each, f"at {node.name}, while the path comes up")
+                for node, each in zip(ends, captured, strict=True)
+            ]
+        outcome.doubts.append(attempt.check)
+        if attempt.route is not None:
+            _add_goodput(session, parameters, outcome)
+        return outcome
+
+
+class _Attempt:
+    """One attempt to reach the target. ``route`` None: no answer came, for the reason ``why``."""
+
+    def __init__(self, session: Session, parameters: ReachabilityParameters) -> None:
+        self._session = session
+        self._parameters = parameters
+        self.route: Route | None = None
+        self.why = ""
+        self._times: list[Metric] = []
+        try:
+            self._join()
+            self._reach()
+        except VpnError as error:
+            self._no_path(error)
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The outcome as three shares of 0 or 1, and the times that there are."""
+        reached, direct = self.route is not None, self.route == DIRECT
+        return [
+            Metric("direct", "1", direct),
+            Metric("relayed", "1", reached and not direct),
+            Metric("no_path", "1", not reached),
+            *self._times,
+        ]
+
+    @property
+    def check(self) -> Check:
+        """The result in words; it never fails."""
+        return Check(
+            "the way of the path",
+            passed=True,
+            detail=f"{self._session.path}: {self.route or f'no path: {self.why}'}",
+            figures={"route": None if self.route is None else str(self.route)},
+        )
+
+    def _join(self) -> None:
+        """All members; paths are not waited for."""
+        begun = time.monotonic()
+        self._session.vpn.join_all(self._session.vpn.joining)
+        self._times.append(Metric("join_s", "s", time.monotonic() - begun))
+
+    def _reach(self) -> None:
+        session, vpn = self._session, self._session.vpn
+        begun_ns = None
+        if session.source.name not in {node.name for node in vpn.joining}:
+            # The initiator of a tunnel is not a member yet: it is started here.
+            begun_ns = time.monotonic_ns()
+            vpn.reach(session.path)
+        to = session.inner(session.target)
+        lasting_s = self._parameters.give_up_s + self._parameters.settle_s + SLACK_S
+        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
+        port = echo.port()
+        answer = self._first_answer(to, port)
+        if answer is None:
+            self.why = f"no answer within {self._parameters.give_up_s:g} s"
+        else:
+            since_ns = answer.started_ns if begun_ns is None else begun_ns
+            first_ms = (answer.answered_ns - since_ns) / 1e6
+            self._times.append(Metric("first_packet_ms", "ms", first_ms))
+            self._settle(to, port, since_ns=since_ns)
+        with suppress(ProbeError):  # its address may have gone with the tunnel
+            echo.stop()
+
+    def _first_answer(self, to: str, port: int) -> FirstAnswer | None:
+        """None if no packet went through in time."""
+        try:
+            answer = self._session.a.call(
+                "first_answer",
+                self._parameters.give_up_s + SLACK_S,
+                to=to,
+                port=port,
+                interval_us=ASK_EVERY_US,
+                deadline_s=self._parameters.give_up_s,
+                **self._session.marks,
+            )
+        except ProbeError:
+            return None
+        return parse(FirstAnswer, answer)
+
+    def _settle(self, to: str, port: int, *, since_ns: int) -> None:
+        """Requests at a steady rate until the program reports the direct path, or time is up."""
+        stream = self._stream(to, port)
+        looked_ns = since_ns
+
+        def direct() -> int | None:
+            nonlocal looked_ns
+            before_ns = time.monotonic_ns()
+            with suppress(CulvertError):  # a program may not know the path yet
+                self.route = self._session.vpn.determine_route(self._session.path)
+            if self.route == DIRECT:
+                return time.monotonic_ns()
+            looked_ns = before_ns
+            return None
+
+        try:
+            found_ns = wait_until(
+                direct,
+                what="a direct path",
+                deadline_s=self._parameters.settle_s,
+                poll_s=LOOK_EVERY_S,
+            )
+        except DeadlineExceeded:
+            pass
+        else:
+            self._times += [
+                Metric("direct_ms", "ms", (found_ns - since_ns) / 1e6),
+                Metric("direct_resolution_ms", "ms", (found_ns - looked_ns) / 1e6),
+            ]
+        finally:
+            stream.stop()
+        if self.route is None:
+            raise VpnError(
+                self._session.vpn.id,
+                "packets are answered, but the program reports no route of the path",
+                "report this: determine_route() of its driver",
+            )
+
+    def _stream(self, to: str, port: int) -> Task:
+        stream = self._session.a.begin(
+            "rtt",
+            protocol="udp",
+            to=to,
+            port=port,
+            rate_pps=STREAM_PPS,
+            count=round(STREAM_PPS * (self._parameters.settle_s + SLACK_S)),
+            payload_size=64,
+            timeout_ms=1000,
+            **self._session.marks,
+        )
+        stream.ready()
+        return stream
+
+    def _no_path(self, error: VpnError) -> None:
+        """A VPN that does not come up behind NATs or blocks has no path; else it has failed."""
+        nodes = self._session.lab.spec.topology.nodes
+        obstructed = any(node.nat is not None or node.blocks_udp for node in nodes)
+        answered = any(metric.name == "first_packet_ms" for metric in self._times)
+        if answered or not obstructed or survivors(self._session.vpn):
+            raise error
+        self.route, self.why = None, str(error)
+
+
+def _add_goodput(session: Session, parameters: ReachabilityParameters, outcome: Outcome) -> None:
+    """The TCP connection, with everything that proves its route."""
+    declared = {spec.name for spec in Reachability.metrics}
+    tcp = Tcp().run(
+        session, TcpParameters.model_validate({"duration": f"{parameters.duration_s}s"})
+    )
+    outcome.metrics += [metric for metric in tcp.metrics if metric.name in declared]
+    # The driver knows the lengths of packets on the route that it claims, not on another one.
+    as_claimed = session.route == session.vpn.route(session.path)
+    outcome.watched, outcome.traffic = tcp.watched, tcp.traffic if as_claimed else None
+    outcome.goodput_bytes, outcome.series = tcp.goodput_bytes, tcp.series
+    outcome.doubts += tcp.doubts

@@ -1,0 +1,222 @@
+"""Reachability over pairs of kinds of access: a matrix for each VPN, rows and columns alike."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+
+from culvert.report.model import Data
+from culvert.report.numbers import Scale, scale_for
+from culvert.topology.access import Access, access_of
+from culvert.topology.nat import Nat
+
+MEASUREMENT = "reachability"
+_OK = "ok"
+
+
+class Way(StrEnum):
+    """The result of a cell."""
+
+    DIRECT = "direct"
+    RELAYED = "relayed"
+    NO_PATH = "no path"
+    MIXED = "mixed"
+    """Trials of the cell had different results."""
+    NO_RESULT = "no result"
+    """No trial counts."""
+
+
+WAYS: Mapping[Way, str] = {
+    Way.DIRECT: "no packet crossed the relay",
+    Way.RELAYED: "all packets crossed the relay",
+    Way.NO_PATH: "no answer came",
+    Way.MIXED: "not the same in each trial",
+    Way.NO_RESULT: "no trial counts",
+}
+"""What each colour means."""
+_METRICS = {Way.DIRECT: "direct", Way.RELAYED: "relayed", Way.NO_PATH: "no_path"}
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One pair. ``lines`` are its figures, ``note`` a sentence with all of them."""
+
+    way: Way
+    head: str
+    lines: tuple[str, ...]
+    note: str
+
+    @property
+    def style(self) -> str:
+        """A name for style sheets."""
+        return self.way.replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class NatMatrix:
+    """One VPN. ``rows`` has a row for each of ``kinds``; None where a pair was not measured."""
+
+    vpn: str
+    version: str
+    kinds: tuple[str, ...]
+    rows: tuple[tuple[MatrixCell | None, ...], ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class NatMatrices:
+    """``conditions`` are the pairs' conditions; empty if the run measured no pairs."""
+
+    matrices: tuple[NatMatrix, ...] = ()
+    missing: tuple[str, ...] = ()
+    """A sentence for each VPN that could not be measured."""
+    conditions: frozenset[str] = frozenset()
+
+    @property
+    def legend(self) -> tuple[tuple[str, str, str], ...]:
+        """Style, word and meaning of each result that occurs."""
+        cells = [cell for one in self.matrices for row in one.rows for cell in row if cell]
+        used = {cell.way: cell.style for cell in cells}
+        return tuple((used[way], str(way), text) for way, text in WAYS.items() if way in used)
+
+
+def nat_matrices(data: Data) -> NatMatrices:
+    """The matrices of a run; none if it has no two conditions that are pairs of access."""
+    trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
+    pairs = pairs_of(data)
+    if not pairs:
+        return NatMatrices()
+    present = {kind for pair in pairs.values() for kind in pair}
+    kinds = tuple(kind for kind in Access if kind in present)
+    rows = data.rows.filter(
+        pl.col("measurement") == MEASUREMENT, pl.col("labels") == "{}", pl.col("status") == _OK
+    )
+    matrices, missing = [], []
+    for vpn in data.vpns:
+        own = trials.filter(pl.col("vpn") == vpn)
+        if own.is_empty():
+            continue
+        if (own["status"] == "unsupported").all():
+            missing.append(f"{vpn}: {own['reason'][0]}")
+            continue
+        cells = {
+            frozenset(pair): _cell(
+                own.filter(pl.col("condition") == name),
+                rows.filter(pl.col("vpn") == vpn, pl.col("condition") == name),
+            )
+            for name, pair in pairs.items()
+        }
+        matrices.append(_matrix(vpn, own, kinds, cells))
+    return NatMatrices(tuple(matrices), tuple(missing), frozenset(pairs))
+
+
+def pairs_of(data: Data) -> dict[str, tuple[Access, Access]]:
+    """The kinds in front of both ends, by the condition in which reachability was measured; empty
+    if they are not two different pairs."""
+    trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
+    measured = set(trials["condition"].to_list())
+    pairs = {name: pair for name, pair in _pairs(data.run.canonical).items() if name in measured}
+    return pairs if len(set(pairs.values())) > 1 else {}
+
+
+def _matrix(
+    vpn: str,
+    own: pl.DataFrame,
+    kinds: Sequence[Access],
+    cells: Mapping[frozenset[Access], MatrixCell],
+) -> NatMatrix:
+    counted = Counter(cell.way for cell in cells.values())
+    parts = [f"{way} {counted[way]}" for way in Way if counted[way]]
+    return NatMatrix(
+        vpn,
+        next(filter(None, own["version"].to_list()), ""),
+        tuple(map(str, kinds)),
+        tuple(tuple(cells.get(frozenset((row, column))) for column in kinds) for row in kinds),
+        f"{', '.join(parts)} of {len(cells)} pairs",
+    )
+
+
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> MatrixCell:
+    """From the trials of one cell, and the figures of those that count."""
+    shares = {way: sum(_values(rows, metric)) for way, metric in _METRICS.items()}
+    count = round(sum(shares.values()))
+    if not count:
+        why = next(filter(None, trials["reason"].to_list()), "no reason was recorded")
+        statuses = ", ".join(dict.fromkeys(trials["status"].to_list()))
+        return MatrixCell(Way.NO_RESULT, Way.NO_RESULT, (statuses,), why)
+    best = max(shares, key=lambda way: shares[way])
+    way = best if round(shares[best]) == count else Way.MIXED
+    words = [f"{one} {round(share)}/{count}" for one, share in shares.items() if share]
+    first, direct, goodput = (
+        _middle(rows, metric) for metric in ("first_packet_ms", "direct_ms", "goodput_bps")
+    )
+    lines = [] if way is not Way.MIXED else words[1:]
+    sentences = [", ".join(words)]
+    if first is not None:
+        lines.append(_time(first))
+        sentences.append(f"first packet after {_time(first)}")
+    if direct is not None:
+        lines.append(f"direct after {_time(direct)}")
+        sentences.append(f"direct after {_time(direct)}")
+    if goodput is not None:
+        lines.append(scale_for("bit/s", [goodput]).text(goodput))
+        sentences.append(f"TCP {lines[-1]}")
+    return MatrixCell(
+        way, words[0] if way is Way.MIXED else way, tuple(lines), "; ".join(sentences)
+    )
+
+
+def _values(rows: pl.DataFrame, metric: str) -> list[float]:
+    return [float(value) for value in rows.filter(pl.col("metric") == metric)["value"].to_list()]
+
+
+def _middle(rows: pl.DataFrame, metric: str) -> float | None:
+    values = _values(rows, metric)
+    return statistics.median(values) if values else None
+
+
+def _time(value_ms: float) -> str:
+    """In ms, or in s from one second on."""
+    return (Scale(1e3, "s", 2) if value_ms >= 1e3 else Scale(1.0, "ms", 2)).text(value_ms)
+
+
+def _pairs(canonical: str) -> dict[str, tuple[Access, Access]]:
+    """The kinds of access in front of the first path's ends, by condition; from the study."""
+    try:
+        study = json.loads(canonical)
+        source, target = _ends(study["lab"].get("paths"))
+        found = {
+            str(one["name"]): (
+                _access(one, study["lab"], source),
+                _access(one, study["lab"], target),
+            )
+            for one in study["condition"]
+            if study["lab"].get("topology") == "mesh"
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return {name: (a, b) for name, (a, b) in found.items() if a is not None and b is not None}
+
+
+def _ends(paths: Any) -> tuple[str, str]:
+    first = paths[0] if isinstance(paths, list) and paths else "a>b"
+    source, _, target = str(first).partition(">")
+    return source, target
+
+
+def _access(condition: Mapping[str, Any], lab: Mapping[str, Any], member: str) -> Access | None:
+    """None for a combination without a name."""
+    nat, blocked = (
+        lab.get(key) if condition.get(key) is None else condition[key]
+        for key in ("nat", "block_udp")
+    )
+    kinds = (nat if isinstance(nat, Mapping) else {"a": nat} if nat else {}).get(member, ())
+    nats = [Nat(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    return access_of(nats, blocks_udp=isinstance(blocked, list) and member in blocked)
