@@ -111,8 +111,8 @@ class Session:
     @property
     def relays(self) -> tuple[Node, ...]:
         """The nodes that could relay the path's packets: relays, a gateway that is not its end, and
-        the one that the VPN claims to use."""
-        via = self.vpn.route(self.path).via
+        the one that the path uses."""
+        via = self.route.via if self.route is not None else None
         return tuple(
             node
             for node in self.lab.nodes.values()
@@ -130,8 +130,8 @@ class Session:
 
     def look_inside_relay(self) -> dict[str, Sighting]:
         """Begin to capture the inner packets on the relay's interface, if it decrypts."""
-        route = self.vpn.route(self.path)
-        if route.via is None or not route.decrypts:
+        route = self.route
+        if route is None or route.via is None or not route.decrypts:
             return {}
         interface = self.vpn.interface(self.lab.nodes[route.via])
         return {route.via: self._beside(None).begin_inside(route.via, interface)}
