@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -24,6 +25,7 @@ from culvert.journal.record import (
     Status,
     TrialRecord,
 )
+from culvert.journal.verify import verify
 from tests.journal.dummies import HEAD, WHEN, failed, trial
 from tests.study.dummies import HEAD as STUDY
 from tests.study.dummies import UDP, parse
@@ -221,6 +223,54 @@ def test_a_reader_sees_what_a_live_run_has_measured(tmp_path: Path) -> None:
                 reader.record(trial(2))
         with Journal.open(tmp_path) as reader:
             assert len(reader.trials()) == 2
+
+
+def test_a_run_that_begins_while_a_reader_reads_changes_nothing_for_it(tmp_path: Path) -> None:
+    with Journal.create(tmp_path, HEAD) as journal:
+        journal.record(trial(0))
+    with Journal.open(tmp_path) as reader:
+        before = reader.run()
+        with Journal.resume(tmp_path, HEAD) as journal:
+            journal.record(trial(1))
+            assert len(reader.trials()) == 1
+            journal.finish("all blocks are measured")
+        # Closing has written the log into the file.
+        assert reader.rows()["trial"].n_unique() == 1
+        assert reader.run() == before
+    with Journal.open(tmp_path) as reader:
+        assert len(reader.trials()) == 2
+
+
+def test_what_is_written_during_opening_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal.create(tmp_path, HEAD) as journal:
+        journal.record(trial(0))
+    opened = []
+
+    def verify_then_write(sql: sqlite3.Connection, path: Path) -> None:
+        verify(sql, path)
+        opened.append(path)
+        if len(opened) == 1:
+            monkeypatch.setattr("culvert.journal.journal.verify", verify)
+            with Journal.resume(tmp_path, HEAD) as journal:
+                journal.record(trial(1))
+            monkeypatch.setattr("culvert.journal.journal.verify", verify_then_write)
+
+    monkeypatch.setattr("culvert.journal.journal.verify", verify_then_write)
+    with Journal.open(tmp_path) as reader:
+        assert len(reader.trials()) == 2
+    assert len(opened) == 2
+
+
+def test_a_run_that_began_and_ended_between_two_reads_is_noticed(tmp_path: Path) -> None:
+    with Journal.create(tmp_path, HEAD) as journal:
+        journal.record(trial(0))
+    with Journal.open(tmp_path) as reader:
+        with Journal.resume(tmp_path, HEAD) as journal:
+            journal.record(trial(1))
+        with pytest.raises(JournalError, match="during reading"):
+            reader.trials()
 
 
 def test_an_install_can_be_added_later(tmp_path: Path) -> None:

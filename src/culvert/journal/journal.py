@@ -93,21 +93,37 @@ class Journal:
     def open(cls, directory: Path) -> Journal:
         """Open a journal to read it; nothing is written into its directory.
 
+        What is read is one state of the journal, also if a run begins meanwhile.
+
         Raises JournalError if it is missing, corrupt, too new, or not written by Culvert.
         """
-        path = directory / FILE
-        source = Source(path)
+        for last in (False, False, True):
+            source = Source(directory / FILE)
+            try:
+                journal = cls._opened(directory / FILE, source)
+            except BaseException as error:
+                again = isinstance(error, JournalError) and source.changed() and not last
+                source.close()
+                if not again:
+                    raise
+            else:
+                if last or not source.changed():
+                    return journal
+                journal.close()
+        raise AssertionError("the last attempt returns or raises")
+
+    @classmethod
+    def _opened(cls, path: Path, source: Source) -> Journal:
         sql = None
         try:
             with explained(path):
                 sql = connect(source.path, immutable=source.immutable)
                 verify(sql, path)
-            return cls(path, sql, source=source)
         except BaseException:
             if sql is not None:
                 sql.close()
-            source.close()
             raise
+        return cls(path, sql, source=source)
 
     @classmethod
     def append(cls, directory: Path) -> Journal:
@@ -310,6 +326,10 @@ class Journal:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
+        if self._source is not None and self._source.fixed():
+            self._sql.close()
+            with explained(self.path):
+                self._sql = connect(self._source.path, immutable=False)
         try:
             with explained(self.path), within(self._sql, self.path, reading_s(self.path)):
                 yield

@@ -3,7 +3,8 @@ and needs only the permission to read.
 
 Without a log, the reader opens the file itself: no program writes to it. With a log (a run is in
 progress, or was killed) SQLite would have to write there too, so both are copied to a temporary
-directory.
+directory. If a run begins while the file is read, its log is the first that it writes; the file
+is copied before the run's trials come into it, so that the reader keeps what it opened.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -46,13 +48,25 @@ class Source:
             raise corrupt(journal, "it does not have the header of an SQLite file")
         self._stamp = _stamp(journal)
         self.immutable = not _size(log_of(journal))
-        self.path = journal if self.immutable else self._copied()
+        self.path = journal if self.immutable else self._copied(copy_with_log)
 
     def changed(self) -> bool:
-        """Whether the file changed since it was opened."""
-        return self.immutable and (
-            _stamp(self._journal) != self._stamp or bool(_size(log_of(self._journal)))
-        )
+        """Whether the file that is read changed since it was opened."""
+        return self.immutable and _stamp(self._journal) != self._stamp
+
+    def fixed(self) -> bool:
+        """Copy the file if a run has begun to write; whether ``path`` is another one now.
+
+        Raises JournalError without disk space for a copy.
+        """
+        if not self.immutable or not _size(log_of(self._journal)):
+            return False
+        self.path, self.immutable = self._copied(self._copy_alone), False
+        return True
+
+    def _copy_alone(self, journal: Path, copy: Path) -> bool:
+        _copy(journal, copy)
+        return _stamp(journal) == self._stamp
 
     def close(self) -> None:
         """Remove the copy, if it exists."""
@@ -60,12 +74,12 @@ class Source:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _copied(self) -> Path:
+    def _copied(self, copied: Callable[[Path, Path], bool]) -> Path:
         self._folder = Path(tempfile.mkdtemp(prefix="culvert-journal-"))
         copy = self._folder / self._journal.name
         try:
             for _ in range(_ATTEMPTS):
-                if copy_with_log(self._journal, copy):
+                if copied(self._journal, copy):
                     return copy
         except OSError as error:
             self.close()
