@@ -14,6 +14,7 @@ from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
 from bench.goals.replay import Replay, ReplayInTime
+from bench.goals.report_time import ReportTime
 from bench.goals.rootless import RootlessEqualsRoot
 from bench.goals.rtt_agreement import (
     RttAgreement,
@@ -73,6 +74,7 @@ GOALS: tuple[type[Goal], ...] = (
     ImportSpeed,
     Replay,
     ReplayInTime,
+    ReportTime,
     AnalysisTime,
     AnalysisMemory,
     WireTcp,

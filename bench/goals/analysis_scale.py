@@ -15,28 +15,6 @@ from bench.long_journal import write
 
 BLOCKS = 1000
 
-_ANALYSE = """
-import json, resource, sys, time
-from pathlib import Path
-begun = time.monotonic()
-from culvert.journal.journal import Journal
-from culvert.report.model import gather
-from culvert.report.run_info import RunInfo
-from culvert.report.trial_views import MOST_EVIDENCE
-with Journal.open(Path(sys.argv[1])) as journal:
-    run, rows = journal.run(), journal.rows()
-    trials = journal.trials(checks_until=MOST_EVIDENCE)
-    histograms, series = journal.histograms(), journal.series()
-gather(RunInfo.from_journal(run), rows, trials, histograms, series)
-usage = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({
-    "s": time.monotonic() - begun,
-    "cpu_s": usage.ru_utime + usage.ru_stime,
-    "bytes": usage.ru_maxrss * 1024,
-}))
-"""
-"""In a process of its own, so that its memory is its own."""
-
 
 class AnalysisTime(Goal):
     """Reading, checking every checksum, summaries, comparisons, headline."""
@@ -77,7 +55,7 @@ def _analysed() -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
         write(Path(directory), BLOCKS)
         done = subprocess.run(
-            [sys.executable, "-c", _ANALYSE, directory], check=True, stdout=subprocess.PIPE
+            [sys.executable, "-m", "bench.analysing", directory], check=True, stdout=subprocess.PIPE
         )
     found: dict[str, float] = json.loads(done.stdout)
     return found

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from culvert.statistics.trend import mann_kendall
+from culvert.statistics.trend import Trend, _mann_kendall, mann_kendall
 
 from .noise import correlated
+
+FEW_TIES = st.lists(st.integers(-999, 999).map(float), min_size=5, max_size=60, unique=True)
 
 
 @settings(max_examples=40, deadline=None)
@@ -17,6 +20,28 @@ def test_backwards_is_the_opposite(values: list[float]) -> None:
     assert found.tau == pytest.approx(-back.tau)
     assert found.p_value == pytest.approx(back.p_value)
     assert 0 <= found.p_value <= 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(FEW_TIES, st.lists(st.integers(-9, 9).map(float), min_size=5, max_size=60)))
+def test_scipys_tau_and_p_without_correlation(values: list[float]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("culvert.statistics.trend.inflation", lambda *_: 1.0)
+        found = _mann_kendall.__wrapped__(np.asarray(values).tobytes())
+    expected = stats.kendalltau(range(len(values)), values)
+    if len(set(values)) == 1:
+        assert found == Trend(0.0, 1.0)
+        return
+    assert found.tau == pytest.approx(float(expected.statistic), abs=1e-12)
+    # Beyond 33 values SciPy is exact where at most one pair falls; p is below 1e-14 there.
+    assert found.p_value == pytest.approx(float(expected.pvalue), rel=1e-9, abs=1e-14)
+
+
+def test_pairs_are_counted_in_parts_as_in_one() -> None:
+    sample = np.random.default_rng(3).permutation(1500).astype(float)
+    assert mann_kendall(sample).tau == pytest.approx(
+        float(stats.kendalltau(range(1500), sample).statistic)
+    )
 
 
 def test_a_line_is_a_line() -> None:

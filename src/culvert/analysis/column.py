@@ -129,24 +129,19 @@ class Columns:
         """The column of (condition, measurement, parameters, metric, labels, unit)."""
         wanted = tuple(key)
         if wanted not in self._found:
-            part = self._parts.get(wanted)
-            self._found[wanted] = (
-                Column({}) if part is None else column(_series(part), self.design, self._line)
-            )
+            series = self._parts.get(wanted, {})
+            self._found[wanted] = column(series, self.design, self._line)
         return self._found[wanted]
 
     @cached_property
-    def _parts(self) -> dict[Key, pl.DataFrame]:
-        return self._observed.partition_by(*CONTEXT, *METRIC, as_dict=True)
-
-
-def _series(part: pl.DataFrame) -> dict[str, dict[int, float]]:
-    # A block has each cell once; if it is there twice, the median is used.
-    found: dict[str, dict[int, float]] = {}
-    one = part.group_by("vpn", "block").agg(pl.col("value").median()).sort("vpn", "block")
-    for vpn, block, value in one.iter_rows():
-        found.setdefault(vpn, {})[block] = value
-    return found
+    def _parts(self) -> dict[Key, dict[str, dict[int, float]]]:
+        # A block has each cell once; if it is there twice, the median is used.
+        keys = [*CONTEXT, *METRIC, "vpn", "block"]
+        one = self._observed.group_by(keys).agg(pl.col("value").median()).sort("vpn", "block")
+        found: dict[Key, dict[str, dict[int, float]]] = {}
+        for *key, vpn, block, value in one.select(*keys, "value").iter_rows():
+            found.setdefault(tuple(key), {}).setdefault(vpn, {})[block] = value
+        return found
 
 
 def column(

@@ -76,12 +76,14 @@ def comparisons(
         .sort([*family, "vpn"])
     )
     found: list[dict[str, object]] = []
-    for key, part in series.group_by(family, maintain_order=True):
-        values = {vpn: np.asarray(value) for vpn, value in part.select("vpn", "value").iter_rows()}
+    families: dict[tuple[str | None, ...], dict[str, Array]] = {}
+    for *names, vpn, value in series.iter_rows():
+        families.setdefault(tuple(names), {})[vpn] = np.asarray(value)
+    for key, values in families.items():
         pairs = [pair for pair in combinations(values, 2) if not line.crossed(pair)]
         tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
         corrected = holm([test.p_value for test in tests])
-        column = columns.of([None if name is None else str(name) for name in key])
+        column = columns.of(key)
         for (a, b), test, p_holm in zip(pairs, tests, corrected, strict=True):
             least = least_mann_whitney(values[a].size, values[b].size) * len(pairs)
             found.append(

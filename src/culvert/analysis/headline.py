@@ -17,7 +17,6 @@ from culvert.analysis.observations import (
     CONTEXT,
     METRIC,
     bare,
-    contexts,
     observations,
     pick,
 )
@@ -177,10 +176,8 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
         found = pick(summary, spec.name, measurement=measurement)
         if found.is_empty():
             continue
-        trials = {
-            parameters: int(found.filter(pl.col("parameters") == parameters)["n"].sum())
-            for _, parameters in contexts(found, measurement)
-        }
+        counted = found.group_by("parameters").agg(pl.col("n").sum()).sort("parameters")
+        trials = {str(parameters): int(n) for parameters, n in counted.iter_rows()}
         column = declared
         if column.common:
             trials = {text: n for text, n in trials.items() if not _open(text, column.common)}
@@ -214,8 +211,11 @@ def _size(parameters: str, name: str) -> float:
 
 
 def _cell(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
-    return pick(frame, question.metric, measurement=question.measurement).filter(
-        pl.col("parameters") == question.parameters
+    return pick(
+        frame,
+        question.metric,
+        measurement=question.measurement,
+        parameters=question.parameters,
     )
 
 

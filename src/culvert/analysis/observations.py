@@ -73,12 +73,21 @@ def observations(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def pick(frame: pl.DataFrame, metric: str, *, measurement: str | None = None) -> pl.DataFrame:
-    """The rows of one metric without labels, perhaps of one measurement only."""
-    found = frame.filter(pl.col("metric") == metric, pl.col("labels") == "{}")
-    if measurement is not None:
-        found = found.filter(pl.col("measurement") == measurement)
-    return found
+def pick(
+    frame: pl.DataFrame,
+    metric: str,
+    *,
+    measurement: str | None = None,
+    condition: str | None = None,
+    parameters: str | None = None,
+) -> pl.DataFrame:
+    """The rows of one metric without labels, perhaps only of one measurement, condition, cell."""
+    wanted = {"measurement": measurement, "condition": condition, "parameters": parameters}
+    return frame.filter(
+        metric=metric,
+        labels="{}",
+        **{name: value for name, value in wanted.items() if value is not None},
+    )
 
 
 def contexts(frame: pl.DataFrame, measurement: str) -> Sequence[tuple[str, str]]:

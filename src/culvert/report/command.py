@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from culvert.journal.journal import Journal
+from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import write_data
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
@@ -22,13 +23,19 @@ def report_on(
 
     Returns the path of the page and the analysed run.
     """
-    with Journal.open(directory) as journal:
-        run, rows = journal.run(), journal.rows()
-        trials = journal.trials(checks_until=MOST_EVIDENCE)
-        histograms, series = journal.histograms(), journal.series()
-    data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
-    page = write_data(data, target or directory)
+    with Drawing() as drawing:
+        data = read(directory)
+        page = write_data(data, target or directory, drawing)
     if show:
         out.print(terminal.summary_of(data))
         out.print(f"report: {page.absolute()}", markup=False)
     return page, data
+
+
+def read(directory: Path) -> Data:
+    """Read and analyse the run in a directory. Raises JournalError."""
+    with Journal.open(directory) as journal:
+        run, rows = journal.run(), journal.rows()
+        trials = journal.trials(checks_until=MOST_EVIDENCE)
+        histograms, series = journal.histograms(), journal.series()
+    return gather(RunInfo.from_journal(run), rows, trials, histograms, series)

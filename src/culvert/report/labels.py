@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -108,6 +109,7 @@ def parsed(parameters: str | None) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
+@lru_cache(1024)
 def everything(parameters: str) -> str:
     """All parameters in one line: ``over UDP, 84 byte packets, 2000 probes``."""
     values = parsed(parameters)

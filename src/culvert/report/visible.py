@@ -6,6 +6,7 @@ Imported data and titles may contain them; the journal keeps them, the report sh
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,12 +28,18 @@ def visible(text: str) -> str:
 
 def visible_tree(value: Any) -> Any:
     """The same for all texts in a JSON value, including keys."""
+    text = json.dumps(value, ensure_ascii=False)
+    # An escape may hide a control character; without one, the whole text is looked at once.
+    return value if "\\" not in text and not _HIDDEN.search(text) else _shown(value)
+
+
+def _shown(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):
-        return {visible(str(key)): visible_tree(item) for key, item in value.items()}
+        return {visible(str(key)): _shown(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [visible_tree(item) for item in value]
+        return [_shown(item) for item in value]
     return value
 
 

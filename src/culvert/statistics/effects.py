@@ -44,7 +44,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
 
     Raises ValueError if a series is empty.
     """
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - slow to import, seldom needed
 
     x, y = _both(a, b)
     of_x, of_y = _dominance(x, y), -_dominance(y, x)
@@ -52,7 +52,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
     value = float(of_x.sum()) / (x.size * y.size)
     if min(x.size, y.size) < 2:
         return Delta(value, None, None, _size(value))
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     if abs(value) == 1:
         # No value overlaps, so the variance is 0; the end is the greatest delta for which the
         # smaller sample could look like this.
@@ -60,7 +60,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
         end = (few - z * z) / (few + z * z)
         return Delta(value, *((end, 1.0) if value > 0 else (-1.0, -end)), Size.LARGE)
     sd = np.sqrt(_variance(x, y, of_x / y.size, of_y / x.size, value))
-    t = float(stats.t.ppf((1 + level) / 2, x.size + y.size - 2))
+    t = float(stdtrit(x.size + y.size - 2, (1 + level) / 2))
     half = t * sd * np.sqrt((1 - value**2) ** 2 + t**2 * sd**2)
     below = 1 - value**2 + t**2 * sd**2
     low = max(-1.0, float((value - value**3 - half) / below))
@@ -74,12 +74,12 @@ def hodges_lehmann(a: Values, b: Values, level: float = 0.95) -> Shift:
     The interval inverts the Mann-Whitney test (Hollander, Wolfe and Chicken, 2014, section 4.3) by
     its normal approximation. Raises ValueError if a series is empty.
     """
-    from scipy import stats  # noqa: PLC0415 - slow to import, seldom needed
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import, seldom needed
 
     x, y = (np.sort(one) for one in _both(a, b))
     m, n = x.size, y.size
     every = m * n
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     below = round(every / 2 - z * np.sqrt(every * (m + n + 1) / 12))
     places = [(every - 1) // 2, every // 2, max(0, below - 1), min(every - 1, every - below)]
     lower, upper, low, high = ordered_differences(x, y, places)

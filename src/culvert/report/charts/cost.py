@@ -53,8 +53,8 @@ def _panel(
     data: Data, condition: str, measurement: str, parameters: str, name: str
 ) -> tuple[Panel, list[tuple[str, ...]]]:
     def cell(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-        return pick(frame, metric, measurement=measurement).filter(
-            pl.col("condition") == condition, pl.col("parameters") == parameters
+        return pick(
+            frame, metric, measurement=measurement, condition=condition, parameters=parameters
         )
 
     def joined(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:

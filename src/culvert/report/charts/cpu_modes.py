@@ -46,8 +46,9 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
     records: Records = []
     sums: Records = []
     dots = trial_dots(cell(data.observed, TOTAL), _PERCENT)
+    means = _parts(data, cell)
     for vpn, total in totals.select("vpn", "mean").iter_rows():
-        parts = _parts(data, cell, vpn)
+        parts = dict(means.get(vpn, {}))
         rest = total - sum(parts.values())
         if rest >= _LEAST_OTHER:
             parts[_OTHER] = rest
@@ -83,10 +84,11 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
 def cpu_columns(data: Data, cell: Cell) -> TableColumns:
     """Median of the total with its interval, and the means of the parts."""
     totals = cell(data.summary, TOTAL)
+    every = _parts(data, cell)
     rows = {}
     for vpn in data.vpns:
         own = totals.filter(pl.col("vpn") == vpn)
-        parts = _parts(data, cell, vpn)
+        parts = every.get(vpn, {})
         total_text = (
             _PERCENT.with_interval(own["median"][0], own["low"][0], own["high"][0])
             if len(own)
@@ -97,10 +99,10 @@ def cpu_columns(data: Data, cell: Cell) -> TableColumns:
     return TableColumns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
 
 
-def _parts(data: Data, cell: Cell, vpn: str) -> dict[str, float]:
-    found = {}
+def _parts(data: Data, cell: Cell) -> dict[str, dict[str, float]]:
+    """By VPN and name of the part."""
+    found: dict[str, dict[str, float]] = {}
     for name, metric in PARTS.items():
-        own = cell(data.summary, metric).filter(pl.col("vpn") == vpn)
-        if len(own):
-            found[name] = max(0.0, float(own["mean"][0]))
+        for vpn, mean in cell(data.summary, metric).select("vpn", "mean").iter_rows():
+            found.setdefault(vpn, {})[name] = max(0.0, float(mean))
     return found

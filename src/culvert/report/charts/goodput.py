@@ -24,8 +24,8 @@ def goodput_figures(data: Data, condition: str) -> list[Figure]:
 
 def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Figure:
     def cell(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-        return pick(frame, metric, measurement=measurement).filter(
-            pl.col("condition") == condition, pl.col("parameters") == parameters
+        return pick(
+            frame, metric, measurement=measurement, condition=condition, parameters=parameters
         )
 
     goodput = cell(data.summary, "goodput_bps")

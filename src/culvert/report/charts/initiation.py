@@ -139,8 +139,12 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
 
 def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> FigureTable:
     scale = Scale(1.0, "ms")
-    packets = pick(data.summary, "handshake_packets", measurement="initiation").filter(
-        pl.col("condition") == condition, pl.col("parameters") == parameters
+    packets = pick(
+        data.summary,
+        "handshake_packets",
+        measurement="initiation",
+        condition=condition,
+        parameters=parameters,
     )
     rows = []
     for vpn in data.vpns:

@@ -203,8 +203,12 @@ def _table(
     floor: LatencyDistribution,
     scale: Scale,
 ) -> FigureTable:
-    medians = pick(data.summary, "rtt_p50_us", measurement="rtt").filter(
-        pl.col("condition") == condition, pl.col("parameters") == parameters
+    medians = pick(
+        data.summary,
+        "rtt_p50_us",
+        measurement="rtt",
+        condition=condition,
+        parameters=parameters,
     )
     per_us = Scale(scale.factor / 1000, scale.name)
     rows = []

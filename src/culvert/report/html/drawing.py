@@ -1,6 +1,8 @@
-"""Figures as SVG and PNG, drawn by separate processes if there are many.
+"""Figures as SVG and PNG, drawn by separate processes beside this one.
 
-Drawing one takes a quarter of a second and holds Python's global lock, so threads do not help.
+Drawing one takes a tenth of a second and holds Python's global lock, so threads do not help; the
+first takes longest, because it loads the libraries. ``Drawing`` starts a process at once, which
+loads them while the run is still being analysed, and more if there are many figures.
 ``python -P -m culvert.report.html.drawing`` is such a process: it reads specifications from
 standard input and writes images to standard output, each preceded by its length.
 """
@@ -14,14 +16,21 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Any, NamedTuple
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import IO, Any, NamedTuple, Self
 
 import vl_convert
 
 MANY = 8
-"""From so many figures on, separate processes are faster."""
+"""So many figures are worth the start of one more process."""
 MOST_PROCESSES = 4
 _LENGTH = struct.Struct(">Q")
+_FIRST: dict[str, Any] = {
+    "data": {"values": [{"x": 1}]},
+    "mark": "text",
+    "encoding": {"text": {"field": "x", "type": "quantitative"}},
+}
 
 
 class Images(NamedTuple):
@@ -31,41 +40,71 @@ class Images(NamedTuple):
     png: bytes
 
 
-def draw_all(specs: Sequence[Mapping[str, Any]]) -> Iterator[Images]:
-    """Images of Vega-Lite specifications, in their order. Nothing is fetched from a network."""
-    processes = min(os.cpu_count() or 1, MOST_PROCESSES)
-    if len(specs) < MANY or processes < 2:
-        yield from map(_draw, specs)
-        return
-    with ThreadPoolExecutor(processes) as threads:
-        parts = [threads.submit(_drawn_apart, specs[n::processes]) for n in range(processes)]
-        drawn = [part.result() for part in parts]
-    for index in range(len(specs)):
-        yield drawn[index % processes][index // processes]
+class Drawing:
+    """A context manager; leaving it ends its processes. Nothing is fetched from a network."""
+
+    def __init__(self) -> None:
+        self._spare = min((os.cpu_count() or 1) - 1, MOST_PROCESSES)  # one CPU is ours
+        self._pens: list[_Pen] = []
+        self._more(1)
+
+    def draw(self, specs: Sequence[Mapping[str, Any]]) -> Iterator[Images]:
+        """Images of Vega-Lite specifications, in their order; here if no process can draw."""
+        self._more(len(specs) // MANY)
+        if not self._pens:
+            yield from map(_draw, specs)
+            return
+        idle: SimpleQueue[_Pen] = SimpleQueue()
+        for pen in self._pens:
+            idle.put(pen)
+
+        def drawn(spec: Mapping[str, Any]) -> Images:
+            pen = idle.get()
+            try:
+                return pen.draw(spec) or _draw(spec)
+            finally:
+                idle.put(pen)
+
+        with ThreadPoolExecutor(len(self._pens)) as threads:
+            yield from threads.map(drawn, specs)
+
+    def _more(self, wanted: int) -> None:
+        while len(self._pens) < min(wanted, self._spare):
+            self._pens.append(_Pen())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pen in self._pens:
+            pen.end()
 
 
-def _drawn_apart(specs: Sequence[Mapping[str, Any]]) -> list[Images]:
-    """Draw in a process; in this one if it fails."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        found: list[Images] = []
+class _Pen:
+    """A process that draws; None from one that has failed."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def draw(self, spec: Mapping[str, Any]) -> Images | None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
-            for spec in specs:
-                _send(process.stdin, json.dumps(spec).encode())
-                svg, png = _receive(process.stdout), _receive(process.stdout)
-                if svg is None or png is None:
-                    break
-                found.append(Images(svg, png))
-            process.stdin.close()
+            _send(self._process.stdin, json.dumps(spec).encode())
+            svg, png = _receive(self._process.stdout), _receive(self._process.stdout)
         except BrokenPipeError:
-            process.kill()
-    return found + [_draw(spec) for spec in specs[len(found) :]]
+            return None
+        return None if svg is None or png is None else Images(svg, png)
+
+    def end(self) -> None:
+        self._process.kill()
+        with suppress(BrokenPipeError):
+            self._process.communicate()
 
 
 def _draw(spec: Mapping[str, Any]) -> Images:
@@ -91,6 +130,7 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 
 def main() -> None:
     """Draw until the input ends."""
+    _draw(_FIRST)
     while (content := _receive(sys.stdin.buffer)) is not None:
         for image in _draw(json.loads(content)):
             _send(sys.stdout.buffer, image)

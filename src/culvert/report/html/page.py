@@ -35,7 +35,7 @@ from culvert.report.views.topology import third_nodes_table, topology_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
-from culvert.report.visible import visible_output, visible_tree
+from culvert.report.visible import visible_output
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         charts={
             "config": PAGE,
             "panels": {
-                place.id: visible_tree(panel)
+                place.id: panel
                 for section in sections
                 for figure in section.figures
                 for place, panel in zip(_panels(figure), figure.panels, strict=True)

@@ -15,12 +15,12 @@ from culvert.errors import UsageError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.report.charts import sections
 from culvert.report.charts.common import LIGHT
-from culvert.report.html.drawing import draw_all
+from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
 from culvert.report.model import Data, Figure, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
-from culvert.report.visible import visible, visible_tree
+from culvert.report.visible import visible
 
 PAGE = "report.html"
 PANEL_WIDTH_PX = 460
@@ -39,14 +39,16 @@ def write_report(
     ``run`` and the frames are as the journal returns them. Returns the path of report.html. Raises
     UsageError if ``out_dir`` cannot be written, JournalError for a damaged histogram.
     """
-    return write_data(gather(RunInfo.from_journal(run), rows, trials, histograms, series), out_dir)
+    with Drawing() as drawing:
+        data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+        return write_data(data, out_dir, drawing)
 
 
-def write_data(data: Data, out_dir: Path) -> Path:
+def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
     """The same for an analysed run."""
     try:
         with run_folder(out_dir, make=True) as folder:
-            _write_all(data, folder)
+            _write_all(data, folder, drawing)
     except OSError as error:
         raise UsageError(
             f"the report in {out_dir}",
@@ -56,19 +58,19 @@ def write_data(data: Data, out_dir: Path) -> Path:
     return out_dir / PAGE
 
 
-def _write_all(data: Data, folder: OpenFolder) -> None:
+def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
     found = sections(data)
     figures = [figure for section in found for figure in section.figures]
     specs = [_printed(figure) for figure in figures]
     with ThreadPoolExecutor(1) as beside:
-        images = beside.submit(lambda: list(draw_all(specs)))
+        images = beside.submit(lambda: list(drawing.draw(specs)))
         with folder.below("tables") as below:
             for name, table in tables(data).items():
                 below.write(f"{name}.csv", table.write_csv().encode())
         page = render(data, found).encode("utf-8", "replace")
         with folder.below("figures") as below:
             for figure, spec, (svg, png) in zip(figures, specs, images.result(), strict=True):
-                text = json.dumps(spec, ensure_ascii=False, indent=1)
+                text = json.dumps(spec, ensure_ascii=False)
                 below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
                 below.write(f"{figure.name}.svg", svg)
                 below.write(f"{figure.name}.png", png)
@@ -82,5 +84,5 @@ def _printed(figure: Figure) -> dict[str, Any]:
         "description": visible(figure.alt_text),
         "title": visible(figure.title),
         "config": LIGHT,
-        "hconcat": [visible_tree(panel) | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
+        "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
     }

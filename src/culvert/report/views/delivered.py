@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.stats import binomtest
 
 from culvert.analysis.latency import EMPTY, LatencyDistribution, decode
 from culvert.report.model import Data, FigureTable
@@ -144,6 +143,8 @@ def _loss(found: Mapping[str, list[float]]) -> str:
     sent, lost = round(sum(found.get("sent_packets", []))), _lost(found)
     if not sent:
         return _NONE
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import, seldom needed
+
     interval = binomtest(lost, sent).proportion_ci(0.95)
     return (
         f"{_percent(lost / sent)} [{100 * interval.low:.2f}, {100 * interval.high:.2f}] "

@@ -1,0 +1,49 @@
+"""Figures are drawn in their order, whatever happens to the processes that draw them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from culvert.report.html.drawing import Drawing
+
+
+def spec(text: str) -> dict[str, Any]:
+    return {
+        "data": {"values": [{"text": text}]},
+        "mark": "text",
+        "encoding": {"text": {"field": "text", "type": "nominal"}},
+    }
+
+
+SPECS = [spec(f"figure {number}") for number in range(10)]
+
+
+def check(drawing: Drawing) -> None:
+    images = list(drawing.draw(SPECS))
+    assert len(images) == len(SPECS)
+    for number, image in enumerate(images):
+        assert f"figure {number}".encode() in image.svg
+        assert image.png.startswith(b"\x89PNG")
+
+
+def test_figures_come_in_their_order_and_no_process_stays() -> None:
+    with Drawing() as drawing:
+        check(drawing)
+    assert all(pen._process.returncode is not None for pen in drawing._pens)
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU draws in this process")
+def test_a_process_that_died_is_replaced_by_this_one() -> None:
+    with Drawing() as drawing:
+        drawing._pens[0]._process.kill()
+        check(drawing)
+
+
+def test_one_cpu_draws_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    with Drawing() as drawing:
+        assert not drawing._pens
+        check(drawing)
