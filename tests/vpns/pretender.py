@@ -310,6 +310,12 @@ class DropsNothing(Pretender):
         pass
 
 
+class DropsNothingOnDemand(DropsNothing):
+    """The next packet goes through the old tunnel."""
+
+    on_demand = True
+
+
 class ResumesNothing(Pretender):
     def drop(self, path: Path) -> None:
         self.leave(self.source_of(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from culvert.labs.netns import cleanup
@@ -13,18 +14,18 @@ from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
-from culvert.probe.client import Probe
 from culvert.proof.alive import survivors
 from culvert.proof.judge import judge_outcome
 from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.run.execution import before
+from culvert.run.paths import open_session
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import agent
+from culvert.vpns.contract import agent, smallest_topology
 from culvert.vpns.contract.observe import NodeState, processes_in
 
 from .tunnels import bring_up, driver
@@ -54,11 +55,13 @@ def faults_of_rounds(word: str) -> list[str]:
 def faults_of_round(word: str) -> list[str]:
     """What went wrong from nothing to nothing, in words."""
     vpn, run_id = driver(word), new_run_id()
-    lab = NetnsLab(run_id, LabSpec(link=LINK))
-    with lab, Probe(lab.a) as a, Probe(lab.b) as b:
-        was = {node: _state(node) for node in (lab.a, lab.b)}
+    lab = NetnsLab(run_id, LabSpec(smallest_topology(vpn), LINK))
+    with ExitStack() as stack:
+        stack.enter_context(lab)
+        session = open_session(stack, lab, vpn, lab.path, {})
+        was = {node: _state(node) for node in lab.nodes.values()}
         try:
-            faults = list(_life(Session(lab, vpn, lab.path, a, b)))
+            faults = list(_life(session))
         finally:
             vpn.stop(lab)
         for node, state in was.items():

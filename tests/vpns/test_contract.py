@@ -9,11 +9,12 @@ import pytest
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
+from culvert.topology.graph import Topology
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import PAIR, LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import Rule, check, outside
+from culvert.vpns.contract import Rule, check, outside, smallest_topology
 from culvert.vpns.registry import VpnId
 from tests.here import HERE
 
@@ -68,6 +69,7 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
     (pretender.StaysDown, Rule.DROP),
     (pretender.DropsNothing, Rule.DROP),
     (pretender.ResumesNothing, Rule.DROP),
+    (pretender.DropsNothingOnDemand, Rule.DROP),
     (pretender.TakesAnotherWay, Rule.ROUTE),
     (pretender.LeavesInterface, Rule.CLEAN),
     (pretender.LeavesProcess, Rule.CLEAN),
@@ -76,8 +78,8 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
 ]
 
 
-def lab_of(link: LinkSpec) -> Callable[[], Lab]:
-    return lambda: NetnsLab(new_run_id(), LabSpec(link=link))
+def lab_of(link: LinkSpec, topology: Topology = PAIR) -> Callable[[], Lab]:
+    return lambda: NetnsLab(new_run_id(), LabSpec(topology, link))
 
 
 @pytest.mark.lab
@@ -92,7 +94,7 @@ def test_every_driver_keeps_the_contract(text: str, mtu: int) -> None:
 
     if lacks := make().missing(HERE):
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
-    assert check(make, lab_of(LinkSpec(mtu=mtu))) == []
+    assert check(make, lab_of(LinkSpec(mtu=mtu), smallest_topology(make()))) == []
 
 
 def test_ids_are_unique() -> None:
@@ -127,7 +129,7 @@ def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.Mo
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
     # nothing captures on the nodes
     monkeypatch.delattr(outside, "Capture")
-    assert check(make, lab_of(LinkSpec(kind="wire"))) == []
+    assert check(make, lab_of(LinkSpec(kind="wire"), smallest_topology(make()))) == []
 
 
 @pytest.mark.lab

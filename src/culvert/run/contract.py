@@ -11,12 +11,10 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.shapes import mesh, pair, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import check
-from culvert.vpns.contract.check import Rule, Violation
+from culvert.vpns.contract import Rule, Violation, check, smallest_topology
 
 
 def check_contract(word: str, link: str, *, as_json: bool) -> bool:
@@ -30,8 +28,7 @@ def check_contract(word: str, link: str, *, as_json: bool) -> bool:
     vpn = registry.create(vpn_id)
     for missing in vpn.missing(ThisMachine()):
         raise NotPossible(vpn.id, f"{missing.what} is missing", missing.remedy)
-    topology = serving(mesh(2) if vpn.needs else pair(), vpn.needs)
-    spec = LabSpec(topology, LinkSpec(kind="wire" if link == "wire" else "veth"))
+    spec = LabSpec(smallest_topology(vpn), LinkSpec(kind="wire" if link == "wire" else "veth"))
 
     def make_vpn() -> Vpn:
         return registry.create(vpn_id)

@@ -22,6 +22,7 @@ from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
+from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import (
     DIRECT,
@@ -58,6 +59,7 @@ __all__ = [
     "Role",
     "Route",
     "RouteCount",
+    "TunDevice",
     "TunProgram",
     "TunnelVpn",
     "Variant",

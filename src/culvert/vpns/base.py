@@ -143,7 +143,8 @@ class Vpn(ABC):
 
     @abstractmethod
     def reach(self, path: Path) -> None:
-        """Bring a path up; returns when it carries packets: a fact.
+        """Bring a path up; returns when it carries packets: a fact. Starts the source if it does
+        not run.
 
         Raises VpnError with the last lines of the log if it does not come up in time.
         """

@@ -34,8 +34,10 @@ def wait_for_fact(
     what: str,
     deadline_s: float,
     evidence: Callable[[], str] = str,
+    poll_s: float = POLL_S,
 ) -> T:
-    """Return the first true value of ``fact()``, polled every 200 us; 0 counts as no fact.
+    """Return the first true value of ``fact()``, polled every 200 us or ``poll_s``; 0 counts as no
+    fact.
 
     ``process`` None: the kernel does the work, so no process can end.
 
@@ -60,7 +62,7 @@ def wait_for_fact(
         )
 
     try:
-        return wait_until(look, what=what, deadline_s=deadline_s, poll_s=POLL_S)
+        return wait_until(look, what=what, deadline_s=deadline_s, poll_s=poll_s)
     except DeadlineExceeded as error:
         seen = evidence()
         raise VpnError(

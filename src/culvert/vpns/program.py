@@ -10,15 +10,13 @@ from culvert.errors import NotPossible
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.facts import missing_tun, path_of_device, wait_for_device, wait_for_ping
-from culvert.vpns.outer import OuterFlow
+from culvert.vpns.facts import missing_tun, wait_for_device, wait_for_ping
+from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataPath, Missing
-
-UDP = 17
+from culvert.vpns.variant import Missing
 
 
-class TunProgram(TunnelVpn):
+class TunProgram(TunDevice, TunnelVpn):
     """A driver defines the class attributes below, ``configure()`` and ``arguments()``, and
     ``is_handshake()`` if it has a handshake.
 
@@ -28,8 +26,6 @@ class TunProgram(TunnelVpn):
 
     program: ClassVar[str]
     """Its name on PATH or among Culvert's tools."""
-    device: ClassVar[str]
-    port: ClassVar[int]
     overhead: ClassVar[int]
     version_arguments: ClassVar[Sequence[str]] = ("--version",)
     """Arguments with which the program prints its version in the first line."""
@@ -73,25 +69,6 @@ class TunProgram(TunnelVpn):
         self.processes[node.name].append(process)
         wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)
         return process
-
-    def interface(self, node: Node) -> str:
-        """The tun device."""
-        del node
-        return self.device
-
-    @property
-    def data_path(self) -> DataPath:
-        """User space: a program encrypts."""
-        return DataPath.USER
-
-    def determine_data_path(self, node: Node) -> DataPath:
-        """From the kind of the interface."""
-        return path_of_device(self.id, node, self.device, kernel_kind=self.name)
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        """UDP with the program's port at one end."""
-        return OuterFlow(UDP, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""

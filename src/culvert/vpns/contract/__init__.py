@@ -7,6 +7,6 @@ For authors of drivers as well::
     assert check(lambda: MyVpn(MyVpn.variants[0]), lambda: NetnsLab(new_run_id(), LabSpec())) == []
 """
 
-from culvert.vpns.contract.check import Rule, Violation, check
+from culvert.vpns.contract.check import Rule, Violation, check, smallest_topology
 
-__all__ = ["Rule", "Violation", "check"]
+__all__ = ["Rule", "Violation", "check", "smallest_topology"]

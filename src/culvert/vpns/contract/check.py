@@ -13,6 +13,8 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.topology.graph import Topology
+from culvert.topology.shapes import mesh, pair, serving
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.leaks import LeakWitness, witnessed
 from culvert.vpns.contract.observe import PINGS, Agent, NodeState
@@ -46,7 +48,7 @@ class Rule(StrEnum):
     LEAKS = "no secret is on a command line, in a log, or in a file that others can read"
     COLD = "leave() ends the tunnel and reach() is a cold start again"
     CRASH = "crash() kills a node without a packet to its peers, and it comes back"
-    DROP = "drop() ends the tunnel, and resume() brings it back"
+    DROP = "drop() ends the tunnel, and resume() (or a packet, on demand) brings it back"
     ROUTE = "the path's route is what the driver claims"
     CLEAN = "stop() leaves no object, and can be called at any time"
 
@@ -57,6 +59,12 @@ class Violation:
 
     rule: Rule
     detail: str
+
+
+def smallest_topology(vpn: Vpn) -> Topology:
+    """The smallest topology on which a VPN's contract is checked: a mesh of two members and the
+    servers that the variant needs, or a pair if it needs none."""
+    return serving(mesh(2), vpn.needs) if vpn.needs else pair()
 
 
 def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> list[Violation]:
@@ -272,15 +280,24 @@ class _Run:
             if found != self.vpn.route(path):
                 self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
         with self.guarded(Rule.DROP), suppress(NotPossible):
-            self.vpn.drop(path)
-            target = self.vpn.inner(self.lab.b).ip
-            if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
-                self.breaks(Rule.DROP, f"{target} still answers after drop()")
-            self.vpn.resume(path)
-            self.answered(self.lab.a, self.lab.b, Rule.DROP)
+            self.drop(capture)
         for node in (self.lab.a, self.lab.b):
             with self.guarded(Rule.CRASH), suppress(NotPossible):
                 self.crash(node, capture)
+
+    def drop(self, capture: UnderlayLook) -> None:
+        """A ping finds no tunnel, or makes one with a new handshake where packets do that."""
+        path, target = self.lab.path, self.vpn.inner(self.lab.b).ip
+        capture.packets()
+        self.vpn.drop(path)
+        if self.vpn.on_demand:
+            self.answered(self.lab.a, self.lab.b, Rule.DROP)
+            self.look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)
+            return
+        if self.tunnel and self.agents[self.lab.a.name].pings_answered(target):
+            self.breaks(Rule.DROP, f"{target} still answers after drop()")
+        self.vpn.resume(path)
+        self.answered(self.lab.a, self.lab.b, Rule.DROP)
 
     def crash(self, node: Node, capture: UnderlayLook) -> None:
         """No packet may leave the node after it is killed; then it is started anew."""

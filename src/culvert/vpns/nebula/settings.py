@@ -1,0 +1,81 @@
+"""Nebula's configuration of a node; JSON is YAML (examples/config.yml in the source)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from culvert.labs.node import Node
+from culvert.topology.graph import SERVERS, Role
+from culvert.vpns.nebula import console
+from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
+
+PORT = 4242
+DEVICE = "nebula0"
+_ANY = [{"port": "any", "proto": "any", "host": "any"}]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server's role, its address inside the mesh, and that on the underlay."""
+
+    role: Role
+    inner: IPv4Address
+    underlay: IPv4Address
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """What all nodes of a mesh have in common. ``only_relayed``: members accept no address on the
+    underlay but the servers' (lighthouse.remote_allow_list), so no path becomes direct."""
+
+    servers: Sequence[Server]
+    cipher: str
+    mtu: int
+    only_relayed: bool
+
+    def configuration(self, node: Node) -> dict[str, Any]:
+        """The configuration of a member or a server, with a new key for its console."""
+        place = node.directory
+        underlay = node.underlay.address.ip
+        return {
+            "pki": {
+                "ca": str(place / AUTHORITY),
+                "cert": str(place / CERTIFICATE),
+                "key": str(place / KEY),
+            },
+            "static_host_map": {
+                str(server.inner): [f"{server.underlay}:{PORT}"] for server in self.servers
+            },
+            "lighthouse": self._lighthouse(node),
+            "listen": {"host": str(underlay), "port": PORT},
+            "punchy": {"punch": True, "respond": True},
+            "relay": self._relay(node),
+            "cipher": self.cipher,
+            "tun": {"disabled": node.role in SERVERS, "dev": DEVICE, "mtu": self.mtu},
+            "firewall": {"outbound": _ANY, "inbound": _ANY},
+            "sshd": console.configure(node),
+        }
+
+    def _lighthouse(self, node: Node) -> dict[str, Any]:
+        lighthouse = node.role is Role.CONTROL
+        found: dict[str, Any] = {
+            "am_lighthouse": lighthouse,
+            "hosts": [] if lighthouse else self._inner(Role.CONTROL),
+            # Otherwise it advertises every address of the node, other VPNs' included.
+            "local_allow_list": {f"{node.underlay.address.ip}/32": True},
+        }
+        if self.only_relayed and node.role not in SERVERS:
+            servers = {f"{server.underlay}/32": True for server in self.servers}
+            found["remote_allow_list"] = {"0.0.0.0/0": False, **servers}
+        return found
+
+    def _relay(self, node: Node) -> dict[str, Any]:
+        relay = node.role is Role.RELAY
+        own = [] if node.role in SERVERS else self._inner(Role.RELAY)
+        return {"am_relay": relay, "use_relays": bool(own), "relays": own}
+
+    def _inner(self, role: Role) -> list[str]:
+        return [str(server.inner) for server in self.servers if server.role is role]

@@ -1,0 +1,39 @@
+"""VPNs whose program has a tun device on each member and one UDP port."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from culvert.labs.node import Node
+from culvert.vpns.base import Vpn
+from culvert.vpns.facts import path_of_device
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.variant import DataPath
+
+UDP = 17
+
+
+class TunDevice(Vpn):
+    """Declares what follows for the proof. ``port`` is at one end, at least, of each packet."""
+
+    device: ClassVar[str]
+    port: ClassVar[int]
+
+    def interface(self, node: Node) -> str:
+        """The tun device."""
+        del node
+        return self.device
+
+    @property
+    def data_path(self) -> DataPath:
+        """User space: a program encrypts."""
+        return DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """From the kind of the interface."""
+        return path_of_device(self.id, node, self.device, kernel_kind=self.name)
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP with the program's port at one end."""
+        return OuterFlow(UDP, frozenset({self.port}))
