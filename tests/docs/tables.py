@@ -18,6 +18,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from culvert.features.criteria import MEANINGS, Criterion
+from culvert.features.framework import Row, framework
+from culvert.features.known import known
+from culvert.features.show import DIFFERS, mark
+from culvert.features.verify.run import TESTS
 from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import INSTRUMENT_ERROR
 from culvert.metrics import EVERY_TRIAL, MetricSpec, Weight
@@ -137,6 +142,29 @@ def _default(value: object) -> str:
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
+def _criteria() -> str:
+    tests = {test.criterion: f"`{test.name}`: {test.text}" for test in TESTS}
+    rows = [
+        (f"`{criterion}`", one.importance, one.text, tests.get(criterion, ""))
+        for criterion, one in MEANINGS.items()
+    ]
+    return _table(("criterion", "", "holds if", "test"), rows)
+
+
+def _documented() -> str:
+    rows = framework(known(), [], [])
+    columns = [row.name for row in rows]
+    lines = [
+        (f"`{criterion}`", *(_documented_cell(row, criterion) for row in rows))
+        for criterion in Criterion
+    ]
+    return _table(("criterion", *columns), lines)
+
+
+def _documented_cell(row: Row, criterion: Criterion) -> str:
+    return mark(row.cells[criterion])[0] + (DIFFERS if row.differs(criterion) else "")
+
+
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -155,6 +183,8 @@ _TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
     (ROOT / "README.md", "measurements", _measurements),
     (ROOT / "docs" / "study-file.md", "parameters", _parameters),
     (ROOT / "docs" / "metrics.md", "metrics", _metrics),
+    (ROOT / "docs" / "features.md", "criteria", _criteria),
+    (ROOT / "docs" / "features.md", "documented features", _documented),
 )
 
 

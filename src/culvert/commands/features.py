@@ -12,10 +12,16 @@ from culvert.console import out, print_json
 app = typer.Typer()
 
 
-@app.command(epilog="Example: culvert features nebula")
+@app.command(epilog="Example: culvert features nebula --verify")
 def features(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[VPN]...", help="Names or variants.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the tests with these VPNs; takes minutes each.")
+    ] = False,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this test; can be repeated.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -23,7 +29,12 @@ def features(
     from culvert.features import command, show
     from culvert.machine import rootless
 
-    rootless.enter_where_possible()
+    if verify:
+        rootless.enter()
+        if not command.verify(names or [], test or []):
+            raise typer.Exit(3)
+    else:
+        rootless.enter_where_possible()
     found = command.rows(names or [])
     if as_json:
         print_json(show.as_json(found))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 
 from culvert.analysis.observations import BASELINE
-from culvert.errors import UsageError
+from culvert.console import err
+from culvert.errors import NotPossible, UsageError
 from culvert.features.framework import Driven, Row, framework
 from culvert.features.known import known
-from culvert.features.record import read_records
+from culvert.features.record import Record, add_records, read_records
 from culvert.features.show import details, overview
+from culvert.features.verify.base import FeatureTest
+from culvert.features.verify.run import TESTS, verified
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.study.table import near
-from culvert.vpns import listing
+from culvert.vpns import listing, registry
 
 
 def rows(names: Sequence[str]) -> list[Row]:
@@ -42,6 +46,50 @@ def driven() -> list[Driven]:
         if row.version is not None:
             found[row.vpn] = row.version
     return [Driven(name, found) for name, found in versions.items()]
+
+
+def verify(names: Sequence[str], tests: Sequence[str]) -> int:
+    """Run tests with VPNs, print each result on standard error, and keep the records.
+
+    A name without a variant stands for all its variants that are installed; no test's name for all
+    tests. Returns the number of VPNs that were tested. Raises UsageError for an unknown name.
+    """
+    chosen = [_test(name) for name in tests] or list(TESTS)
+    done = 0
+    for vpn_id in _variants(names):
+        try:
+            records = verified(partial(registry.create, vpn_id), _print, chosen)
+        except NotPossible as error:
+            err.print(f"{vpn_id}: {error.why} ({error.remedy})", markup=False)
+            continue
+        add_records(records)
+        done += 1
+    return done
+
+
+def _variants(names: Sequence[str]) -> list[registry.VpnId]:
+    if not names:
+        raise UsageError("--verify", "names no VPN", "write culvert features VPN --verify")
+    chosen: list[registry.VpnId] = []
+    for name in names:
+        if name in registry.installed().drivers:
+            chosen += [each for each in listing.listed() if each.name == name]
+        else:
+            chosen.append(registry.parse(name))
+    return list(dict.fromkeys(chosen))
+
+
+def _test(name: str) -> type[FeatureTest]:
+    found = {test.name: test for test in TESTS}
+    if name not in found:
+        raise UsageError(f"test '{name}'", "is unknown", near(name, found))
+    return found[name]
+
+
+def _print(record: Record) -> None:
+    answer = "undecided" if record.holds is None else "yes" if record.holds else "no"
+    words = f"{record.vpn}  {record.test}  {answer}  {record.detail}"
+    err.print(words, markup=False)
 
 
 def shown(found: Sequence[Row], *, in_detail: bool) -> RenderableType:

@@ -41,7 +41,7 @@ def overview(rows: Sequence[Row]) -> RenderableType:
         if row.paper is not None:
             marks = (_MARK[row.paper[one]] if one in row.paper else "" for one in Criterion)
             table.add_row(Text("  paper", "dim"), *(Text(mark, "dim") for mark in marks))
-    note = "Sources of a VPN's cells: culvert features VPN."
+    note = "Sources of a VPN's cells: culvert features VPN. To run the tests: add --verify."
     return Group(table, Text(LEGEND, "dim"), Text(note, "dim"))
 
 

@@ -1,0 +1,1 @@
+"""Tests that decide criteria, on labs of namespaces: one class for each test."""

@@ -1,0 +1,108 @@
+"""What a test of a feature works with: fresh labs for one VPN, and measurements on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from culvert.errors import CulvertError
+from culvert.journal.record import Status
+from culvert.labs.base import Lab
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.base import Measurement
+from culvert.measurements.tunnel.reachability import Reachability
+from culvert.proof.canary import echo_marked
+from culvert.run.execution import Execution, TrialFinding
+from culvert.run.paths import open_session, require_room
+from culvert.runid import new_run_id
+from culvert.topology.access import Access
+from culvert.topology.graph import Path
+from culvert.topology.shapes import mesh, serving
+from culvert.topology.spec import LabSpec
+from culvert.trial.session import Session
+from culvert.vpns.base import Vpn
+
+MakeVpn = Callable[[], Vpn]
+SHORT = {"give_up": "15s", "settle": "10s", "duration": "1s"}
+"""Of reachability: long enough for every VPN that is driven."""
+_ROUNDS = 5
+
+
+@dataclass
+class Bench:
+    """``make`` gives a new instance of one VPN for each lab."""
+
+    make: MakeVpn
+    _reached: dict[tuple[Access, Access], TrialFinding] = field(default_factory=dict)
+
+    @contextmanager
+    def up(self, members: int = 2, paths: tuple[Path, ...] = (Path("a", "b"),)) -> Iterator[Vpn]:
+        """The VPN on an open mesh, all paths up."""
+        vpn = self.make()
+        topology = serving(mesh(members, paths=paths), vpn.needs)
+        require_room(vpn, topology)
+        lab = NetnsLab(new_run_id(), LabSpec(topology=topology))
+        with ExitStack() as stack:
+            stack.enter_context(lab)
+            stack.callback(vpn.stop, lab)
+            vpn.prepare(lab)
+            vpn.bring_up()
+            yield vpn
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """The same for two members, with a probe on each node."""
+        with self.up() as vpn, ExitStack() as stack:
+            yield open_session(stack, vpn.lab, vpn, vpn.lab.path, {})
+
+    def reached(self, left: Access, right: Access) -> TrialFinding:
+        """``reachability`` from a member behind ``left`` to one behind ``right``; once for each
+        pair."""
+        if (left, right) not in self._reached:
+            ends = {"a": left, "b": right}
+            topology = mesh(
+                2,
+                nats={name: kind.nats for name, kind in ends.items() if kind.nats},
+                block_udp=[name for name, kind in ends.items() if kind.blocks_udp],
+            )
+            spec = LabSpec(topology=topology)
+            self._reached[left, right] = self.measured(Reachability(), SHORT, spec)
+        return self._reached[left, right]
+
+    def measured(
+        self, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
+    ) -> TrialFinding:
+        """One trial, proved as in a run."""
+        return Execution(
+            self.make(),
+            spec,
+            measurement,
+            measurement.Parameters.model_validate(parameters),
+            _namespaces,
+            {},
+        ).execute()
+
+
+def _namespaces(spec: LabSpec) -> Lab:
+    return NetnsLab(new_run_id(), spec)
+
+
+def carries(session: Session) -> bool:
+    """Whether marked packets cross the tunnel and come back."""
+    return any(echo_marked(session, at_most=8, patient=True).received for _ in range(_ROUNDS))
+
+
+class Undecided(CulvertError):
+    """A test that cannot decide its criterion with this VPN."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the test", why, "see the VPN's documents")
+
+
+def figures(finding: TrialFinding) -> dict[str, float]:
+    """The figures without labels of a trial that counts; raises Undecided with its reason."""
+    if finding.status is not Status.OK:
+        raise Undecided(f"{finding.status}: {finding.reason}")
+    return {metric.name: metric.value for metric in finding.outcome.metrics if not metric.labels}

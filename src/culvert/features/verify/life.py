@@ -1,0 +1,126 @@
+"""Tests of what happens while a path is up: restarts, new keys, servers that die, a smaller MTU."""
+
+from __future__ import annotations
+
+from culvert.features.criteria import Criterion
+from culvert.features.verify.base import FeatureTest, Finding
+from culvert.features.verify.bench import Bench, Undecided, carries
+from culvert.measurements.mtu.mtu import Mtu, MtuParameters
+from culvert.proof.canary import echo_marked
+from culvert.topology.shapes import CORE
+from culvert.trial.outside import SNAPLEN
+
+LOWER_MTU = 1280
+"""Below what a VPN may expect of an underlay of 1500; every IPv6 link carries it."""
+
+
+class SameAfterRestart(FeatureTest):
+    """The source is killed and started."""
+
+    name = "same-after-restart"
+    criterion = Criterion.IDENTITY
+    text = "a member is killed (SIGKILL) and started: it has the same address, and packets cross"
+
+    def run(self, bench: Bench) -> Finding:
+        """Crash, join, reach."""
+        with bench.session() as session:
+            vpn, source = session.vpn, session.source
+            before = vpn.inner(source)
+            vpn.crash(source)
+            vpn.join(source)
+            vpn.reach(session.path)
+            after = vpn.inner(source)
+            crossed = carries(session)
+        detail = (
+            f"{before.ip} before, {after.ip} after; packets {'' if crossed else 'do not '}cross"
+        )
+        return Finding(before == after and crossed, detail)
+
+
+class NewKeys(FeatureTest):
+    """A rekey."""
+
+    name = "new-keys"
+    criterion = Criterion.KEY_ROTATION
+    text = "new session keys are agreed while the path is up, and packets cross afterwards"
+
+    def run(self, bench: Bench) -> Finding:
+        """Rekey at once, or wait until the VPN does."""
+        with bench.session() as session:
+            session.vpn.rekey(session.path)
+            crossed = carries(session)
+        return Finding(crossed, f"new keys; packets {'' if crossed else 'do not '}cross")
+
+
+class WithoutServers(FeatureTest):
+    """All servers are killed."""
+
+    name = "without-servers"
+    criterion = Criterion.NO_CENTRE
+    text = "all servers are killed (SIGKILL): packets cross a path that was up"
+
+    def run(self, bench: Bench) -> Finding:
+        """Kill them; no server is also an answer."""
+        with bench.session() as session:
+            vpn = session.vpn
+            servers = session.lab.of_role(*vpn.needs)
+            for server in servers:
+                vpn.crash(server)
+            crossed = carries(session)
+        killed = ", ".join(server.name for server in servers) or "no server"
+        return Finding(crossed, f"{killed} killed; packets {'' if crossed else 'do not '}cross")
+
+
+class OnlyCiphertext(FeatureTest):
+    """Captures on the way."""
+
+    name = "only-ciphertext"
+    criterion = Criterion.END_TO_END
+    text = "marked packets are readable on no link and at no relay while they cross"
+
+    def run(self, bench: Bench) -> Finding:
+        """Capture at both ends' links and at the relays, and inside a relay that decrypts."""
+        with bench.session() as session:
+            sightings = list(session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0).values())
+            sightings += session.look_at_relays().values()
+            sightings += session.look_inside_relay().values()
+            for sighting in sightings:
+                sighting.ready()
+            answered = echo_marked(session)
+            captured = [sighting.end() for sighting in sightings]
+            route = session.vpn.determine_route(session.path)
+        if not answered.received:
+            raise Undecided("no marked packet came back")
+        hits = sum(each.canary_hits for each in captured)
+        packets = sum(each.packets for each in captured)
+        return Finding(hits == 0, f"{route}: readable in {hits} of {packets} captured packets")
+
+
+class SmallerMtu(FeatureTest):
+    """The MTU of a link in the middle becomes smaller."""
+
+    name = "smaller-mtu"
+    criterion = Criterion.MTU
+    text = (
+        f"the core's link towards the target gets an MTU of {LOWER_MTU} while the path is up: what "
+        "the interface accepts arrives without fragments outside, or the sender is notified"
+    )
+
+    def run(self, bench: Bench) -> Finding:
+        """Search for the largest packets, from the source to the target."""
+        with bench.session() as session:
+            core = session.lab.nodes[CORE]
+            networks = session.lab.spec.topology.networks_of(CORE)
+            place = [session.target.name in network.ends for network in networks].index(True)
+            device = session.lab.attachments(CORE)[place].device
+            ip = core.require("ip", "install iproute2")
+            core.run([ip, "link", "set", "dev", device, "mtu", str(LOWER_MTU)])
+            found = {
+                metric.name.removesuffix("_bytes"): metric.value
+                for metric in Mtu().run(session, MtuParameters()).metrics
+            }
+        hole, fragments = found["black_hole_a_to_b"], found["fragments_outside_a_to_b"]
+        detail = f"largest packet {found['largest_a_to_b']:g} bytes"
+        detail += "; longer ones vanish" if hole else ""
+        detail += "; fragments on the link" if fragments else ""
+        return Finding(not hole and not fragments, detail)

@@ -1,0 +1,113 @@
+"""Tests of which way packets go: NATs, relays, the direct path, every pair of a mesh."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from culvert.features.criteria import Criterion
+from culvert.features.verify.base import FeatureTest, Finding
+from culvert.features.verify.bench import Bench, Undecided, figures
+from culvert.topology.access import Access
+from culvert.topology.graph import Path
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.variant import DIRECT
+
+EVERY_PAIR = (Path("a", "b"), Path("a", "c"), Path("b", "c"))
+
+
+class _Reached(FeatureTest):
+    """By ``reachability`` from a member behind ``left`` to one behind ``right``."""
+
+    left: ClassVar[Access]
+    right: ClassVar[Access]
+    wanted: ClassVar[str]
+    """The metric that must be 1."""
+    undecided: ClassVar[str] = ""
+    """The metric that, if it is 1, leaves the criterion open."""
+
+    def run(self, bench: Bench) -> Finding:
+        """Measure the pair, and compare."""
+        found = figures(bench.reached(self.left, self.right))
+        way = next(name for name in ("direct", "relayed", "no_path") if found[name])
+        words = f"{self.left} and {self.right}: {way.replace('_', ' ')}"
+        if way == self.undecided:
+            raise Undecided(words)
+        return Finding(way == self.wanted, words)
+
+
+class DirectPath(_Reached):
+    """Nothing is in the way."""
+
+    name = "direct-path"
+    criterion = Criterion.DIRECT
+    text = "reachability without NATs is direct: no packet of a TCP connection crosses a relay"
+    left, right, wanted = Access.NONE, Access.NONE, "direct"
+
+
+class HolePunching(_Reached):
+    """Port-restricted NATs on both sides."""
+
+    name = "hole-punching"
+    criterion = Criterion.NAT_TRAVERSAL
+    text = "reachability between two members behind port-restricted NATs is direct"
+    left, right, wanted = Access.PORT_RESTRICTED, Access.PORT_RESTRICTED, "direct"
+
+
+class RelayBehindNats(_Reached):
+    """Symmetric NATs on both sides."""
+
+    name = "relay-behind-nats"
+    criterion = Criterion.RELAY
+    text = "reachability between two members behind symmetric NATs is relayed, proved at the relay"
+    left, right, wanted, undecided = Access.SYMMETRIC, Access.SYMMETRIC, "relayed", "direct"
+
+
+class RelayWithoutUdp(_Reached):
+    """A member without UDP."""
+
+    name = "relay-without-udp"
+    criterion = Criterion.RELAY_TCP
+    text = "reachability from a member whose UDP is blocked is relayed, proved at the relay"
+    left, right, wanted, undecided = Access.UDP_BLOCKED, Access.NONE, "relayed", "direct"
+
+
+class EveryPair(FeatureTest):
+    """Three members."""
+
+    name = "every-pair"
+    criterion = Criterion.MESH
+    text = "three members: each pair answers pings, and the program reports its path as direct"
+
+    def run(self, bench: Bench) -> Finding:
+        """Bring all pairs up."""
+        with bench.up(3, EVERY_PAIR) as vpn:
+            if tuple(vpn.paths) != EVERY_PAIR:
+                raise Undecided("its driver connects two ends")
+            for path in EVERY_PAIR:
+                source, target = vpn.lab.ends(path)
+                if not pings_answered(source, vpn.inner(target).ip):
+                    return Finding(holds=False, detail=f"{path}: no ping was answered")
+                route = vpn.determine_route(path)
+                if route != DIRECT:
+                    return Finding(holds=False, detail=f"{path} is {route}")
+        return Finding(holds=True, detail="three pairs, all direct")
+
+
+class UnattendedJoin(FeatureTest):
+    """A third member joins a mesh of two."""
+
+    name = "unattended-join"
+    criterion = Criterion.UNATTENDED
+    text = "a member joins two others by its driver's commands, and answers pings of one of them"
+
+    def run(self, bench: Bench) -> Finding:
+        """Let it leave, and join again while the others are up."""
+        with bench.up(3) as vpn:
+            if [member.name for member in vpn.joining] != [node.name for node in vpn.lab.members]:
+                raise Undecided("its driver connects two ends")
+            newcomer = vpn.lab.nodes["c"]
+            vpn.leave(newcomer)
+            vpn.join(newcomer)
+            vpn.reach(Path("a", "c"))
+            answered = pings_answered(vpn.lab.nodes["a"], vpn.inner(newcomer).ip)
+        return Finding(answered > 0, f"{answered} pings of the newcomer were answered")

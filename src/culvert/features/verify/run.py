@@ -1,0 +1,88 @@
+"""All tests with one VPN: from tests to records."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from culvert.errors import CulvertError, NotPossible
+from culvert.features.record import Record
+from culvert.features.verify.base import FeatureTest, Finding
+from culvert.features.verify.bench import Bench, MakeVpn, Undecided
+from culvert.features.verify.life import (
+    NewKeys,
+    OnlyCiphertext,
+    SameAfterRestart,
+    SmallerMtu,
+    WithoutServers,
+)
+from culvert.features.verify.paths import (
+    DirectPath,
+    EveryPair,
+    HolePunching,
+    RelayBehindNats,
+    RelayWithoutUdp,
+    UnattendedJoin,
+)
+from culvert.features.verify.policy import ForbiddenFlows, PermittedPort, PingOverIpv6
+from culvert.labs.netns.this_machine import ThisMachine
+
+TESTS: tuple[type[FeatureTest], ...] = (
+    EveryPair,
+    UnattendedJoin,
+    ForbiddenFlows,
+    PermittedPort,
+    HolePunching,
+    RelayBehindNats,
+    RelayWithoutUdp,
+    OnlyCiphertext,
+    DirectPath,
+    WithoutServers,
+    SameAfterRestart,
+    NewKeys,
+    SmallerMtu,
+    PingOverIpv6,
+)
+
+
+def verified(
+    make: MakeVpn,
+    progress: Callable[[Record], None],
+    tests: Sequence[type[FeatureTest]] = TESTS,
+) -> list[Record]:
+    """Run the tests in turn; ``progress`` gets each record when it is there.
+
+    Raises NotPossible if the VPN is not installed.
+    """
+    vpn, host = make(), ThisMachine()
+    for missing in vpn.missing(host):
+        raise NotPossible(vpn.id, f"{missing.what} is missing", missing.remedy)
+    version, bench = vpn.version(host), Bench(make)
+    records = []
+    for test in tests:
+        finding = _found(test(), bench)
+        records.append(
+            Record(
+                vpn.id,
+                test.criterion,
+                test.name,
+                finding.holds,
+                finding.detail,
+                version,
+                platform.release(),
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+        )
+        progress(records[-1])
+    return records
+
+
+def _found(test: FeatureTest, bench: Bench) -> Finding:
+    """What went wrong decides nothing: it may be the machine."""
+    try:
+        return test.run(bench)
+    except Undecided as error:
+        return Finding(None, error.why)
+    except CulvertError as error:
+        return Finding(None, str(error))
