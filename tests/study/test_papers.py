@@ -171,6 +171,7 @@ def _printed_rows(text: str) -> list[tuple[str, str, str, float, float, str]]:
         if len(cells) != 7 or not place or cells[1] == "Cond":
             continue
         vpn = cells[0].lower().replace(" ", "/") or vpn
+        vpn = "zerotier/tcp-relay" if vpn == "zerotier/relay" else vpn
         word, _, amount = cells[1].partition(": ")
         condition = CONDITIONS[word] + (f"-{amount.rstrip('%').replace(' ', '')}" if amount else "")
         mean, sd, variation, to_1450, to_1230 = cells[2:]

@@ -24,7 +24,7 @@ IDS: Mapping[str, str] = {
     "31-netbird-direct": "netbird/direct",
     "32-netbird-relay": "netbird/relay",
     "41-zerotier-direct": "zerotier/direct",
-    "42-zerotier-relay": "zerotier/relay",
+    "42-zerotier-relay": "zerotier/tcp-relay",
 }
 """The study's VPNs by the data's names. The baseline has the MTU of the overlay over every VPN."""
 
