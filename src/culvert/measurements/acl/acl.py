@@ -16,6 +16,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -95,6 +96,8 @@ class Acl(Measurement[AclParameters]):
             rounds.append(_Round(session, parameters, services, name, permitted))
             if rounds[-1].opened_ms is None:
                 break
+        if rounds[-1].opened_ms is not None:
+            _await_route(session, services, parameters)
         services.stop()
         return Outcome(
             metrics=list(_metrics(rounds, parameters.rate_pps)),
@@ -111,6 +114,22 @@ def _policies(session: Session, services: Services) -> Mapping[str, Flow | None]
         f"only {protocol}": services.of(protocol)[0] for protocol in Protocol
     }
     return {**only, "nothing": None}
+
+
+def _await_route(session: Session, services: Services, parameters: AclParameters) -> None:
+    """A VPN whose policy hides members from each other looks for their path anew, while they send
+    packets. The proof judges the route that is found."""
+    flow, claimed = services.of(Protocol.UDP)[0], session.vpn.route(session.path)
+    with suppress(DeadlineExceeded):
+        wait_until(
+            lambda: (
+                services.passes(flow, parameters.try_s)
+                and session.vpn.determine_route(session.path) == claimed
+            ),
+            what="the path had its route",
+            deadline_s=parameters.settle_max_s,
+            poll_s=SILENT_S / 10,
+        )
 
 
 @dataclass(frozen=True)
