@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.journal.record import Status
+from culvert.measurements.acl.acl import Acl
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
 from culvert.run.execution import TrialFinding
@@ -23,7 +24,7 @@ from culvert.vpns.nebula.driver import Nebula
 from culvert.vpns.nebula.packet import is_handshake, outer_length
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DIRECT, Route
-from tests.run.cells import execute
+from tests.run.cells import execute, measure, value
 
 from ..conftest import LabFactory
 from .tunnels import driver, skip_reason
@@ -163,3 +164,13 @@ def test_new_keys_by_a_new_certificate(lab: LabFactory) -> None:
     assert pings_answered(made.a, vpn.inner(made.b).ip) == 1
     assert vpn.determine_route(made.path) == DIRECT
     vpn.stop(made)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@real
+def test_a_policy_permits_and_forbids_what_it_states() -> None:
+    finding = measure(nebula("nebula/aes"), Acl(), {"try": "300ms"}, LabSpec(topology=mesh(2)))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "permitted_share") == 1
+    assert value(finding, "forbidden_share") == 0

@@ -104,6 +104,12 @@ def listens(node: Node, pid: int, port: int) -> bool:
     return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING for row in rows)
 
 
+def hang_up(node: Node, process: Process) -> None:
+    """Send SIGHUP to a program, on which it reads its configuration again."""
+    kill = node.require("kill", "install procps")
+    node.run([kill, "-HUP", str(process.pid)])
+
+
 def missing_from_kernel(host: Host, feature: str, what: str) -> list[Missing]:
     """The feature, by doctor's name for it, if a machine's kernel does not have it; else empty."""
     return [] if host.has(feature) else [kernel_feature(what)]

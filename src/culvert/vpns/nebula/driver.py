@@ -1,5 +1,4 @@
-"""Nebula: a mesh of certificates, with a lighthouse that members query for each other's addresses,
-and a relay where a variant needs one."""
+"""Nebula: members with certificates, a lighthouse with their addresses, a relay where needed."""
 
 from __future__ import annotations
 
@@ -13,13 +12,14 @@ from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
-from culvert.vpns.nebula import certificates, program
+from culvert.vpns.nebula import certificates, firewall, program
 from culvert.vpns.nebula.packet import is_handshake, outer_length
 from culvert.vpns.nebula.program import PROGRAM
 from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
 from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, RELAY, VARIANTS, chosen
 from culvert.vpns.outer import OuterPacket
+from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 
@@ -133,6 +133,10 @@ class Nebula(TunDevice):
             poll_s=_REKEY_POLL_S,
         )
 
+    def apply_policy(self, policy: Policy) -> None:
+        """Each member reads its rules again."""
+        firewall.apply(self, CONFIG, policy, self._consoles)
+
     def _both_ways(self, path: Path) -> tuple[tuple[Node, str], tuple[Node, str]]:
         """Each end, with the other's address inside the mesh."""
         source, target = self.lab.ends(path)
@@ -147,9 +151,8 @@ class Nebula(TunDevice):
         )
 
     def _await_registration(self, node: Node) -> None:
-        address = str(self.inner(node).ip)
         self._await(
-            lambda: self._consoles.has_registered(self._lighthouse, address),
+            lambda: self._consoles.has_registered(self._lighthouse, str(self.inner(node).ip)),
             node,
             f"the lighthouse (node {self._lighthouse.name}) had the address of node {node.name}",
         )

@@ -11,10 +11,10 @@ from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Role
 from culvert.vpns.nebula import console
 from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
+from culvert.vpns.nebula.firewall import ANY
 
 PORT = 4242
 DEVICE = "nebula0"
-_ANY = [{"port": "any", "proto": "any", "host": "any"}]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Mesh:
             "relay": self._relay(node),
             "cipher": self.cipher,
             "tun": {"disabled": node.role in SERVERS, "dev": DEVICE, "mtu": self.mtu},
-            "firewall": {"outbound": _ANY, "inbound": _ANY},
+            "firewall": {"outbound": [ANY], "inbound": [ANY]},
             "sshd": console.configure(node),
         }
 
