@@ -1,0 +1,172 @@
+"""VPNs whose members find each other through servers, and reach each other directly or through a
+relay.
+
+::
+
+    serve: relay, control ── join: members ── reach: the path's source joins; its packets arrive
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, TypeVar
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path, Role
+from culvert.vpns.base import Vpn
+from culvert.vpns.facts import (
+    missing_tun,
+    path_of_device,
+    wait_for_fact,
+    wait_for_ping,
+)
+from culvert.vpns.variant import DIRECT, DataPath, Missing, Route
+
+T = TypeVar("T")
+POLL_A_PROGRAM_S = 0.02
+"""Between two queries of a program's state: each starts a program, or works through all peers."""
+
+
+class MeshVpn(Vpn):
+    """A driver defines ``start()``, ``route_to()`` and the class attributes.
+
+    The source of a measured path joins when the path is reached, so that an initiation contains its
+    join. A path is up when the program reports the claimed route and a ping is answered.
+    """
+
+    programs: Sequence[str]
+    """Names of all programs that members and servers run."""
+    device: ClassVar[str]
+    direct: ClassVar[frozenset[str]] = frozenset({"direct"})
+    """Names of the variants that claim a direct path."""
+
+    @abstractmethod
+    def start(self, member: Node) -> None:
+        """Start a member; returns when it has its inner address."""
+
+    @abstractmethod
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """The route of a node's packets to another, as its program reports it. Raises VpnError if
+        there is none."""
+
+    def missing(self, host: Host) -> list[Missing]:
+        """The programs, and /dev/net/tun."""
+        lacks = [each for each in self.programs if host.find(each) is None]
+        return missing_tun(host) + [Missing.to_install(each, self.id) for each in lacks]
+
+    def program(self, host: Host, name: str) -> str:
+        """The path of one of the programs there; raises NotPossible."""
+        path = host.find(name)
+        if path is None:
+            raise NotPossible(self.id, f"{name} is missing", f"culvert install {self.id}")
+        return path
+
+    def launch(
+        self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start one of the programs on a node; it is ended with the VPN."""
+        process = node.spawn([self.program(node, name), *arguments], name=name, env=env)
+        self.processes[node.name].append(process)
+        return process
+
+    def await_fact(
+        self,
+        fact: Callable[[], T | None],
+        process: Process,
+        what: str,
+        *,
+        evidence: Callable[[], str] = str,
+        deadline_s: float = 0.0,
+    ) -> T:
+        """``wait_for_fact``, for queries that cost time: within ``up_deadline_s`` by default."""
+        return wait_for_fact(
+            fact,
+            vpn=self.id,
+            process=process,
+            what=what,
+            deadline_s=deadline_s or self.up_deadline_s,
+            evidence=evidence,
+            poll_s=POLL_A_PROGRAM_S,
+        )
+
+    @property
+    def joining(self) -> Sequence[Node]:
+        """The members that are no measured path's source."""
+        sources = {path.source for path in self.paths}
+        return tuple(node for node in self.lab.members if node.name not in sources)
+
+    def join(self, member: Node) -> None:
+        """Start it."""
+        self.start(member)
+
+    def reach(self, path: Path) -> None:
+        """Start the ends that do not run; returns when the claimed route carries packets."""
+        for name in (path.target, path.source):
+            if not self.processes[name]:
+                self.start(self.lab.nodes[name])
+        self.await_path(path)
+
+    def await_path(self, path: Path) -> None:
+        """Return when a ping is answered over the claimed route; raises VpnError."""
+        source, target = self.lab.ends(path)
+        process = self.processes[source.name][-1]
+        address = self.inner(target).ip
+        wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
+        self.await_fact(
+            lambda: self._route_or_none(path) == self.route(path),
+            process,
+            f"{path} is {self.route(path)}",
+            evidence=lambda: f"it is {self._route_or_none(path) or 'not connected'}",
+        )
+
+    def route(self, path: Path) -> Route:
+        """Direct, or through the relay."""
+        del path
+        return DIRECT if self.claims_direct else Route(self.relay.name)
+
+    def determine_route(self, path: Path) -> Route:
+        """That of both ends; raises VpnError if there is none, or they differ."""
+        source, target = self.lab.ends(path)
+        there, back = self.route_to(source, target), self.route_to(target, source)
+        if there != back:
+            raise VpnError(f"{self.id}, {path}", f"{there}, but {back} on the way back", "wait")
+        return there
+
+    @property
+    def claims_direct(self) -> bool:
+        """Whether this variant's paths are direct."""
+        return self.variant.name in self.direct
+
+    @property
+    def relay(self) -> Node:
+        """The relay."""
+        return self.lab.of_role(Role.RELAY)[0]
+
+    @property
+    def control(self) -> Node:
+        """The control server."""
+        return self.lab.of_role(Role.CONTROL)[0]
+
+    def interface(self, node: Node) -> str:
+        """The tun device."""
+        del node
+        return self.device
+
+    @property
+    def data_path(self) -> DataPath:
+        """User space: a program encrypts."""
+        return DataPath.USER
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """From the kind of the interface."""
+        return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
+
+    def _route_or_none(self, path: Path) -> Route | None:
+        try:
+            return self.determine_route(path)
+        except VpnError:
+            return None

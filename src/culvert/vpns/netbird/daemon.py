@@ -1,0 +1,59 @@
+"""NetBird's daemon on a member: how it starts, and its JSON interface on a unix socket.
+
+Source: client/proto/daemon.proto and client/cmd/service_json_socket.go of NetBird 0.76.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from culvert.labs.node import Node
+from culvert.vpns.http import request_at_socket
+from culvert.vpns.netbird.status import Status
+
+PROGRAM = "netbird"
+_SOCKET, _JSON_SOCKET = "/run/netbird.sock", "/run/netbird-json.sock"
+ARGUMENTS = (
+    *("service", "run", "--log-file", "console", "--enable-json-socket"),
+    *("--daemon-addr", f"unix://{_SOCKET}", "--json-socket", f"unix://{_JSON_SOCKET}"),
+)
+
+
+def environment(member: Node, *, relayed: bool) -> Mapping[str, str]:
+    """Its settings: WireGuard in user space, no file outside its directory, connections to all
+    peers at once; ``relayed``: only through the relay."""
+    return {
+        "NB_STATE_DIR": f"{member.directory}/netbird/",
+        "NB_WG_KERNEL_DISABLED": "true",
+        "NB_LAZY_CONN": "off",
+        "NB_DISABLE_SSH_CONFIG": "true",
+        "NB_USE_LEGACY_ROUTING": "true",  # no entry in /etc/iproute2/rt_tables
+        **({"NB_FORCE_RELAY": "true"} if relayed else {}),
+    }
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """That of a member. Methods raise OSError if it does not listen, VpnError if it refuses."""
+
+    member: Node
+    deadline_s: float
+
+    def log_in(self, url: str, setup_key: str) -> None:
+        """Join the control server's network; the key is needed for the first time only."""
+        wishes = {"disableAutoConnect": True, "disableDns": True, "disableIpv6": True}
+        names = {"managementUrl": url, "setupKey": setup_key, "hostname": self.member.name}
+        self.call("Login", {**names, **wishes})
+
+    def call(self, method: str, body: Mapping[str, object] | None = None) -> Any:
+        """Call a method of its service: Up connects to all peers, Down disconnects."""
+        path = f"/daemon.DaemonService/{method}"
+        return request_at_socket(
+            self.member, _JSON_SOCKET, path, body or {}, deadline_s=self.deadline_s
+        )
+
+    def status(self) -> Status:
+        """Its servers and peers now."""
+        return Status(self.call("Status", {"getFullPeerStatus": True}))

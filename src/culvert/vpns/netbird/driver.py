@@ -1,0 +1,193 @@
+"""NetBird: WireGuard in user space between members that a control server introduces to each other.
+
+::
+
+    a ── core ─┬ control    netbird-server: management, signal
+         b ────┤
+               └ relay      netbird-relay: STUN, and what cannot go direct, over WebSocket
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import VpnError
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path, Role
+from culvert.vpns.base import underlay_address
+from culvert.vpns.http import answers
+from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.netbird import daemon
+from culvert.vpns.netbird import server as control_server
+from culvert.vpns.netbird.daemon import Daemon
+from culvert.vpns.netbird.packet import carried
+from culvert.vpns.netbird.server import RELAY_PORT
+from culvert.vpns.netbird.status import Connection
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
+from culvert.vpns.wireguard import packet as wire
+
+MTU = 1280
+"""NetBird's default."""
+PORT = 51820
+_TCP, _UDP = 6, 17
+_STOP_S = 10.0
+"""A daemon tells its peers and its servers when it ends."""
+_FACTS = {
+    "cipher": "ChaCha20-Poly1305",
+    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+    "MTU": str(MTU),
+}
+_NEEDS = (Role.RELAY, Role.CONTROL)
+
+
+def _variant(name: str, summary: str, **facts: str) -> Variant:
+    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.CHACHA20, needs=_NEEDS)
+
+
+class NetBird(MeshVpn):
+    """The daemon's JSON interface starts a member and reports its state."""
+
+    name = "netbird"
+    summary = "NetBird: a mesh of WireGuard in user space with ICE, signal server and relay"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        _variant("direct", "a path found by ICE", transport=f"UDP {PORT}"),
+        _variant(
+            "relay",
+            "through NetBird's relay",
+            transport=f"WebSocket over TCP {RELAY_PORT}",
+            relayed="by NB_FORCE_RELAY in each daemon's environment",
+        ),
+    )
+    role = "netbird"
+    programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
+    device = "wt0"
+    up_deadline_s = 40.0
+    rekey_deadline_s = 130.0
+    """WireGuard renews the keys after 120 s."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._relay_secret = secrets.token_hex(16)
+        self._setup_key = ""
+        self._addresses: dict[str, IPv4Interface] = {}
+
+    def version(self, host: Host) -> str:
+        """What the client prints."""
+        printed = host.run([self.program(host, daemon.PROGRAM), "version"]).stdout
+        return f"NetBird {printed.strip()}"
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """The server's configuration. What a daemon writes to /etc stays on its node."""
+        control, relay = (underlay_address(each) for each in (self.control, self.relay))
+        directory = str(self.control.directory / "netbird")
+        text = control_server.configuration(control, relay, self._relay_secret, directory)
+        self.control.write("netbird/server.yaml", text, secret=True)
+        for member in self.lab.members:
+            member.keep_changes("/etc")
+
+    def serve(self, server: Node) -> None:
+        """Start it; ready when the relay is healthy, or the control server has issued a key."""
+        if server.role is Role.RELAY:
+            settings = control_server.relay_environment(
+                underlay_address(server), self._relay_secret
+            )
+            self._launch(server, ["netbird-relay"], settings, control_server.RELAY_HEALTH)
+            return
+        argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
+        self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
+        self._setup_key = control_server.new_setup_key(server, self._url)
+
+    def _launch(
+        self, server: Node, argv: Sequence[str], settings: Mapping[str, str], url: str
+    ) -> None:
+        process = self.launch(server, *argv, env=settings)
+        what = f"{url} answered on node {server.name}"
+        self.await_fact(lambda: answers(server, url), process, what)
+
+    def start(self, member: Node) -> None:
+        """Start the daemon and log in; up when it is connected to all servers."""
+        settings = daemon.environment(member, relayed=not self.claims_direct)
+        process = self.launch(member, daemon.PROGRAM, *daemon.ARGUMENTS, env=settings)
+        where, its = f"the daemon on node {member.name}", self._daemon(member)
+        self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
+        its.log_in(self._url, self._setup_key)
+        its.call("Up")
+        self._addresses[member.name] = self.await_fact(
+            lambda: its.status().address,
+            process,
+            f"{where} was connected to all servers",
+            evidence=lambda: str(its.status()),
+        )
+
+    def _stop_processes(self, node: Node, *, grace_s: float = _STOP_S) -> None:
+        super()._stop_processes(node, grace_s=grace_s)
+
+    def drop(self, path: Path) -> None:
+        """The source's daemon disconnects from all peers and removes its interface."""
+        self._daemon(self.lab.nodes[path.source]).call("Down")
+
+    def resume(self, path: Path) -> None:
+        """It connects again."""
+        self._daemon(self.lab.nodes[path.source]).call("Up")
+        self.await_path(path)
+
+    def rekey(self, path: Path) -> None:
+        """Wait until WireGuard renews its keys, 120 s after the last handshake."""
+        source, target = self.lab.ends(path)
+        its, address = self._daemon(source), self.inner(target).ip
+        before = its.status().handshake(address)
+        self.await_fact(
+            lambda: its.status().handshake(address) != before,
+            self.processes[source.name][-1],
+            f"node {source.name} renewed its keys",
+            deadline_s=self.rekey_deadline_s,
+        )
+
+    @property
+    def _url(self) -> str:
+        return control_server.url_of(underlay_address(self.control))
+
+    def _daemon(self, member: Node) -> Daemon:
+        return Daemon(member, self.up_deadline_s)
+
+    # -- what the proof needs ----------------------------------------------------------------------
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """The address that the control server gave it."""
+        if node.name not in self._addresses:
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, "it has no address before it joins", "see why it did not join")
+        return self._addresses[node.name]
+
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """By the connection's type in the daemon's status."""
+        connection = self._daemon(node).status().connection(self.inner(peer).ip)
+        if connection is Connection.NONE:
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, f"it has no connection to node {peer.name}", "see its log")
+        return DIRECT if connection is Connection.DIRECT else Route(self.relay.name)
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP with WireGuard's port, or TCP with the relay's."""
+        if self.claims_direct:
+            return OuterFlow(_UDP, frozenset({PORT}))
+        return OuterFlow(_TCP, frozenset({RELAY_PORT}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """WireGuard's; unknown in the relay's TCP connection."""
+        return wire.outer_length(inner_length, MTU) if self.claims_direct else None
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """WireGuard's handshake, in a frame of the relay if it is relayed."""
+        if not self.claims_direct:
+            packet = replace(packet, payload=carried(packet.payload))
+        return wire.is_handshake(packet)

@@ -1,0 +1,219 @@
+"""ZeroTier: an Ethernet switch over the members, with a root and a controller of its own.
+
+::
+
+    a ── core ─┬ control    zerotier-one as the network's controller
+         b ────┤
+               └ relay      zerotier-one as the only root; tcp-proxy for what comes over TCP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Path, Role
+from culvert.vpns.base import underlay_address
+from culvert.vpns.http import request
+from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
+from culvert.vpns.zerotier import packet as wire
+from culvert.vpns.zerotier import world
+from culvert.vpns.zerotier.home import CLI, IDTOOL, ONE, Home
+from culvert.vpns.zerotier.world import PORT
+
+_TCP, _UDP = 6, 17
+_TCP_RELAY = "tcp-relay"
+_TCP_PORT = 443
+_PROXY = "tcp-proxy"
+_PUBLIC_ROOT = IPv4Address("192.0.0.8")
+"""Only packets to public addresses go over TCP, and ZeroTier counts every range for tests and
+documentation as private. This is the dummy address of RFC 7600, which nobody has."""
+_FACTS = {
+    "cipher": "AES-256-GMAC-SIV",
+    "key exchange": "static Curve25519 keys of the identities; no forward secrecy",
+}
+
+
+def _variant(name: str, summary: str, **facts: str) -> Variant:
+    needs = (Role.RELAY, Role.CONTROL)
+    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.AES, needs=needs)
+
+
+class ZeroTier(MeshVpn):
+    """Identities, the planet and the network's membership are made before anything starts."""
+
+    name = "zerotier"
+    summary = "ZeroTier: a virtual Ethernet with its own root and controller"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        _variant("direct", "a path that the root mediated", transport=f"UDP {PORT}"),
+        _variant(
+            "relay",
+            "through the root",
+            transport=f"UDP {PORT}",
+            relayed="by local.conf: each member's blacklist has all paths to the other members",
+        ),
+        _variant(
+            _TCP_RELAY,
+            "through the root, over TCP",
+            transport=f"TCP {_TCP_PORT}",
+            relayed="by forceTcpRelay in each member's local.conf",
+        ),
+    )
+    role = "zerotier"
+    programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
+    device = "zt0"
+    up_deadline_s = 60.0
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._over_tcp = variant.name == _TCP_RELAY
+        if self._over_tcp:
+            self.programs = (*self.programs, _PROXY)
+        self._homes: dict[str, Home] = {}
+
+    def version(self, host: Host) -> str:
+        """What the program prints."""
+        return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Identities of all nodes, the planet with its root, and settings."""
+        nodes = (*self.lab.of_role(*self.needs), *self.lab.members)
+        self._homes = {node.name: Home.new(node) for node in nodes}
+        root, relay = underlay_address(self.relay), self._homes[self.relay.name]
+        planet = relay.planet(_PUBLIC_ROOT if self._over_tcp else root)
+        # It is newer, so the root does not replace it by the other one.
+        of_control = relay.planet(root)
+        for name, home in self._homes.items():
+            own = of_control if name == self.control.name else planet
+            home.write(own, self._local_conf(home.node))
+
+    def _local_conf(self, node: Node) -> str:
+        if self.claims_direct or node.role is not Role.MEMBER:
+            return world.local_conf()
+        if self._over_tcp:
+            return world.local_conf(tcp_relay=(underlay_address(self.relay), _TCP_PORT))
+        others = [self._homes[each.name] for each in self.lab.members if each is not node]
+        return world.local_conf(no_path_to=[home.identity.address for home in others])
+
+    def serve(self, server: Node) -> None:
+        """Start the root, and the TCP relay beside it; or the controller, with the network."""
+        process, home = self._launch(server), self._homes[server.name]
+        self.await_fact(home.answers, process, f"node {server.name} answered")
+        if server.role is Role.RELAY and self._over_tcp:
+            server.add_address("lo", IPv4Interface(_PUBLIC_ROOT))
+            self._launch_proxy(server)
+        if server.role is Role.CONTROL:
+            what = f"node {server.name} found the root"
+            self.await_fact(lambda: home.state().online, process, what)
+            self._create_network(server, home)
+
+    def _launch_proxy(self, server: Node) -> None:
+        """It prints a line for each packet, which would fill the disk."""
+        silent = ["sh", "-c", 'exec "$0" > /dev/null', self.program(server, _PROXY)]
+        process = server.spawn(silent, name=_PROXY)
+        self.processes[server.name].append(process)
+        listening = f" 00000000:{_TCP_PORT:04X} 00000000:0000 0A "
+        sockets = "/proc/net/tcp"
+        self.await_fact(lambda: listening in server.text(sockets), process, f"{_PROXY} listened")
+
+    def _create_network(self, server: Node, home: Home) -> None:
+        if '"controller"' not in home.cli("/controller"):
+            raise NotPossible(
+                f"{self.id} on node {server.name}",
+                "this zerotier-one has no controller, as the vendor's packages from 1.16 on",
+                "install zerotier-one 1.14.2",
+            )
+        url = f"http://127.0.0.1:{PORT}/controller/network/{self._network}"
+        token = {"X-ZT1-Auth": home.token()}
+        subnet = str(self.inner(self.lab.members[0]).network)
+        settings = world.network(subnet, wire.largest_inner(self.lab.spec.mtu))
+        request(server, url, settings, token)
+        for member in self.lab.members:
+            admitted = {"authorized": True, "ipAssignments": [str(self.inner(member).ip)]}
+            address = self._homes[member.name].identity.address
+            request(server, f"{url}/member/{address}", admitted, token)
+
+    def start(self, member: Node) -> None:
+        """Start it as a member; returns when the controller has admitted it."""
+        self._homes[member.name].enter(self._network, self.device)
+        self._await_membership(member, self._launch(member))
+
+    def _await_membership(self, member: Node, process: Process) -> None:
+        home, address = self._homes[member.name], self.inner(member)
+
+        def joined() -> bool:
+            link = member.link(self.device)
+            up = link is not None and link.up and address in link.addresses
+            return up and home.has_joined(self._network, address)
+
+        self.await_fact(
+            joined,
+            process,
+            f"the controller admitted node {member.name}",
+            evidence=lambda: home.network_status(self._network),
+        )
+
+    def stop(self, lab: Lab) -> None:
+        """Also remove the root's public address."""
+        super().stop(lab)
+        for relay in lab.of_role(Role.RELAY) if self._over_tcp else ():
+            relay.run(["ip", "address", "delete", f"{_PUBLIC_ROOT}/32", "dev", "lo"], check=False)
+
+    def drop(self, path: Path) -> None:
+        """The source leaves the network; its process remains."""
+        self._homes[path.source].cli("leave", self._network)
+
+    def resume(self, path: Path) -> None:
+        """It joins again."""
+        source = self.lab.nodes[path.source]
+        self._homes[path.source].cli("join", self._network)
+        self._await_membership(source, self.processes[source.name][0])
+        self.await_path(path)
+
+    @property
+    def _network(self) -> str:
+        return self._homes[self.control.name].identity.network
+
+    def _launch(self, node: Node) -> Process:
+        # -U: it does not become another user, to whom its directory would be given.
+        return self.launch(node, ONE, "-U", self._homes[node.name].path)
+
+    # -- what the proof needs ----------------------------------------------------------------------
+
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """By the path that the node prefers; without one it is the root's."""
+        home = self._homes[node.name]
+        state = home.state()
+        if not (state.tunneled if self._over_tcp else state.online):
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, "it is not connected to the root", "see its log")
+        found = home.endpoint(self._homes[peer.name].identity)
+        servers = (None, underlay_address(self.relay), _PUBLIC_ROOT)
+        return Route(self.relay.name) if found in servers else DIRECT
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """UDP with ZeroTier's port, or TCP with the relay's."""
+        if self._over_tcp:
+            return OuterFlow(_TCP, frozenset({_TCP_PORT}))
+        return OuterFlow(_UDP, frozenset({PORT}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """A constant more; unknown in the TCP connection."""
+        return None if self._over_tcp else wire.outer_length(inner_length)
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """HELLO and its answer."""
+        if self._over_tcp:
+            return wire.is_handshake(*wire.in_record(packet.payload))
+        return wire.is_handshake(packet.payload, wire.in_udp(packet.length))

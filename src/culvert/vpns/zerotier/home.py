@@ -1,0 +1,92 @@
+"""ZeroTier on one node: its directory, made before it starts, and its own command line."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Interface
+
+from culvert.labs.node import Node
+from culvert.vpns.zerotier import status, world
+from culvert.vpns.zerotier.world import Identity
+
+ONE, CLI, IDTOOL = "zerotier-one", "zerotier-cli", "zerotier-idtool"
+_DIRECTORY = "zerotier"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The program's directory on a node. Queries raise VpnError for output of another form."""
+
+    node: Node
+    identity: Identity
+
+    @classmethod
+    def new(cls, node: Node) -> Home:
+        """With a new identity."""
+        printed = node.run([_tool(node, IDTOOL), "generate"]).stdout
+        return cls(node, Identity.parse(printed))
+
+    @property
+    def path(self) -> str:
+        """The directory."""
+        return str(self.node.directory / _DIRECTORY)
+
+    def write(self, planet: bytes, local_conf: str) -> None:
+        """Identity, the token of its control interface, the planet and the settings."""
+        self._file("identity.secret", self.identity.secret, secret=True)
+        self._file("identity.public", self.identity.public)
+        self._file("authtoken.secret", secrets.token_hex(16), secret=True)
+        self._file("planet", planet)
+        self._file("local.conf", local_conf)
+
+    def planet(self, root: IPv4Address) -> bytes:
+        """A planet with this node as its root at that address."""
+        self._file("identity.public", self.identity.public)
+        idtool = _tool(self.node, IDTOOL)
+        moon = self.node.run([idtool, "initmoon", f"{self.path}/identity.public"]).stdout
+        self._file("planet.json", world.planet(moon, root), secret=True)
+        script = 'cd "$1" && exec "$2" genmoon planet.json'
+        self.node.run(["sh", "-c", script, "sh", self.path, idtool])
+        return self.node.read(f"{self.path}/{world.PLANET_FILE}")
+
+    def enter(self, network: str, device: str) -> None:
+        """The next start joins a network, with this device."""
+        self._file("devicemap", f"{network}={device}\n")
+        self._file(f"networks.d/{network}.conf", "")
+
+    def token(self) -> str:
+        """That of its control interface."""
+        return self.node.text(f"{self.path}/authtoken.secret")
+
+    def cli(self, *words: str) -> str:
+        """What zerotier-cli prints; nothing if the program does not answer."""
+        argv = [_tool(self.node, CLI), f"-D{self.path}", *words]
+        return self.node.run(argv, check=False).stdout
+
+    def answers(self) -> bool:
+        """Whether the program does."""
+        return self.cli("-j", "info").startswith("{")
+
+    def state(self) -> status.NodeState:
+        """Of the node."""
+        return status.node_state(self.cli("-j", "info"))
+
+    def has_joined(self, network: str, address: IPv4Interface) -> bool:
+        """Whether the controller has admitted it, with this address."""
+        return str(address) in status.assigned(self.cli("-j", "listnetworks"), network)
+
+    def network_status(self, network: str) -> str:
+        """In the program's words."""
+        return status.network_status(self.cli("-j", "listnetworks"), network)
+
+    def endpoint(self, peer: Identity) -> status.Endpoint:
+        """Where packets to a peer go; None: to the root."""
+        return status.endpoint(self.cli("-j", "peers"), peer.address)
+
+    def _file(self, name: str, content: str | bytes, *, secret: bool = False) -> None:
+        self.node.write(f"{_DIRECTORY}/{name}", content, secret=secret)
+
+
+def _tool(node: Node, name: str) -> str:
+    return node.require(name, "culvert install zerotier")

@@ -1,0 +1,48 @@
+"""A node for tests of what a driver asks of one, without a lab."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+from culvert.labs.host import Completed
+from culvert.labs.node import Node
+
+Runs = list[tuple[tuple[str, ...], str]]
+"""Arguments and standard input of each command."""
+
+
+def node_that_prints(stdout: str, *, code: int = 0, runs: Runs | None = None) -> Node:
+    """Every command prints this and ends with this code; ``runs`` gets what was run."""
+
+    def run(argv: Sequence[str], *, stdin: str = "", **_: object) -> Completed:
+        if runs is not None:
+            runs.append((tuple(argv), stdin))
+        return Completed(tuple(argv), code, stdout, "")
+
+    return _node(run=run, require=lambda program, remedy: program)
+
+
+def node_with_socket(answer: bytes, heard: list[bytes]) -> Node:
+    """Its only unix socket gives this answer to one request."""
+
+    def dial(path: str) -> socket.socket:
+        here, there = socket.socketpair()
+
+        def serve() -> None:
+            with there:
+                heard.append(there.recv(65536))
+                there.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return here
+
+    return _node(dial=dial)
+
+
+def _node(**parts: Callable[..., Any]) -> Node:
+    fields: Mapping[str, Any] = {"name": "n", **parts}
+    return cast(Node, SimpleNamespace(**fields))

@@ -1,0 +1,140 @@
+"""NetBird without its programs: configuration, status, packets, each with damaged input."""
+
+from __future__ import annotations
+
+import json
+from ipaddress import IPv4Address, IPv4Interface
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import VpnError
+from culvert.vpns.netbird.packet import carried
+from culvert.vpns.netbird.server import configuration, new_setup_key
+from culvert.vpns.netbird.status import Connection, Status
+
+from .fake_node import Runs, node_that_prints
+
+CONTROL, RELAY = IPv4Address("198.18.4.2"), IPv4Address("198.18.5.2")
+PEER = IPv4Address("100.92.1.2")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+def answer(state: str = "Connected", *, relayed: bool = False, **full: Any) -> dict[str, Any]:
+    """The daemon's answer, as NetBird 0.76.1 wrote it, less what nobody reads."""
+    peer = {
+        "IP": str(PEER),
+        "connStatus": state,
+        "relayed": relayed,
+        "relayAddress": "rel://198.18.5.2:33080",
+        "lastWireguardHandshake": "2026-11-22T04:00:00Z",
+    }
+    parts = {
+        "managementState": {"connected": True},
+        "signalState": {"connected": True},
+        "localPeerState": {"IP": "100.92.7.7/16"},
+        "relays": [{"available": True}],
+        "peers": [peer],
+    }
+    return {"status": "Connected", "fullStatus": parts | full}
+
+
+def test_the_configuration_has_one_relay_and_new_secrets() -> None:
+    first, second = (
+        json.loads(configuration(CONTROL, RELAY, "s3cret", "/d"))["server"] for _ in range(2)
+    )
+    assert first["relays"]["addresses"] == ["rel://198.18.5.2:33080"]
+    assert first["relays"]["secret"] == "s3cret"
+    assert first["stuns"] == [{"uri": "stun:198.18.5.2:3478"}]
+    assert first["exposedAddress"] == "http://198.18.4.2:8080"
+    assert first["authSecret"] != second["authSecret"]
+    assert first["store"]["encryptionKey"] != second["store"]["encryptionKey"]
+
+
+def test_a_setup_key_is_issued_with_a_token_of_the_setup() -> None:
+    runs: Runs = []
+    both = json.dumps({"personal_access_token": "tok", "key": "KEY"})
+    assert new_setup_key(node_that_prints(both, runs=runs), "http://198.18.4.2:8080") == "KEY"
+    assert 'header = "Authorization: Token tok"' in runs[1][1]
+
+
+@pytest.mark.parametrize("made", ["{}", "[]", '{"personal_access_token": 1}', "null"])
+def test_a_server_that_issues_no_token_is_named(made: str) -> None:
+    with pytest.raises(VpnError, match="has no personal_access_token"):
+        new_setup_key(node_that_prints(made), "http://198.18.4.2:8080")
+
+
+@pytest.mark.parametrize(
+    ("state", "relayed", "expected"),
+    [
+        ("Connected", False, Connection.DIRECT),
+        ("Connected", True, Connection.RELAYED),
+        ("Connecting", True, Connection.NONE),
+        ("Idle", False, Connection.NONE),
+    ],
+)
+def test_a_relays_address_does_not_make_a_path_relayed(
+    state: str, relayed: bool, expected: Connection
+) -> None:
+    status = Status(answer(state, relayed=relayed))
+    assert status.connection(PEER) is expected
+    assert status.connection(IPv4Address("100.92.9.9")) is Connection.NONE
+
+
+def test_a_member_has_an_address_once_every_server_is_connected() -> None:
+    assert Status(answer()).address == IPv4Interface("100.92.7.7/16")
+    partly: tuple[dict[str, Any], ...] = (
+        {"managementState": {"connected": False}},
+        {"signalState": {"connected": False}},
+        {"relays": []},
+        {"relays": [{"available": True}, {"available": False}]},
+        {"localPeerState": {"IP": ""}},
+    )
+    for lacking in partly:
+        assert Status(answer(**lacking)).address is None
+    shown = str(Status(answer(signalState={"connected": False})))
+    assert "signal not connected" in shown
+    assert "1 of 1 relays" in shown
+
+
+@given(JSON | st.builds(lambda inner: {"fullStatus": inner}, JSON))
+def test_a_damaged_status_is_an_error_with_the_place(damaged: object) -> None:
+    with pytest.raises(VpnError, match="NetBird's status"):
+        Status(damaged)
+
+
+@pytest.mark.parametrize(
+    "full", [{"peers": [{"IP": "x"}]}, {"localPeerState": {"IP": "1.2.3"}}, {"relays": None}]
+)
+def test_a_damaged_part_is_named(full: dict[str, Any]) -> None:
+    with pytest.raises(VpnError, match=next(iter(full))):
+        Status(answer(**full))
+
+
+def frame(packet: bytes, *, key: bytes | None, kind: bytes = b"\x01\x03") -> bytes:
+    """As RFC 6455 has it."""
+    message = kind + bytes(36) + packet
+    short = len(message) < 126
+    size = bytes([len(message)]) if short else b"\x7e" + len(message).to_bytes(2)
+    if key is None:
+        return b"\x82" + size + message
+    masked = bytes(byte ^ key[at % 4] for at, byte in enumerate(message))
+    return b"\x82" + bytes([size[0] | 0x80]) + size[1:] + key + masked
+
+
+@given(st.binary(min_size=1, max_size=200), st.none() | st.binary(min_size=4, max_size=4))
+def test_a_frame_gives_its_packet(packet: bytes, key: bytes | None) -> None:
+    assert carried(frame(packet, key=key)) == packet
+    assert carried(frame(packet, key=key, kind=b"\x01\x05")) == b""
+
+
+@given(st.binary(max_size=80))
+def test_any_segment_can_be_searched(segment: bytes) -> None:
+    carried(segment)
+    carried(b"\x82" + segment)
