@@ -78,6 +78,11 @@ def test_a_node_keeps_existing_paths_only(lab: LabFactory) -> None:
         lab().a.keep_changes("/no/such/directory")
 
 
+def test_proc_net_shows_the_nodes_interfaces(lab: LabFactory) -> None:
+    lines = lab().a.read("/proc/net/dev").decode().splitlines()
+    assert [line.split(":")[0].strip() for line in lines[2:]] == ["lo", "u0"]
+
+
 def test_sys_shows_the_nodes_interfaces(lab: LabFactory) -> None:
     assert lab().a.run(["ls", "/sys/class/net"]).stdout.split() == ["lo", "u0"]
 

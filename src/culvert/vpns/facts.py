@@ -161,9 +161,17 @@ def wait_for_ping(
     wait = str(math.ceil(deadline_s) + 1)
     argv = [ping, "-n", "-q", "-i", "0.05", "-c", "1", "-w", wait, str(address)]
     pinging = node.spawn(argv, name=f"ping-{address}")
+
+    def answered() -> bool:
+        """It ends at an error from the network, such as an address that is not resolved yet."""
+        nonlocal pinging
+        if pinging.returncode() not in (None, 0):
+            pinging = node.spawn(argv, name=f"ping-{address}")
+        return pinging.returncode() == 0
+
     try:
         wait_for_fact(
-            lambda: pinging.returncode() == 0,
+            answered,
             vpn=vpn,
             process=process,
             what=f"{address} answered a ping of node {node.name} through the tunnel",

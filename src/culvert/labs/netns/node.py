@@ -187,7 +187,9 @@ class NetnsNode(Node):
     def read(self, path: str) -> bytes:
         """A file in the node's view: /run and /etc/resolv.conf are the node's own."""
         if path.startswith(_OF_THE_NAMESPACE):
-            return self.inside(Path(path).read_bytes)
+            # /proc/net is that of the process, whose other threads are in the host's namespace.
+            own = Path(path.replace("/proc/net/", "/proc/thread-self/net/", 1))
+            return self.inside(own.read_bytes)
         return self.file(path).read_bytes()
 
     def exists(self, path: str) -> bool:

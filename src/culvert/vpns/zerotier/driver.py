@@ -107,10 +107,12 @@ class ZeroTier(MeshVpn):
 
     def serve(self, server: Node) -> None:
         """Start the root, and the TCP relay beside it; or the controller, with the network."""
+        over_tcp = server.role is Role.RELAY and self._over_tcp
+        if over_tcp:
+            server.add_address(server.underlay.device, IPv4Interface(_PUBLIC_ROOT))
         process, home = self._launch(server), self._homes[server.name]
         self.await_fact(home.answers, process, f"node {server.name} answered")
-        if server.role is Role.RELAY and self._over_tcp:
-            server.add_address("lo", IPv4Interface(_PUBLIC_ROOT))
+        if over_tcp:
             self._launch_proxy(server)
         if server.role is Role.CONTROL:
             what = f"node {server.name} found the root"
@@ -167,7 +169,8 @@ class ZeroTier(MeshVpn):
         """Also remove the root's public address."""
         super().stop(lab)
         for relay in lab.of_role(Role.RELAY) if self._over_tcp else ():
-            relay.run(["ip", "address", "delete", f"{_PUBLIC_ROOT}/32", "dev", "lo"], check=False)
+            address, device = f"{_PUBLIC_ROOT}/32", relay.underlay.device
+            relay.run(["ip", "address", "delete", address, "dev", device], check=False)
 
     def drop(self, path: Path) -> None:
         """The source leaves the network; its process remains."""

@@ -1,0 +1,124 @@
+"""NetBird and ZeroTier with their real programs: three members, every path, and the host's files.
+
+Their programs are in no registry: without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path as File
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.labs.netns.lab import NetnsLab
+from culvert.runid import new_run_id
+from culvert.topology.graph import Path
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh, serving
+from culvert.topology.spec import LabSpec
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.variant import DIRECT
+from tests.run.cells import execute
+
+from .relayed import received_packets
+from .tunnels import driver, skip_reason
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow]
+WORDS = [
+    "netbird/direct",
+    "netbird/relay",
+    "zerotier/direct",
+    "zerotier/relay",
+    "zerotier/tcp-relay",
+]
+PINGS = 50
+MESH = LabSpec(mesh(2), LinkSpec(rate_bps=30_000_000_000))
+"""Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
+BESIDE = 20
+"""Packets that a relay may get meanwhile: keepalives."""
+OF_THE_HOST = (
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/iproute2/rt_tables",
+    "/etc/ssh",
+    "/etc/netbird",
+    "/var/lib/netbird",
+    "/var/lib/zerotier-one",
+    "/run/netbird.sock",
+    "/run/wireguard",
+)
+
+
+@dataclass(frozen=True)
+class Up:
+    """A mesh of three members with all paths up, and the host's files before it."""
+
+    vpn: MeshVpn
+    lab: NetnsLab
+    host: dict[str, object]
+
+
+def of_the_host() -> dict[str, object]:
+    """Files with their content, directories with the names in them."""
+    found: dict[str, object] = {}
+    for name in OF_THE_HOST:
+        for path in (File(name), *sorted(File(name).rglob("*"))):
+            is_file = path.is_file()
+            found[str(path)] = path.read_bytes() if is_file else path.exists()
+    return found
+
+
+def made(word: str) -> MeshVpn:
+    """The driver, or a skip."""
+    if why_not := skip_reason(word):
+        pytest.skip(why_not)
+    vpn = driver(word)
+    assert isinstance(vpn, MeshVpn)
+    return vpn
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def up(request: pytest.FixtureRequest) -> Iterator[Up]:
+    vpn = made(request.param)
+    paths = [Path(*ends) for ends in permutations("abc", 2)]
+    before = of_the_host()
+    with NetnsLab(new_run_id(), LabSpec(serving(mesh(3, paths=paths), vpn.needs))) as lab:
+        try:
+            vpn.prepare(lab)
+            vpn.bring_up()
+            yield Up(vpn, lab, before)
+        finally:
+            vpn.stop(lab)
+    assert of_the_host() == before
+
+
+def test_each_path_has_the_claimed_route(up: Up) -> None:
+    for path in up.vpn.paths:
+        assert up.vpn.determine_route(path) == up.vpn.route(path)
+
+
+def test_packets_cross_the_relay_as_claimed(up: Up) -> None:
+    relay = up.vpn.relay
+    for path in up.vpn.paths:
+        source, target = up.lab.ends(path)
+        before = received_packets(relay)
+        assert pings_answered(source, up.vpn.inner(target).ip, count=PINGS) == PINGS
+        crossed = received_packets(relay) - before
+        if up.vpn.route(path) == DIRECT:
+            assert crossed <= BESIDE
+        else:
+            assert crossed >= 2 * PINGS  # the request and the answer
+
+
+def test_the_hosts_files_are_as_before(up: Up) -> None:
+    assert of_the_host() == up.host
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_trial_is_proved(word: str) -> None:
+    finding = execute(made(word), "tcp", MESH)
+    assert (finding.status, finding.reason) == (Status.OK, "")
