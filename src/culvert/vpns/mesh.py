@@ -3,16 +3,18 @@ relay.
 
 ::
 
-    serve: relay, control ── join: members ── reach: the path's source joins; its packets arrive
+    serve: relay, control ── join: members, at the same time ── reach: packets arrive
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
 from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -29,14 +31,16 @@ from culvert.vpns.variant import DIRECT, DataPath, Missing, Route
 T = TypeVar("T")
 POLL_A_PROGRAM_S = 0.02
 """Between two queries of a program's state: each starts a program, or works through all peers."""
+_AT_ONCE = 16
 
 
 class MeshVpn(Vpn):
     """A driver defines ``start()``, ``route_to()`` and the class attributes.
 
-    The source of a measured path joins when the path is reached, so that an initiation contains its
-    join. A path is up when the program reports the claimed route and a ping is answered.
+    A path is up when a ping is answered and both ends report the claimed route.
     """
+
+    joins_together = True
 
     programs: Sequence[str]
     """Names of all programs that members and servers run."""
@@ -93,12 +97,6 @@ class MeshVpn(Vpn):
             poll_s=POLL_A_PROGRAM_S,
         )
 
-    @property
-    def joining(self) -> Sequence[Node]:
-        """The members that are no measured path's source."""
-        sources = {path.source for path in self.paths}
-        return tuple(node for node in self.lab.members if node.name not in sources)
-
     def join(self, member: Node) -> None:
         """Start it."""
         self.start(member)
@@ -127,6 +125,11 @@ class MeshVpn(Vpn):
         """Direct, or through the relay."""
         del path
         return DIRECT if self.claims_direct else Route(self.relay.name)
+
+    def stop(self, lab: Lab) -> None:
+        """All nodes at once: some programs take seconds to end."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._stop_processes, lab.nodes.values()))
 
     def determine_route(self, path: Path) -> Route:
         """That of both ends; raises VpnError if there is none, or they differ."""

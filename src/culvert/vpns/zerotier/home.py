@@ -12,6 +12,8 @@ from culvert.vpns.zerotier.world import Identity
 
 ONE, CLI, IDTOOL = "zerotier-one", "zerotier-cli", "zerotier-idtool"
 _DIRECTORY = "zerotier"
+_GENERATE_S = 60.0
+"""An address is the hash of its key with a proof of work: some take seconds."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Home:
     @classmethod
     def new(cls, node: Node) -> Home:
         """With a new identity."""
-        printed = node.run([_tool(node, IDTOOL), "generate"]).stdout
+        argv = [_tool(node, IDTOOL), "generate"]
+        printed = node.run(argv, timeout_s=_GENERATE_S).stdout
         return cls(node, Identity.parse(printed))
 
     @property
@@ -35,16 +38,16 @@ class Home:
     def write(self, planet: bytes, local_conf: str) -> None:
         """Identity, the token of its control interface, the planet and the settings."""
         self._file("identity.secret", self.identity.secret, secret=True)
-        self._file("identity.public", self.identity.public)
+        # Public, but a part of the secret file.
+        self._file("identity.public", self.identity.public, secret=True)
         self._file("authtoken.secret", secrets.token_hex(16), secret=True)
         self._file("planet", planet)
         self._file("local.conf", local_conf)
 
     def planet(self, root: IPv4Address) -> bytes:
         """A planet with this node as its root at that address."""
-        self._file("identity.public", self.identity.public)
         idtool = _tool(self.node, IDTOOL)
-        moon = self.node.run([idtool, "initmoon", f"{self.path}/identity.public"]).stdout
+        moon = self.node.run([idtool, "initmoon", self.identity.public]).stdout
         self._file("planet.json", world.planet(moon, root), secret=True)
         script = 'cd "$1" && exec "$2" genmoon planet.json'
         self.node.run(["sh", "-c", script, "sh", self.path, idtool])
