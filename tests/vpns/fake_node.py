@@ -34,7 +34,10 @@ def node_with_socket(answer: bytes, heard: list[bytes]) -> Node:
 
         def serve() -> None:
             with there:
-                heard.append(there.recv(65536))
+                request = b""
+                while not request.endswith(b"}"):  # the body, after the headers
+                    request += there.recv(65536)
+                heard.append(request)
                 there.sendall(answer)
 
         threading.Thread(target=serve, daemon=True).start()
