@@ -36,6 +36,8 @@ MTU = 1280
 """NetBird's default."""
 PORT = 51820
 _TCP, _UDP = 6, 17
+_SSH_CONFIG = "/etc/ssh/ssh_config.d"
+"""It writes nothing there, but removes what another NetBird has written."""
 _STOP_S = 10.0
 """A daemon tells its peers and its servers when it ends."""
 _FACTS = {
@@ -85,13 +87,14 @@ class NetBird(MeshVpn):
     # -- its life ----------------------------------------------------------------------------------
 
     def configure(self) -> None:
-        """The server's configuration. What a daemon writes to /etc stays on its node."""
+        """The server's configuration. No daemon changes the machine's SSH configuration."""
         control, relay = (underlay_address(each) for each in (self.control, self.relay))
         directory = str(self.control.directory / "netbird")
         text = control_server.configuration(control, relay, self._relay_secret, directory)
         self.control.write("netbird/server.yaml", text, secret=True)
         for member in self.lab.members:
-            member.keep_changes("/etc")
+            if member.exists(_SSH_CONFIG):
+                member.keep_changes(_SSH_CONFIG)
 
     def serve(self, server: Node) -> None:
         """Start it; ready when the relay is healthy, or the control server has issued a key."""
@@ -177,17 +180,17 @@ class NetBird(MeshVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """UDP with WireGuard's port, or TCP with the relay's."""
-        if self.claims_direct:
-            return OuterFlow(_UDP, frozenset({PORT}))
-        return OuterFlow(_TCP, frozenset({RELAY_PORT}))
+        """TCP with the relay's port, and UDP with WireGuard's if it is direct: the first packets
+        of a direct path, with the handshake, go through the relay too."""
+        relayed = OuterFlow(_TCP, frozenset({RELAY_PORT}))
+        return OuterFlow(_UDP, frozenset({PORT}), (relayed,)) if self.claims_direct else relayed
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's; unknown in the relay's TCP connection."""
         return wire.outer_length(inner_length, MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """WireGuard's handshake, in a frame of the relay if it is relayed."""
-        if not self.claims_direct:
+        """WireGuard's handshake, in TCP in a frame of the relay."""
+        if packet.protocol == _TCP:
             packet = replace(packet, payload=carried(packet.payload))
         return wire.is_handshake(packet)
