@@ -13,7 +13,7 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
-from culvert.topology.graph import Topology
+from culvert.topology.graph import Role, Topology
 from culvert.topology.shapes import mesh, pair, serving
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.leaks import LeakWitness, witnessed
@@ -304,11 +304,14 @@ class _Run:
         capture.packets()
         self.vpn.crash(node)
         outgoing = node.name == self.lab.a.name
+        relayed = not outgoing and bool(self.lab.of_role(Role.RELAY))
         sent = [
             each
             for each in self.flow(capture.packets())
-            # The kernel closes the TCP connections of killed processes.
-            if each.outgoing is outgoing and (each.protocol != _TCP or each.payload)
+            # The kernel closes the TCP connections of killed processes. A relay reports over TCP
+            # that a node is gone.
+            if each.outgoing is outgoing
+            and (each.protocol != _TCP or (each.payload and not relayed))
         ]
         if sent:
             self.breaks(

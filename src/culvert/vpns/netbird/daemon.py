@@ -29,7 +29,8 @@ def environment(member: Node, *, relayed: bool) -> Mapping[str, str]:
         "NB_WG_KERNEL_DISABLED": "true",
         "NB_LAZY_CONN": "off",
         "NB_DISABLE_SSH_CONFIG": "true",
-        "NB_USE_LEGACY_ROUTING": "true",  # no entry in /etc/iproute2/rt_tables
+        # Neither rules and marks with a name in /etc/iproute2/rt_tables, nor routes to its peers.
+        "NB_DISABLE_CUSTOM_ROUTING": "true",
         **({"NB_FORCE_RELAY": "true"} if relayed else {}),
     }
 
