@@ -19,14 +19,13 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import Vpn
 from culvert.vpns.facts import (
     missing_tun,
-    path_of_device,
     wait_for_fact,
     wait_for_ping,
 )
-from culvert.vpns.variant import DIRECT, DataPath, Missing, Route
+from culvert.vpns.tundevice import TunDevice
+from culvert.vpns.variant import DIRECT, Missing, Route
 
 T = TypeVar("T")
 POLL_A_PROGRAM_S = 0.02
@@ -34,7 +33,7 @@ POLL_A_PROGRAM_S = 0.02
 _AT_ONCE = 16
 
 
-class MeshVpn(Vpn):
+class MeshVpn(TunDevice):
     """A driver defines ``start()``, ``route_to()`` and the class attributes.
 
     A path is up when a ping is answered and both ends report the claimed route.
@@ -44,7 +43,6 @@ class MeshVpn(Vpn):
 
     programs: Sequence[str]
     """Names of all programs that members and servers run."""
-    device: ClassVar[str]
     direct: ClassVar[frozenset[str]] = frozenset({"direct"})
     """Names of the variants that claim a direct path."""
 
@@ -153,20 +151,6 @@ class MeshVpn(Vpn):
     def control(self) -> Node:
         """The control server."""
         return self.lab.of_role(Role.CONTROL)[0]
-
-    def interface(self, node: Node) -> str:
-        """The tun device."""
-        del node
-        return self.device
-
-    @property
-    def data_path(self) -> DataPath:
-        """User space: a program encrypts."""
-        return DataPath.USER
-
-    def determine_data_path(self, node: Node) -> DataPath:
-        """From the kind of the interface."""
-        return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def _route_or_none(self, path: Path) -> Route | None:
         try:

@@ -29,13 +29,14 @@ from culvert.vpns.netbird.packet import carried
 from culvert.vpns.netbird.server import RELAY_PORT
 from culvert.vpns.netbird.status import Connection
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.tundevice import UDP
 from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
 MTU = 1280
 """NetBird's default."""
 PORT = 51820
-_TCP, _UDP = 6, 17
+_TCP = 6
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
 _STOP_S = 10.0
@@ -69,6 +70,7 @@ class NetBird(MeshVpn):
     role = "netbird"
     programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
     device = "wt0"
+    port = PORT
     up_deadline_s = 40.0
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
@@ -183,7 +185,7 @@ class NetBird(MeshVpn):
         """TCP with the relay's port, and UDP with WireGuard's if it is direct: the first packets
         of a direct path, with the handshake, go through the relay too."""
         relayed = OuterFlow(_TCP, frozenset({RELAY_PORT}))
-        return OuterFlow(_UDP, frozenset({PORT}), (relayed,)) if self.claims_direct else relayed
+        return OuterFlow(UDP, frozenset({PORT}), (relayed,)) if self.claims_direct else relayed
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's; unknown in the relay's TCP connection."""

@@ -29,7 +29,7 @@ from culvert.vpns.zerotier import world
 from culvert.vpns.zerotier.home import CLI, IDTOOL, ONE, Home
 from culvert.vpns.zerotier.world import PORT
 
-_TCP, _UDP = 6, 17
+_TCP = 6
 _TCP_RELAY = "tcp-relay"
 _TCP_PORT = 443
 _PROXY = "tcp-proxy"
@@ -70,6 +70,7 @@ class ZeroTier(MeshVpn):
     role = "zerotier"
     programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
     device = "zt0"
+    port = PORT
     up_deadline_s = 60.0
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
@@ -207,9 +208,7 @@ class ZeroTier(MeshVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with ZeroTier's port, or TCP with the relay's."""
-        if self._over_tcp:
-            return OuterFlow(_TCP, frozenset({_TCP_PORT}))
-        return OuterFlow(_UDP, frozenset({PORT}))
+        return OuterFlow(_TCP, frozenset({_TCP_PORT})) if self._over_tcp else super().outer_flow
 
     def outer_length(self, inner_length: int) -> int | None:
         """A constant more; unknown in the TCP connection."""
