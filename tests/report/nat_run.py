@@ -42,6 +42,7 @@ def metrics(vpn: str, left: Access, right: Access) -> dict[str, float]:
         found |= {"first_packet_ms": 13.4, "goodput_bps": 94.2e6}
     if way == "direct":
         found["direct_ms"] = 2410.0
+        found["direct_resolution_ms"] = 50.0 if vpn == "mesh/direct" else 2410.0
     return found
 
 

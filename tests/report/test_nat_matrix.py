@@ -60,6 +60,10 @@ def test_cells_have_the_way_and_its_figures(data: Data) -> None:
     assert found.version == "1.2.3"
 
 
+def test_a_path_that_was_direct_at_once_did_not_become_direct(data: Data) -> None:
+    assert cell(matrix(data, "lone"), Access.NONE, Access.NONE).lines == ("13 ms", "94.2 Mbit/s")
+
+
 def test_nothing_mixed_and_failed_are_told_apart(data: Data) -> None:
     found = matrix(data, "lone")
     nothing = cell(found, Access.SYMMETRIC, Access.UDP_BLOCKED)

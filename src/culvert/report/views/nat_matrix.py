@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.observations import bare
 from culvert.report.model import Data
 from culvert.report.numbers import Scale, scale_for
 from culvert.topology.access import Access, access_of
@@ -99,7 +100,7 @@ def nat_matrices(data: Data) -> NatMatrices:
         pl.col("measurement") == MEASUREMENT, pl.col("labels") == "{}", pl.col("status") == _OK
     )
     matrices, missing = [], []
-    for vpn in data.vpns:
+    for vpn in sorted(data.vpns, key=bare):  # the baseline last: it shows what the NATs do
         own = trials.filter(pl.col("vpn") == vpn)
         if own.is_empty():
             continue
@@ -136,7 +137,7 @@ def _matrix(
     parts = [f"{way} {counted[way]}" for way in Way if counted[way]]
     return NatMatrix(
         vpn,
-        next(filter(None, own["version"].to_list()), ""),
+        "" if bare(vpn) else next(filter(None, own["version"].to_list()), ""),
         tuple(map(str, kinds)),
         tuple(tuple(cells.get(frozenset((row, column))) for column in kinds) for row in kinds),
         f"{', '.join(parts)} of {len(cells)} pairs",
@@ -162,7 +163,7 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> MatrixCell:
     if first is not None:
         lines.append(_time(first))
         sentences.append(f"first packet after {_time(first)}")
-    if direct is not None:
+    if direct is not None and _became_direct(rows, direct):
         lines.append(f"direct after {_time(direct)}")
         sentences.append(f"direct after {_time(direct)}")
     if goodput is not None:
@@ -171,6 +172,11 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> MatrixCell:
     return MatrixCell(
         way, words[0] if way is Way.MIXED else way, tuple(lines), "; ".join(sentences)
     )
+
+
+def _became_direct(rows: pl.DataFrame, direct_ms: float) -> bool:
+    """Whether the program reported another route before; else it was direct from the beginning."""
+    return (_middle(rows, "direct_resolution_ms") or 0.0) < direct_ms
 
 
 def _values(rows: pl.DataFrame, metric: str) -> list[float]:
