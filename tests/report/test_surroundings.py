@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import polars as pl
+from rich.console import Console
 
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
+from culvert.report.terminal.summary import summary_of
 from culvert.report.views.surroundings import surroundings_table
 
 from .conftest import page_of
@@ -53,6 +56,20 @@ def test_each_cell_is_shown_with_and_without_its_marked_trials() -> None:
         assert row[5:] == ("1 of 4", "foreign CPU time")
     page = page_of(marked(small(), {2}))
     assert "Disturbed trials" in page
+
+
+def printed(run: Run) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    console.print(summary_of(data_of(run)))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_terminal_shows_them_too() -> None:
+    assert "Disturbed trials" not in printed(small())
+    text = printed(marked(small(), {2}))
+    assert "Disturbed trials" in text
+    assert text.count("1 of 4: foreign CPU time") == len(data_of(small()).vpns)
 
 
 def test_where_all_are_marked_there_is_no_figure_without() -> None:

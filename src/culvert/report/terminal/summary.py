@@ -22,6 +22,7 @@ from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
+from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.trust import Trust, limits, trust
 
 _GAP = 2
@@ -57,6 +58,8 @@ def summary_of(data: Data) -> RenderableType:
         parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in found), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
+    if marked := surroundings_table(data).rows:
+        parts.append(_disturbed(marked))
     sentences = behaviour_sentences(data)
     if sentences:
         parts.append(_behaviour(sentences))
@@ -162,6 +165,19 @@ def _reasons(data: Data) -> Table:
         table.add_row(Text(row["vpn"] or ""), status, str(row["trials"]), why)
     if found.height > _MOST_REASONS:
         table.add_row("", "", "", f"... and {found.height - _MOST_REASONS} more, in the report")
+    return table
+
+
+def _disturbed(rows: Sequence[tuple[str, ...]]) -> Table:
+    """The rows of ``surroundings_table``."""
+    table = Table(box=box.SIMPLE_HEAD, title="Disturbed trials", title_justify="left")
+    for name in ("VPN, cell", "median of all", "without the disturbed", "disturbed by"):
+        table.add_column(name)
+    for vpn, cell, metric, whole, quiet, count, names in rows[:_MOST_REASONS]:
+        what = Text.assemble((vpn, "bold"), f"\n{cell}: {metric}")
+        table.add_row(what, Text(whole), Text(quiet), Text(f"{count}: {names}"))
+    if len(rows) > _MOST_REASONS:
+        table.add_row(f"... and {len(rows) - _MOST_REASONS} more, in the report", "", "", "")
     return table
 
 

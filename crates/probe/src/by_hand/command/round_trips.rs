@@ -39,6 +39,9 @@ pub struct Probing {
     /// Bytes of each IP packet.
     #[arg(long, default_value_t = 84)]
     size: u64,
+    /// How probes are spread; the mean rate is the same in each.
+    #[arg(long, value_enum, default_value_t = Sampling::Scattered)]
+    sampling: Sampling,
     /// Microseconds before each probe in which the processor does not sleep.
     #[arg(long, default_value_t = 0)]
     spin: u32,
@@ -49,8 +52,19 @@ impl Probing {
         Ok(json!({
             "do": what, "rate_pps": self.rate, "count": self.count,
             "payload_size": payload(self.size)?, "spin_us": self.spin,
+            "sampling": name(self.sampling),
         }))
     }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Sampling {
+    /// One in each period, at a place that moves by the golden ratio: all phases equally often.
+    Scattered,
+    /// Even gaps from a random start (RFC 3432).
+    Periodic,
+    /// Exponential gaps (RFC 2330).
+    Poisson,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
