@@ -2,8 +2,7 @@
 
 Every trial ends in one of the four statuses with a reason that names its fault; nothing is left on
 the machine; every trial is in the journal, though its disk is full now and then. Exit code 1 if
-not. ``--keep`` writes the figure to bench/results.json. Steps of the clock are not among the
-faults: CLOCK_REALTIME has no namespace, so a step would reach the whole machine.
+not. ``--keep`` writes the figure to bench/results.json.
 """
 
 from __future__ import annotations

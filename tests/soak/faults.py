@@ -13,8 +13,10 @@ from enum import StrEnum
 from typing import cast
 
 from culvert.errors import CulvertError
+from culvert.journal.marks import Disturber
 from culvert.labs.netns.lab import NetnsLab
 from culvert.trial.session import Session
+from tests.soak.clock import Clock
 
 LATEST_S = 0.4
 """After the start of the measurement; what has ended by then is hit at its end."""
@@ -32,6 +34,7 @@ class Fault(StrEnum):
     STOP_WIRE = "stop the wire"
     CUT_LINK = "cut the link"
     FULL_DISK = "fill the journal's disk"
+    SET_CLOCK = "set the clock"
 
 
 WEIGHTS = {
@@ -44,6 +47,7 @@ WEIGHTS = {
     Fault.STOP_WIRE: 1,
     Fault.CUT_LINK: 3,
     Fault.FULL_DISK: 4,
+    Fault.SET_CLOCK: 3,
 }
 """How often each is chosen: trials whose programs are stopped wait for deadlines."""
 SIGNALS = {
@@ -54,21 +58,29 @@ SIGNALS = {
     Fault.STOP_PROBE: signal.SIGSTOP,
     Fault.STOP_WIRE: signal.SIGSTOP,
 }
+STEPS_NS = (-3600 * 10**9, -50_000_000, 50_000_000, 3600 * 10**9)
+BETWEEN_STEPS_S = 0.03
 HOW = {signal.SIGKILL: "was killed (SIGKILL)", signal.SIGSTOP: "is stopped"}
 
 
 @dataclass
 class Inflicted:
     """What was done, filled in when it was: names that the reason must hold. Empty if nothing was
-    hit, such as a process of a VPN that has none."""
+    hit, such as a process of a VPN that has none. ``clock`` is that of the lab's programs, if it
+    can be set."""
 
     fault: Fault
+    clock: Clock | None = None
     words: list[str] = field(default_factory=list)
 
 
 @contextmanager
 def inflicting(inflicted: Inflicted, session: Session, chance: random.Random) -> Iterator[None]:
     """Do it at a random moment of the body, at its end at the latest."""
+    if inflicted.fault is Fault.SET_CLOCK:
+        with _stepping(inflicted, chance.choice(STEPS_NS)):
+            yield
+        return
     act = _action(inflicted, session, chance)
     done = threading.Event()
 
@@ -118,6 +130,28 @@ def _victim(fault: Fault, session: Session, chance: random.Random) -> tuple[str,
         return "", None
     process = chance.choice(running)
     return process.name, process.pid
+
+
+@contextmanager
+def _stepping(inflicted: Inflicted, step_ns: int) -> Iterator[None]:
+    """Set the clock on and on in one direction: whatever part of the body is measured has a step
+    in it."""
+    clock = inflicted.clock
+    assert clock is not None
+    over = threading.Event()
+
+    def steps() -> None:
+        while not over.wait(BETWEEN_STEPS_S):
+            clock.step(step_ns)
+
+    thread = threading.Thread(target=steps)
+    thread.start()
+    inflicted.words.append(Disturber.CLOCK)
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _cut(inflicted: Inflicted, session: Session, chance: random.Random) -> Callable[[], None]:

@@ -16,7 +16,9 @@ def test_every_fault_is_chosen() -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("fault", [Fault.NONE, Fault.CUT_LINK, Fault.KILL_PROBE, Fault.KILL_WIRE])
+@pytest.mark.parametrize(
+    "fault", [Fault.NONE, Fault.CUT_LINK, Fault.KILL_PROBE, Fault.KILL_WIRE, Fault.SET_CLOCK]
+)
 def test_a_trial_of_the_soak(fault: Fault) -> None:
     one = soak("none", fault, random.Random(4))
     assert one.complaints == [], one.finding.reason

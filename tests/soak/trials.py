@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import cast
 
+from culvert.journal.marks import Disturber
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters
@@ -18,6 +20,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from tests.labs import host
 from tests.run.cells import SHORT, vpn
+from tests.soak.clock import settable_clock
 from tests.soak.faults import Fault, Inflicted, inflicting
 
 KINDS = ("tcp", "udp", "rtt")
@@ -39,10 +42,16 @@ class Soaked:
 
 def soak(word: str, fault: Fault, chance: random.Random) -> Soaked:
     """One trial of a VPN with that fault in the middle of its measurement."""
+    with ExitStack() as stack:
+        clock = stack.enter_context(settable_clock()) if fault is Fault.SET_CLOCK else None
+        return _soak(word, Inflicted(fault, clock), chance)
+
+
+def _soak(word: str, inflicted: Inflicted, chance: random.Random) -> Soaked:
+    fault, clock = inflicted.fault, inflicted.clock
     kind = chance.choice(KINDS)
     wire = fault in (Fault.KILL_WIRE, Fault.STOP_WIRE)
     link = "wire" if wire else chance.choice(LINKS)
-    inflicted = Inflicted(fault)
     measurement, chosen = SHORT[kind]
     run_ids: list[str] = []
 
@@ -53,7 +62,13 @@ def soak(word: str, fault: Fault, chance: random.Random) -> Soaked:
 
     def make_lab(spec: LabSpec) -> NetnsLab:
         run_ids.append(new_run_id())
-        return NetnsLab(run_ids[-1], spec)
+        return NetnsLab(run_ids[-1], spec) if clock is None else Clocked(run_ids[-1], spec)
+
+    class Clocked(NetnsLab):
+        def open(self) -> None:
+            super().open()
+            assert clock is not None
+            clock.drive(self)
 
     finding = Execution(
         vpn(word),
@@ -78,9 +93,21 @@ def _judged(soaked: Soaked) -> list[str]:
         # On a busy machine a trial is honestly invalid; nothing else may happen by itself.
         ended_well = finding.status in (Status.OK, Status.INVALID)
         return [] if ended_well else [f"{finding.status} without a fault"]
+    if soaked.inflicted.fault is Fault.SET_CLOCK:
+        return _judged_by_marks(finding)
     if finding.status is not Status.FAILED:
         return [f"{finding.status} in spite of the fault"]
     return [f"its reason does not name '{word}'" for word in words if word not in finding.reason]
+
+
+def _judged_by_marks(finding: TrialFinding) -> list[str]:
+    """A clock that is set spoils nothing, and a trial that counts is marked."""
+    if finding.status is Status.INVALID:
+        return []  # a busy machine
+    if finding.status is not Status.OK:
+        return [f"{finding.status} because the clock was set"]
+    marked = any(mark.by is Disturber.CLOCK for mark in finding.evidence.marks)
+    return [] if marked else ["is not marked for the clock that was set"]
 
 
 def open_files() -> int:
