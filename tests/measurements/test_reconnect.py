@@ -15,7 +15,8 @@ from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tunnel import reconnect
 from culvert.measurements.tunnel.events import Event, Happening, happening, roamed
-from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters, lost_packets
+from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters
+from culvert.measurements.tunnel.stream import lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
 from culvert.run.execution import Execution, TrialFinding

@@ -20,6 +20,7 @@ from culvert.machine import cgroup
 from culvert.waiting import wait_until
 from tests.cli import CULVERT, small_study
 from tests.unprivileged import USER, User
+from tests.vpns.tunnels import skip_reason
 
 pytestmark = pytest.mark.lab
 
@@ -97,6 +98,38 @@ def test_a_vpn_is_proved(user: User, nothing_left: None) -> None:
     assert said.code == 0, said
     trials = json.loads(said.out)["trials"]
     assert trials["ok"] == sum(trials.values()) > 0
+
+
+_BLOCKED = """
+name = "blocked"
+title = "UDP between two members is blocked"
+vpns = ["nebula/aes+fallback"]
+[lab]
+topology = "mesh"
+members = 2
+[[condition]]
+name = "clean"
+[[measurement]]
+kind = "path_switch"
+hold = "200ms"
+relay_max = "500ms"
+[plan]
+blocks = 1
+"""
+
+
+@pytest.mark.vpn
+def test_a_router_blocks_a_path(user: User, nothing_left: None) -> None:
+    if lacks := skip_reason("nebula/aes"):
+        pytest.skip(lacks)
+    study = user.home / "blocked.toml"
+    study.write_text(_BLOCKED)
+    said = user.culvert("run", study, "--out", "results", "--json")
+    told = json.loads(said.out)
+    assert told["trials"]["invalid"] == 1, told
+    # It was blocked: the relay takes over later than that.
+    reasons = [problem["reason"] for problem in told["problems"]]
+    assert any(reason.startswith("the path becomes relayed: a>b: ") for reason in reasons), reasons
 
 
 def test_a_run_says_what_it_has_less_of(user: User) -> None:

@@ -10,7 +10,6 @@ What it claims, what it reports and which way its packets travel is each given b
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +18,7 @@ from typing import Any, ClassVar
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.measurements.tunnel.path_switch import received_packets
 from culvert.topology.graph import Path, Role
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -156,12 +156,6 @@ class ChangesPath(Tcp):
         outcome = super().run(session, parameters)
         change.join()
         return outcome
-
-
-def received_packets(node: Node) -> int:
-    """What its link has delivered so far."""
-    shown = node.run(["ip", "-j", "-s", "link", "show", "dev", node.underlay.device]).stdout
-    return int(json.loads(shown)[0]["stats64"]["rx"]["packets"])
 
 
 def _once_received(node: Node, packets: int, do: Callable[[], None]) -> None:

@@ -78,8 +78,13 @@ def ruleset(wanted: Rules) -> str:
 
 def load(router: Node, wanted: Rules) -> None:
     """Load the firewall on the router; raises NotPossible without nft, nf_tables or NAT."""
+    apply(router, ruleset(wanted))
+
+
+def apply(router: Node, rules: str) -> None:
+    """Apply commands in nft's language in one transaction; raises NotPossible as ``load`` does."""
     nft = tools.require("nft", "apt-get install nftables")
-    done = router.run([str(nft), "-f", "-"], stdin=ruleset(wanted), check=False)
+    done = router.run([str(nft), "-f", "-"], stdin=rules, check=False)
     if done.returncode != 0:
         raise NotPossible(
             "the router's firewall",
@@ -107,9 +112,9 @@ def _named(router: Node) -> str:
     return "the router" if router.name == "router" else f"the router {router.name}"
 
 
-def counters(router: Node) -> tuple[Counter, ...]:
-    """The counters of the rules."""
-    text = router.run(["nft", "-j", "list", "counters", "table", "inet", TABLE]).stdout
+def counters(router: Node, table: str = TABLE) -> tuple[Counter, ...]:
+    """The counters of a table's rules."""
+    text = router.run(["nft", "-j", "list", "counters", "table", "inet", table]).stdout
     try:
         objects = json.loads(text)["nftables"]
         found = [entry["counter"] for entry in objects if "counter" in entry]

@@ -24,9 +24,9 @@ from culvert.journal.record import Metric
 from culvert.labs.link.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.measurements.tunnel.stream import first_answer
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
-from culvert.probe.results import FirstAnswer, parse
 from culvert.proof.alive import survivors
 from culvert.proof.capture import no_clear_text
 from culvert.trial.check import Check
@@ -160,7 +160,9 @@ class _Attempt:
         lasting_s = self._parameters.give_up_s + self._parameters.settle_s + SLACK_S
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         port = echo.port()
-        answer = self._first_answer(to, port)
+        answer = first_answer(
+            session, port, interval_us=ASK_EVERY_US, deadline_s=self._parameters.give_up_s
+        )
         if answer is None:
             self.why = f"no answer within {self._parameters.give_up_s:g} s"
         else:
@@ -170,22 +172,6 @@ class _Attempt:
             self._settle(to, port, since_ns=since_ns)
         with suppress(ProbeError):  # its address may have gone with the tunnel
             echo.stop()
-
-    def _first_answer(self, to: str, port: int) -> FirstAnswer | None:
-        """None if no packet went through in time."""
-        try:
-            answer = self._session.a.call(
-                "first_answer",
-                self._parameters.give_up_s + SLACK_S,
-                to=to,
-                port=port,
-                interval_us=ASK_EVERY_US,
-                deadline_s=self._parameters.give_up_s,
-                **self._session.marks,
-            )
-        except ProbeError:
-            return None
-        return parse(FirstAnswer, answer)
 
     def _settle(self, to: str, port: int, *, since_ns: int) -> None:
         """Requests at a steady rate until the program reports the direct path, or time is up."""

@@ -17,23 +17,26 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.errors import ProbeError
-from culvert.journal.record import Metric, Series
+from culvert.journal.record import Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.stream import (
+    SteadyStream,
+    arrivals,
+    first_answer,
+    lost_packets,
+)
 from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
-from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.udp.stream import SLACK_S, UdpTrial
 from culvert.metrics import Better, MetricSpec, Weight
-from culvert.probe.client import Task
-from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
+from culvert.probe.results import FirstAnswer
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
 
-INTERVAL_MS = 10
 ASK_EVERY_US = 1000
 LEAD_S = 0.2
 """Duration of the steady stream before the event."""
@@ -88,7 +91,13 @@ class Reconnect(Measurement[ReconnectParameters]):
         ends = (session.source, session.target)
         sightings = [look(session, node.name) for node in ends]
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
-        stream = _Stream(session, parameters, to, lasting_s)
+        stream = SteadyStream(
+            session,
+            *ends,
+            rate_pps=parameters.rate_pps,
+            packet_size=parameters.packet_size,
+            lasting_s=lasting_s,
+        )
         if event.stream_goes_on:
             stream.begin()
             time.sleep(LEAD_S)  # part of the method
@@ -97,7 +106,9 @@ class Reconnect(Measurement[ReconnectParameters]):
         happened_ns = time.monotonic_ns()
         if not event.stream_goes_on:
             stream.begin()
-        answer = _first_answer(session, to, echo.port(), parameters.recover_max_s)
+        answer = first_answer(
+            session, echo.port(), interval_us=ASK_EVERY_US, deadline_s=parameters.recover_max_s
+        )
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.end()
         echo.stop()
@@ -111,78 +122,13 @@ class Reconnect(Measurement[ReconnectParameters]):
                 since_ns=happened_ns if event.counts_from_its_end else begun_ns,
             ),
             watched=[],
-            series=[_series(trial.sunk)],
+            series=[arrivals(trial.sunk)],
             doubts=[
                 *leaks,
                 _came_back(parameters, answer),
                 intact(trial.sunk.corrupt),
             ],
         )
-
-
-class _Stream:
-    """Packets at a steady rate from a to b; those that the kernel refused count as lost."""
-
-    def __init__(
-        self, session: Session, parameters: ReconnectParameters, to: str, lasting_s: float
-    ) -> None:
-        self._session = session
-        self._parameters = parameters
-        self._to = to
-        self._lasting_s = lasting_s
-        self._source: Task | None = None
-        self._sink = session.b.begin(
-            "udp_sink",
-            bind=to,
-            interval_ms=INTERVAL_MS,
-            duration_max_s=lasting_s + SLACK_S,
-            quiet_ms=quiet_ms(session, to),
-            **session.marks,
-        )
-        self._port = self._sink.port()
-
-    def begin(self) -> None:
-        """The first packet is due now."""
-        self._source = self._session.a.begin(
-            "udp_source",
-            to=self._to,
-            port=self._port,
-            payload_size=self._parameters.packet_size - UDP_HEADERS,
-            rate_pps=self._parameters.rate_pps,
-            duration_s=self._lasting_s,
-            **self._session.marks,
-        )
-        self._source.ready()
-
-    def end(self) -> UdpTrial:
-        """Stop sending, and wait for packets in transit."""
-        assert self._source is not None  # begin() comes first
-        sent = parse(UdpSource, self._source.stop())
-        return UdpTrial(self._parameters.packet_size, sent, parse(UdpSunk, self._sink.stop()))
-
-
-def _first_answer(session: Session, to: str, port: int, deadline_s: float) -> FirstAnswer | None:
-    """None if no packet went through in time."""
-    try:
-        answer = session.a.call(
-            "first_answer",
-            deadline_s + SLACK_S,
-            to=to,
-            port=port,
-            bind=session.inner(session.source),
-            interval_us=ASK_EVERY_US,
-            deadline_s=deadline_s,
-            **session.marks,
-        )
-    except ProbeError:
-        return None
-    return parse(FirstAnswer, answer)
-
-
-def lost_packets(trial: UdpTrial) -> int:
-    """Sequence numbers that did not arrive; the sender's kernel may have refused some."""
-    used = trial.sent.packets + sum(trial.sent.send_errors.values())
-    return max(used - trial.unique, 0)
 
 
 def _metrics(
@@ -203,15 +149,6 @@ def _metrics(
     if answer is not None:
         found.append(Metric("recovered_ms", "ms", (answer.answered_ns - since_ns) / 1e6))
     return found
-
-
-def _series(sunk: UdpSunk) -> Series:
-    return Series(
-        "received_packets",
-        "packets",
-        [interval.t_ns for interval in sunk.intervals],
-        [interval.packets for interval in sunk.intervals],
-    )
 
 
 def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> Check:

@@ -1,0 +1,303 @@
+"""``path_switch``: a direct path is blocked until it is relayed, freed until it is direct again.
+
+::
+
+    direct ── UDP blocked ── lost ... lost ── relayed ── freed ── lost? ── direct again
+              └── reported_ms (relay) ──────┘            └── reported_ms (direct) ─┘
+
+Packets go both ways at a steady rate. Blocked time is the number of lost packets divided by that
+rate (RFC 6201), of the direction that lost more. The block is at a router between the two members:
+what goes through the relay passes, and the router counts what it dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import NotPossible, VpnError
+from culvert.journal.record import Metric, Series
+from culvert.labs.node import Node
+from culvert.labs.router.block import UdpBlock
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.stream import SteadyStream, arrivals, first_answer, lost_packets
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.metrics import Better, MetricSpec, Weight
+from culvert.probe.results import FirstAnswer
+from culvert.proof.alive import survivors
+from culvert.topology.graph import Role
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.units import DurationS, PerSecond
+from culvert.vpns.variant import DIRECT, Route
+
+ASK_EVERY_US = 5000
+LOOK_EVERY_S = 0.1
+"""Interval of reading the program's report of the route."""
+SLACK_S = 10.0
+MOST_OF = 0.5
+"""Share of the packets of a steady stream that must, or must not, cross the relay."""
+
+
+class PathSwitchParameters(BaseParameters):
+    """Parameters of the streams, and deadlines."""
+
+    rate_pps: Annotated[PerSecond, Field(ge=10, le=10_000)] = Field(200, alias="rate")
+    """Packets per second each way. Some VPNs look for a direct path after a number of packets."""
+    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    """Bytes of the inner IP packet."""
+    hold_s: Annotated[DurationS, Field(ge=0.1, le=600)] = Field(2.0, alias="hold")
+    """Time on each route before and after a switch."""
+    relay_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(60.0, alias="relay_max")
+    """Longest time from the block until the program reports the relay."""
+    direct_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(300.0, alias="direct_max")
+    """Longest time from the end of the block until the program reports the direct path."""
+
+
+class PathSwitch(Measurement[PathSwitchParameters]):
+    """One block of UDP in each trial, on a new tunnel."""
+
+    kind: ClassVar[str] = "path_switch"
+    title: ClassVar[str] = "Path switch"
+    summary: ClassVar[str] = "time from direct to relayed when UDP is blocked, and back"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec(
+            "to_relay_blocked_ms", "ms", "Without packets, to relay", Better.LESS, Weight.MAIN
+        ),
+        MetricSpec(
+            "to_direct_blocked_ms", "ms", "Without packets, to direct", Better.LESS, Weight.KEY
+        ),
+        MetricSpec("to_relay_reported_ms", "ms", "Until the relay is reported", Better.LESS),
+        MetricSpec(
+            "to_direct_reported_ms", "ms", "Until direct is reported", Better.LESS, Weight.KEY
+        ),
+        MetricSpec("to_relay_lost_packets", "packets", "Lost, to relay", Better.LESS),
+        MetricSpec("to_direct_lost_packets", "packets", "Lost, to direct", Better.LESS),
+        MetricSpec("to_relay_resolution_ms", "ms", "Interval of the report, to relay"),
+        MetricSpec("to_direct_resolution_ms", "ms", "Interval of the report, to direct"),
+        MetricSpec("dropped_packets", "packets", "Packets that the block dropped"),
+        MetricSpec("relay_packets", "packets", "Packets at the relay, on each route"),
+    )
+    Parameters = PathSwitchParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: PathSwitchParameters) -> float:
+        """Seconds of one trial, approximately: it depends on the VPN."""
+        return 4 * parameters.hold_s + 20.0
+
+    def run(self, session: Session, parameters: PathSwitchParameters) -> Outcome:
+        """Block, wait for the relay; free, wait for the direct path."""
+        relay = _relay(session)
+        block = UdpBlock(session.lab, session.path)
+        ends = (session.source, session.target)
+        sightings = [look(session, node.name) for node in ends]
+        outcome = Outcome([], [])
+        dropped: list[int] = []
+        try:
+            away = _Switch("relay", session, parameters, relay, parameters.relay_max_s)
+            away.run(block.begin, lambda route: route != DIRECT)
+            away.add_to(outcome)
+            if away.answer is not None:
+                back = _Switch("direct", session, parameters, relay, parameters.direct_max_s)
+                back.run(lambda: dropped.append(block.end()), lambda route: route == DIRECT)
+                back.add_to(outcome)
+        finally:
+            dropped.append(block.end())
+        outcome.metrics.append(Metric("dropped_packets", "packets", sum(dropped)))
+        outcome.doubts.append(_was_direct(sum(dropped)))
+        outcome.doubts += judge_looks(session, ends, sightings)
+        return outcome
+
+
+def _relay(session: Session) -> Node:
+    """The relay that a path can switch to; raises NotPossible where none can."""
+    vpn = session.vpn
+    relays = session.lab.of_role(Role.RELAY)
+    if not relays:
+        raise NotPossible(
+            vpn.id, "has no relay", "use a variant or an option with one (culvert vpns)"
+        )
+    if vpn.route(session.path) != DIRECT:
+        raise NotPossible(vpn.id, "keeps its path relayed", "use its direct variant with a relay")
+    return relays[0]
+
+
+@dataclass(frozen=True)
+class _Reported:
+    """When the program reported the other route, and the interval in which it became so; ns."""
+
+    at_ns: int
+    resolution_ns: int
+
+
+class _Switch:
+    """One switch, with a stream each way from before it to after it. ``reported`` None: it did not
+    happen in time; ``answer`` None: nor did traffic come back."""
+
+    def __init__(
+        self,
+        to: str,
+        session: Session,
+        parameters: PathSwitchParameters,
+        relay: Node,
+        deadline_s: float,
+    ) -> None:
+        self._to = to
+        self._session = session
+        self._parameters = parameters
+        self._relay = relay
+        self._deadline_s = deadline_s
+        self._seen = "nothing"
+        self.reported: _Reported | None = None
+        self.answer: FirstAnswer | None = None
+
+    def run(self, change: Callable[[], None], reached: Callable[[Route], bool]) -> None:
+        """Streams, the change, the report, an answer, a little more of the streams."""
+        session, parameters = self._session, self._parameters
+        lasting_s = 2 * self._deadline_s + 2 * parameters.hold_s + SLACK_S
+        echo = session.b.begin(
+            "echo", bind=session.inner(session.target), token=session.token, idle_s=lasting_s
+        )
+        ends = (session.source, session.target)
+        streams = [
+            SteadyStream(
+                session,
+                *both,
+                rate_pps=parameters.rate_pps,
+                packet_size=parameters.packet_size,
+                lasting_s=lasting_s,
+            )
+            for both in (ends, ends[::-1])
+        ]
+        for stream in streams:
+            stream.begin()
+        self.before = self._hold()
+        self.begun_ns = time.monotonic_ns()
+        change()
+        self._await(reached)
+        if self.reported is not None:
+            self.answer = first_answer(
+                session, echo.port(), interval_us=ASK_EVERY_US, deadline_s=self._deadline_s
+            )
+        self.after = self._hold()
+        self.trials = [stream.end() for stream in streams]
+        echo.stop()
+
+    def _hold(self) -> int:
+        """Packets that arrive at the relay in the time on one route."""
+        before = received_packets(self._relay)
+        time.sleep(self._parameters.hold_s)  # part of the method
+        return received_packets(self._relay) - before
+
+    def _await(self, reached: Callable[[Route], bool]) -> None:
+        """Read the program's report until it is the other route, or time is up."""
+        looked_ns = self.begun_ns
+        while time.monotonic_ns() < self.begun_ns + self._deadline_s * 1e9:
+            before_ns = time.monotonic_ns()
+            with suppress(VpnError):  # between two tunnels there may be none
+                route = self._session.vpn.determine_route(self._session.path)
+                self._seen = str(route)
+                if reached(route):
+                    now_ns = time.monotonic_ns()
+                    self.reported = _Reported(now_ns, now_ns - looked_ns)
+                    return
+            if survivors(self._session.vpn):
+                return
+            looked_ns = before_ns
+            time.sleep(LOOK_EVERY_S)  # a report is not signalled
+
+    def add_to(self, outcome: Outcome) -> None:
+        """Its figures and checks."""
+        lost = max(map(lost_packets, self.trials))
+        prefix = f"to_{self._to}"
+        outcome.metrics += [
+            Metric(f"{prefix}_blocked_ms", "ms", 1e3 * lost / self._parameters.rate_pps),
+            Metric(f"{prefix}_lost_packets", "packets", lost),
+            *(
+                Metric("relay_packets", "packets", count, {"switch": self._to, "when": when})
+                for when, count in (("before", self.before), ("after", self.after))
+            ),
+        ]
+        if self.reported is not None:
+            outcome.metrics += [
+                Metric(f"{prefix}_reported_ms", "ms", (self.reported.at_ns - self.begun_ns) / 1e6),
+                Metric(f"{prefix}_resolution_ms", "ms", self.reported.resolution_ns / 1e6),
+            ]
+        outcome.series += self._series()
+        outcome.doubts += self._checks()
+
+    def _series(self) -> list[Series]:
+        return [
+            arrivals(trial.sunk, switch=self._to, direction=direction)
+            for trial, direction in zip(self.trials, ("up", "down"), strict=True)
+        ]
+
+    def _checks(self) -> list[Check]:
+        remedy = f"this VPN may need more time or traffic: raise {self._to}_max or rate"
+        switched = Check(
+            f"the path becomes {self._name}",
+            self.reported is not None,
+            f"{self._session.path}: after {self._deadline_s:g} s at most, "
+            f"the program reports {self._seen}",
+            remedy,
+        )
+        if self.reported is None:
+            return [switched]
+        return [
+            switched,
+            Check(
+                f"traffic came back ({self._name})",
+                self.answer is not None,
+                "packets went through again"
+                if self.answer
+                else f"no packet went through for {self._deadline_s:g} s after the report",
+                remedy,
+            ),
+            *self._crossings(),
+        ]
+
+    def _crossings(self) -> list[Check]:
+        """Whether packets cross the relay exactly while the path is relayed."""
+        both_ways = 2 * self._parameters.rate_pps * self._parameters.hold_s
+        found = []
+        for when, count in (("before", self.before), ("after", self.after)):
+            relayed = (when == "after") == (self._to == "relay")
+            crossed = count >= MOST_OF * both_ways
+            found.append(
+                Check(
+                    f"the route of packets {when} the switch to {self._to}",
+                    crossed == relayed,
+                    f"{count} packets arrived at {self._relay.name} while both ends sent "
+                    f"{both_ways:.0f}; expected: {'most' if relayed else 'few'} of them",
+                    "the program's report of the route is wrong, or the path changed again",
+                    {"crossed": count, "sent": both_ways, "relayed": relayed},
+                )
+            )
+        return found
+
+    @property
+    def _name(self) -> str:
+        return "relayed" if self._to == "relay" else "direct again"
+
+
+def received_packets(node: Node) -> int:
+    """Packets that a node's link has delivered so far."""
+    shown = node.run(["ip", "-j", "-s", "link", "show", "dev", node.underlay.device]).stdout
+    return int(json.loads(shown)[0]["stats64"]["rx"]["packets"])
+
+
+def _was_direct(dropped: int) -> Check:
+    return Check(
+        "the block dropped packets",
+        dropped > 0,
+        f"{dropped} UDP packets between the two members were dropped",
+        "the path was not direct over UDP: see the VPN's own status",
+    )

@@ -1,0 +1,114 @@
+"""From direct to relayed and back: found by the program's report and by the relay's packets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.measurements.tunnel.path_switch import PathSwitch
+from culvert.run.execution import TrialFinding
+from culvert.topology.graph import Path
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh
+from culvert.topology.spec import LabSpec
+from culvert.vpns.base import Vpn
+from culvert.vpns.nebula.driver import CONFIG, Nebula
+from culvert.vpns.variant import Route
+from tests.run.cells import measure, value, vpn
+from tests.vpns.relayed import VIA_RELAY, Direct, Relayed
+from tests.vpns.tunnels import skip_reason
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn]
+MESH = LabSpec(topology=mesh(2), link=LinkSpec())
+RATE_PPS = 200
+SHORT = {"hold": "500ms", "relay_max": "1s", "rate": f"{RATE_PPS}/s"}
+needs_wireguard = pytest.mark.skipif(
+    bool(skip_reason("wireguard/go")), reason=skip_reason("wireguard/go")
+)
+needs_nebula = pytest.mark.skipif(bool(skip_reason("nebula/aes")), reason=skip_reason("nebula/aes"))
+
+
+def switched(contestant: Vpn, parameters: Mapping[str, Any]) -> TrialFinding:
+    return measure(contestant, PathSwitch(), dict(parameters), MESH)
+
+
+class QuickNebula(Nebula):
+    """It looks at its tunnels every second, by default every 5 and 10."""
+
+    def configure(self) -> None:
+        super().configure()
+        for node in self.lab.members:
+            configuration = json.loads(node.read(str(node.directory / CONFIG)))
+            timers = {"connection_alive_interval": 1, "pending_deletion_interval": 1}
+            node.write(CONFIG, json.dumps({**configuration, "timers": timers}))
+
+
+@needs_nebula
+def test_there_and_back() -> None:
+    found = vpn("nebula/aes+fallback")
+    finding = switched(
+        QuickNebula(found.variant, found.chosen), {**SHORT, "relay_max": "30s", "hold": "1s"}
+    )
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    for switch in ("to_relay", "to_direct"):
+        assert value(finding, f"{switch}_reported_ms") > 0
+        assert value(finding, f"{switch}_resolution_ms") > 0
+        lost = value(finding, f"{switch}_lost_packets")
+        assert value(finding, f"{switch}_blocked_ms") == pytest.approx(1e3 * lost / RATE_PPS)
+    assert value(finding, "to_relay_lost_packets") > 0
+    assert value(finding, "dropped_packets") > 0
+    at_relay = {
+        (metric.labels["switch"], metric.labels["when"]): metric.value
+        for metric in finding.outcome.metrics
+        if metric.name == "relay_packets"
+    }
+    assert at_relay["relay", "after"] > RATE_PPS > at_relay["relay", "before"]
+    assert at_relay["direct", "before"] > RATE_PPS > at_relay["direct", "after"]
+    series = {tuple(sorted(one.labels.items())) for one in finding.outcome.series}
+    assert len(series) == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("none", "has no relay"),
+        pytest.param("nebula/aes", "has no relay", marks=needs_nebula),
+        pytest.param("nebula/relay", "keeps its path relayed", marks=needs_nebula),
+    ],
+)
+def test_a_vpn_that_cannot_switch_is_unsupported(word: str, reason: str) -> None:
+    finding = switched(vpn(word), SHORT)
+    assert finding.status is Status.UNSUPPORTED
+    assert reason in finding.reason
+    assert finding.remedy
+
+
+class PretendsToSwitch(Direct):
+    """Once it has been direct it reports the relay, which its packets do not use."""
+
+    asked = 0
+
+    def determine_route(self, path: Path) -> Route:
+        self.asked += 1
+        return super().determine_route(path) if self.asked == 1 else VIA_RELAY
+
+
+@needs_wireguard
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (Direct, "the path becomes relayed: a>b: after 1 s at most, the program reports direct"),
+        (PretendsToSwitch, "traffic came back (relayed): no packet went through for 1 s"),
+    ],
+)
+def test_a_path_that_never_switches_is_invalid(driver: type[Relayed], reason: str) -> None:
+    finding = switched(driver(driver.variants[0]), SHORT)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith(reason)
+    assert "relay_max" in finding.remedy
+    (dropped,) = (c for c in finding.evidence.checks if c.name == "the block dropped packets")
+    assert dropped.passed
