@@ -14,6 +14,7 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.tunnel.path_switch import received_packets
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
@@ -24,7 +25,6 @@ from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.variant import DIRECT
 from tests.run.cells import execute
 
-from .relayed import received_packets
 from .tunnels import driver, skip_reason
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow]
