@@ -64,6 +64,10 @@ def test_changes_of_files_that_a_node_keeps_stay_on_it(lab: LabFactory) -> None:
         assert node.read("/etc/hosts") == f"{host.decode()}{node.name}\n".encode()
         assert node.exists("/etc/culvert-test")
         assert node.run(["cat", "/etc/resolv.conf"]).stdout == "# no resolver in the lab\n"
+    # What the node changed is below its directory, the host's files are not.
+    found = {path.name for path in pair.a.directory.rglob("*")}
+    assert "culvert-test" in found
+    assert "passwd" not in found
     assert Path("/etc/hosts").read_bytes() == host
     assert not Path("/var/lib/culvert-test").exists()
     assert not Path("/etc/culvert-test").exists()

@@ -45,7 +45,7 @@ class NodeView:
             return self
         place = self._kept(path)
         if path.is_dir():
-            _overlay(path, place)
+            _overlay(path, place, self.directory / "kept" / place.name)
         else:
             place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             shutil.copy(path, place)
@@ -82,22 +82,24 @@ class NodeView:
         return absolute
 
     def _kept(self, path: Path) -> Path:
-        """Overlays of a directory and of one in it are apart."""
-        return self.directory / "kept" / str(path).strip("/").replace("/", "-")
+        """Where the file or directory is; overlays of a directory and of one in it are apart. The
+        host's files are not below the node's own directory."""
+        beside = self.directory.with_name(f"{self.directory.name}.kept")
+        return beside / str(path).strip("/").replace("/", "-")
 
     def _own_directory_inside(self) -> Path:
         return self.directory / "run" / self.directory.relative_to("/run")
 
 
-def _overlay(lower: Path, place: Path) -> None:
-    upper, work = (place.with_name(f"{place.name}.{layer}") for layer in ("changes", "work"))
+def _overlay(lower: Path, place: Path, layers: Path) -> None:
+    upper, work = layers / "changes", layers / "work"
     for made in (place, upper, work):
         made.mkdir(mode=0o755, parents=True)
-    layers = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
     try:
         # In a user namespace the overlay's marks must be attributes that a user may set.
-        syscalls.mount("overlay", place, "overlay", options=f"{layers},userxattr")
+        syscalls.mount("overlay", place, "overlay", options=f"{options},userxattr")
     except OSError as error:
         if error.errno != errno.EINVAL:  # the option is unknown before Linux 5.11
             raise
-        syscalls.mount("overlay", place, "overlay", options=layers)
+        syscalls.mount("overlay", place, "overlay", options=options)

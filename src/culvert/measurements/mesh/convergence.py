@@ -23,6 +23,7 @@ from pydantic import Field
 
 from culvert.errors import NotPossible
 from culvert.journal.record import Metric
+from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
 from culvert.measurements.mesh.exchange import Exchange, Pair
@@ -35,6 +36,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
+from culvert.vpns.base import Vpn
 
 MOST_NAMED = 5
 """Pairs that a reason names."""
@@ -98,19 +100,14 @@ class Convergence(Measurement[ConvergenceParameters]):
                 vpn.id, "its members cannot join at the same time here", "leave convergence out"
             )
         vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
-        newcomers = {node.name for node in vpn.newcomers}
-        for member in vpn.joining:
-            if member.name not in newcomers:
-                vpn.enter(member)
+        for member in _before(vpn):
+            vpn.enter(member)
         ends = (session.source, session.target)
         sightings = [look(session, node.name) for node in ends]
         with ExitStack() as stack:
             probes = _probes(session, stack)
             links = watch_links(session, probes)
             exchange = Exchange(session, probes, parameters.interval_s, parameters.exchange_max_s)
-            for member in vpn.lab.members:
-                if member.name not in newcomers:
-                    exchange.welcome(member)
             joined_s = _join_all(session, exchange)
             pairs = exchange.answers()
             silent = [pair for pair in pairs if pair.exchanged_s is None]
@@ -122,6 +119,8 @@ class Convergence(Measurement[ConvergenceParameters]):
                 deadline_s=parameters.route_max_s,
                 nudge=exchange.nudge,
             )
+            if not silent:
+                exchange.await_again(session.path)
             costs = costs_of(session, links, exchange.end())
         return Outcome(
             metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
@@ -132,6 +131,12 @@ class Convergence(Measurement[ConvergenceParameters]):
                 _all_routed(session, routed, parameters.route_max_s),
             ],
         )
+
+
+def _before(vpn: Vpn) -> list[Node]:
+    """The members that wait for the newcomers."""
+    newcomers = {node.name for node in vpn.newcomers}
+    return [member for member in vpn.joining if member.name not in newcomers]
 
 
 def _probes(session: Session, stack: ExitStack) -> dict[str, Probe]:
@@ -149,9 +154,10 @@ def _join_all(session: Session, exchange: Exchange) -> float:
     with ThreadPoolExecutor(max_workers=len(vpn.newcomers)) as pool:
         exchange.begun_ns = time.monotonic_ns()
         entering = {pool.submit(vpn.enter, node): node for node in vpn.newcomers}
-        for entered in as_completed(entering):
+        for number, entered in enumerate(as_completed(entering)):
             entered.result()
-            exchange.welcome(entering[entered])
+            for node in [entering[entered], *(_before(vpn) if number == 0 else ())]:
+                exchange.welcome(node)
     return (time.monotonic_ns() - exchange.begun_ns) / 1e9
 
 

@@ -14,6 +14,7 @@ from culvert.probe.results import Accounted, FirstAnswer, parse
 from culvert.topology.graph import Path
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.session import Session
+from culvert.waiting import wait_until
 
 NUDGE_S = 1.0
 """Longest wait for an answer of a pair that has exchanged packets already."""
@@ -56,6 +57,7 @@ class Exchange:
         """A member has joined: it answers, and exchanges packets with those who joined before."""
         session, probe = self.session, self.probes[node.name]
         vpn = session.vpn
+        self._await_address(node)
         account = begin_accounting(probe, vpn.processes[node.name], [vpn.interface(node)])
         echo = probe.begin("echo", bind=session.inner(node), token=session.token, idle_s=_ECHO_S)
         account.ready()
@@ -65,6 +67,20 @@ class Exchange:
             if node.name in ends and ends <= self._members.keys():
                 asking = self._ask(path, self.deadline_s)
                 self._pairs.append(Pair(path, time.monotonic_ns(), asking))
+
+    def _await_address(self, node: Node) -> None:
+        """A member that was alone may get its address only after the first other has joined."""
+        inner, vpn = self.session.vpn.inner(node), self.session.vpn
+
+        def there() -> bool:
+            link = node.link(vpn.interface(node))
+            return link is not None and any(each.ip == inner.ip for each in link.addresses)
+
+        wait_until(
+            there,
+            what=f"the address {inner.ip} on node {node.name}",
+            deadline_s=self.deadline_s,
+        )
 
     def answers(self) -> list[Pair]:
         """All pairs, when each has an answer or has reached the deadline.
@@ -84,6 +100,11 @@ class Exchange:
         asking = [self._ask(path, NUDGE_S) for path in paths]
         for task in asking:
             _answer(task, NUDGE_S)
+
+    def await_again(self, path: Path) -> None:
+        """Return when a pair exchanges packets (again), for the proof that follows: some VPNs end
+        their sessions when the last members join. No error after the deadline."""
+        _answer(self._ask(path, self.deadline_s), self.deadline_s)
 
     def end(self) -> dict[str, Accounted]:
         """End all; returns the accounting of each member."""

@@ -1,0 +1,171 @@
+"""wesher: a mesh of WireGuard without a server; members gossip about each other (memberlist)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import NotPossible
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path
+from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.facts import listens, wait_for_fact
+from culvert.vpns.gobuild import read_go_build
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.tundevice import UDP
+from culvert.vpns.variant import DataCipher, Variant
+from culvert.vpns.wireguard.managed import ManagedWireGuard
+
+PROGRAM = "wesher"
+GOSSIP_PORT = 7946
+STATE = "/var/lib/wesher/state.json"
+"""Where it looks for the cluster's key; the path is fixed."""
+_NAMED = ("unshare", "--uts", "sh", "-c", 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"')
+"""A member's name is its host's. Its address as the name (--ip-as-name) is not used: its messages
+about itself then replace each other, and a member that comes back is not admitted for a minute."""
+_KEY_BYTES = 32
+_MOST_CONTACTS = 3
+_TCP = 6
+_FNV_OFFSET, _FNV_PRIME = 0x6C62272E07BB014262B821756295C58D, 0x1000000000000000000013B
+
+
+class Wesher(ManagedWireGuard):
+    """The first member waits for the others, which contact members that run. A member's address
+    inside the mesh is a hash of its name, its WireGuard key is new at each start."""
+
+    name = "wesher"
+    summary = "wesher, a WireGuard mesh by gossip, without servers and relays"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant(
+            "wesher",
+            "with the current wireguard-go",
+            {
+                "cipher": "ChaCha20-Poly1305",
+                "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+                "membership": f"memberlist, AES-256-GCM, TCP and UDP {GOSSIP_PORT}",
+                "relay": "none",
+            },
+            cipher=DataCipher.CHACHA20,
+        ),
+    )
+    role = "wesher"
+    manager = PROGRAM
+    device = "wgoverlay"
+    mtu = 1420
+    up_deadline_s = 20.0
+
+    def version(self, host: Host) -> str:
+        """Versions of wesher and of what carries the data."""
+        path = host.require(PROGRAM, f"culvert install {self.id}")
+        build = read_go_build(host, path)
+        own = f"{build.version} ({build.go})" if build and build.version else "unknown"
+        return f"{own}, {self.data_version(host)}"
+
+    def configure(self) -> None:
+        """One key for the cluster, in the file in which wesher keeps it: an argument or a variable
+        would show it."""
+        members = self.lab.members
+        addresses = {self.inner(member).ip for member in members}
+        if len(addresses) < len(members):
+            raise NotPossible(
+                self.id,
+                "two members have the same hash, and so the same address inside the mesh",
+                "use fewer members",
+            )
+        key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
+        state = json.dumps({"ClusterKey": key, "Nodes": []})
+        for member in members:
+            member.keep_changes("/var/lib", "/etc", "/etc/hosts")
+            member.write("wesher/state.json", state, secret=True)
+
+    @property
+    def newcomers(self) -> Sequence[Node]:
+        """All but the first, which they contact."""
+        return self.lab.members[1:]
+
+    def join_all(self, members: Sequence[Node]) -> None:
+        """One first, unless others run, so that the rest have a member to contact."""
+        super().join_all(members[:1])
+        super().join_all(members[1:])
+
+    def join(self, member: Node) -> None:
+        """Start it; it has joined when each member that it contacted is a peer of its device."""
+        contacts = self._contacts(member)
+        prepared = str(member.directory / "wesher/state.json")
+        member.run(["install", "-D", "-m", "0600", prepared, STATE])
+        self.start_device(member)
+        address = str(underlay_address(member))
+        argv = [*_NAMED, _name(member), member.require(PROGRAM, f"culvert install {self.id}")]
+        argv += ["--log-level", "info", "--bind-addr", address]
+        argv += ["--interface", self.device, "--overlay-net", str(INNER)]
+        if contacts:
+            argv += ["--join", ",".join(str(underlay_address(each)) for each in contacts)]
+        process = member.spawn(argv, name=PROGRAM)
+        self.processes[member.name].append(process)
+        wait_for_fact(
+            lambda: (
+                listens(member, process.pid, GOSSIP_PORT)
+                and all(self.carrier(member, self.inner(each).ip) for each in contacts[:1])
+            ),
+            vpn=self.id,
+            process=process,
+            what=f"node {member.name} listened, and had the members that it contacted as peers",
+            deadline_s=self.up_deadline_s,
+        )
+
+    def reach(self, path: Path) -> None:
+        """As for all, but not before both ends know all members that run: each change of the
+        members replaces all peers of the device, and so ends every session."""
+        source, target = self.lab.ends(path)
+        if not self.processes[source.name]:
+            self.join(source)
+        for end in (source, target):
+            self._await_members(end)
+        super().reach(path)
+
+    def _await_members(self, node: Node) -> None:
+        others = [self.inner(each).ip for each in self._running(node)]
+        wait_for_fact(
+            lambda: all(self.carrier(node, each) for each in others),
+            vpn=self.id,
+            process=self.processes[node.name][-1],
+            what=f"node {node.name} had all {len(others)} others as peers",
+            deadline_s=self.up_deadline_s,
+        )
+
+    def _contacts(self, member: Node) -> list[Node]:
+        """Members that run; some are enough, because they know the others."""
+        return self._running(member)[:_MOST_CONTACTS]
+
+    def _running(self, but: Node) -> list[Node]:
+        """The other members that run."""
+        members = [each for each in self.lab.members if each.name != but.name]
+        return [each for each in members if self.processes[each.name]]
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """The network's bytes, with the last ones of the name's hash (FNV-1a of 128 bits)."""
+        size = (INNER.max_prefixlen - INNER.prefixlen) // 8
+        host = _hash(_name(node).encode()) & ((1 << 8 * size) - 1)
+        return IPv4Interface(f"{IPv4Address(int(INNER.network_address) | host)}/32")
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """WireGuard's packets, and the gossip, which is encrypted with the cluster's key."""
+        gossip = tuple(OuterFlow(each, frozenset({GOSSIP_PORT})) for each in (UDP, _TCP))
+        return OuterFlow(UDP, frozenset({self.port}), also=gossip)
+
+
+def _name(node: Node) -> str:
+    return f"node-{node.name}"
+
+
+def _hash(name: bytes) -> int:
+    found = _FNV_OFFSET
+    for byte in name:
+        found = ((found ^ byte) * _FNV_PRIME) % (1 << 128)
+    return found

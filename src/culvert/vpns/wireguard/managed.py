@@ -1,0 +1,118 @@
+"""VPNs that manage WireGuard: a program of theirs configures wireguard-go on each member.
+
+Packets go from member to member without a relay.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import ClassVar
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path
+from culvert.vpns.facts import log_tail, missing_tun, wait_for_fact, wait_for_ping
+from culvert.vpns.outer import OuterPacket
+from culvert.vpns.tundevice import TunDevice
+from culvert.vpns.variant import DIRECT, Missing, Route
+from culvert.vpns.wireguard import packet, program
+from culvert.vpns.wireguard.control import ControlSocket
+from culvert.vpns.wireguard.uapi import PeerState
+
+
+class ManagedWireGuard(TunDevice):
+    """The device, its port and its MTU are fixed; the managing program has the name ``manager``."""
+
+    manager: ClassVar[str]
+    port = 51820
+    mtu: ClassVar[int]
+    joins_together = True
+
+    @property
+    def control(self) -> ControlSocket:
+        """The device's configuration, for reading only."""
+        return ControlSocket(self.device)
+
+    # -- requirements ------------------------------------------------------------------------------
+
+    def missing(self, host: Host) -> list[Missing]:
+        """Its program, the current wireguard-go, and /dev/net/tun."""
+        found = {self.manager: host.find(self.manager), program.PROGRAM: program.current(host)}
+        lacking = [Missing.to_install(name, self.id) for name, path in found.items() if not path]
+        return [*lacking, *missing_tun(host)]
+
+    def data_version(self, host: Host) -> str:
+        """Version of the program that carries the data, which decides the throughput."""
+        return f"{program.PROGRAM} {program.version(host, self._wireguard_go(host))}"
+
+    def _wireguard_go(self, host: Host) -> str:
+        path = program.current(host)
+        if path is None:
+            raise NotPossible(
+                self.id, f"{program.PROGRAM} is missing", f"culvert install {self.id}"
+            )
+        return path
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def start_device(self, node: Node) -> None:
+        """Start wireguard-go, which the managing program then configures."""
+        process = program.spawn(node, self._wireguard_go(node), self.device)
+        self.processes[node.name].append(process)
+        program.await_answer(
+            node, process, self.control, vpn=self.id, deadline_s=self.up_deadline_s
+        )
+
+    def reach(self, path: Path) -> None:
+        """Start the source if it does not run; up when it has a session with the target and a ping
+        is answered."""
+        source, target = self.lab.ends(path)
+        if not self.processes[source.name]:
+            self.join(source)
+        address = self.inner(target).ip
+        wait_for_fact(
+            lambda: self.carrier(source, address),
+            vpn=self.id,
+            process=self.processes[source.name][-1],
+            what=f"node {source.name} had node {target.name} as a peer",
+            deadline_s=self.up_deadline_s,
+        )
+        managing = self.processes[source.name][-1]
+        wait_for_ping(self.id, source, address, managing, deadline_s=self.up_deadline_s)
+
+    def carrier(self, node: Node, address: IPv4Address) -> PeerState | None:
+        """The peer of an inner address; None if there is none yet."""
+        return self.control.carrier(node, address)
+
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        super()._stop_processes(node, grace_s=grace_s)
+        node.remove(self.control.path)  # wireguard-go removes it unless it was killed
+
+    # -- what the proof needs ----------------------------------------------------------------------
+
+    def determine_route(self, path: Path) -> Route:
+        """Direct: there are no relays, so a session with the peer that has the target's address is
+        one with the target."""
+        source, target = self.lab.ends(path)
+        try:
+            carrier = self.carrier(source, self.inner(target).ip)
+        except OSError:
+            carrier = None
+        if carrier is None or not carrier.last_handshake_ns:
+            raise VpnError(
+                f"{self.id} on node {source.name}",
+                f"it has no session with node {target.name}"
+                + "".join(log_tail(each) for each in self.processes[source.name][-1:]),
+                "there is no relay: without a way for UDP between the two there is no path",
+            )
+        return DIRECT
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """As WireGuard's, padded to 16 bytes but never beyond the device's MTU."""
+        return packet.outer_length(inner_length, self.mtu)
+
+    def is_handshake(self, packet_: OuterPacket) -> bool:
+        """WireGuard's, on its own port."""
+        ports = {packet_.source_port, packet_.destination_port}
+        return self.port in ports and packet.is_handshake(packet_)

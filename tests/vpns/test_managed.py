@@ -1,0 +1,152 @@
+"""Meshes of WireGuard that another program manages: direct, and nothing outside a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+import pytest
+
+from culvert.errors import NotPossible, VpnError
+from culvert.journal.record import Status
+from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.mesh.convergence import Convergence
+from culvert.runid import new_run_id
+from culvert.topology.graph import Path
+from culvert.topology.shapes import mesh, serving
+from culvert.topology.spec import LabSpec
+from culvert.vpns import wesher
+from culvert.vpns.base import Vpn
+from culvert.vpns.contract import check
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.variant import DIRECT
+from tests.here import HERE
+from tests.run.cells import by_node, execute, measure, value
+
+from .tunnels import bring_up, driver, planned, skip_reason
+
+WORDS = ("wesher",)
+SHARED = ("/etc/hosts", "/etc/resolv.conf")
+"""Files that these programs write, or could."""
+FIXED = ("/var/lib/wesher", "/var/lib/innernet", "/var/lib/innernet-server", "/etc/innernet")
+_BLOCK = """\
+table ip block {{
+  chain between {{
+    type filter hook forward priority filter;
+    ip saddr {a} ip daddr {b} meta l4proto udp drop
+    ip saddr {b} ip daddr {a} meta l4proto udp drop
+  }}
+}}
+"""
+pytestmark = [pytest.mark.lab, pytest.mark.vpn]
+
+
+def of(word: str) -> Vpn:
+    if why_not := skip_reason(word):
+        pytest.skip(why_not)
+    return driver(word)
+
+
+def lab_for(vpn: Vpn, members: int) -> NetnsLab:
+    return NetnsLab(new_run_id(), LabSpec(topology=serving(mesh(members), vpn.needs)))
+
+
+@dataclass
+class Up:
+    vpn: Vpn
+    lab: NetnsLab
+    shared: dict[str, bytes]
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def up(request: pytest.FixtureRequest) -> Iterator[Up]:
+    """One mesh of three for the tests that change nothing."""
+    vpn = of(request.param)
+    shared = {name: FilePath(name).read_bytes() for name in SHARED}
+    with lab_for(vpn, 3) as lab:
+        assert isinstance(lab, NetnsLab)
+        bring_up(vpn, lab)
+        yield Up(vpn, lab, shared)
+        vpn.stop(lab)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_contract_holds_on_a_mesh(word: str) -> None:
+    vpn = of(word)
+    assert check(lambda: driver(word), lambda: lab_for(vpn, 2)) == []
+
+
+def test_every_pair_is_direct(up: Up) -> None:
+    for path in up.vpn.pairs:
+        up.vpn.reach(path)
+        assert up.vpn.determine_route(path) == DIRECT
+        source, target = up.lab.ends(path)
+        assert pings_answered(source, up.vpn.inner(target).ip) > 0
+
+
+def test_what_the_programs_write_stays_on_their_nodes(up: Up) -> None:
+    assert {name: FilePath(name).read_bytes() for name in SHARED} == up.shared
+    assert [path for path in FIXED if FilePath(path).exists()] == []
+
+
+def test_the_version_has_that_of_what_carries_the_data(up: Up) -> None:
+    own, _, data = up.vpn.version(HERE).partition(", wireguard-go ")
+    assert own[:1] in "v012"
+    assert data.startswith("v0.0.0-")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_trial_counts_and_its_path_is_direct(word: str) -> None:
+    finding = execute(of(word), "rtt", LabSpec(topology=mesh(2)))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    (route,) = {
+        check.figures["found"]
+        for check in finding.evidence.checks
+        if check.name.startswith("the path's route")
+    }
+    assert route == "direct"
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_members_converge(word: str) -> None:
+    finding = measure(of(word), Convergence(), {}, LabSpec(topology=mesh(4)))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert (value(finding, "pairs"), value(finding, "direct_pairs")) == (6, 6)
+    assert value(finding, "member_control_bytes") > 0
+    servers = by_node(finding, "server_control_bytes")
+    assert len(servers) == len(driver(word).needs)
+    assert all(each > 0 for each in servers.values())
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_without_udp_between_two_members_there_is_no_path(word: str) -> None:
+    vpn = of(word)
+    with lab_for(vpn, 2) as lab:
+        a, b = (node.underlay.address.ip for node in (lab.a, lab.b))
+        lab.nodes["core"].run(["nft", "-f", "-"], stdin=_BLOCK.format(a=a, b=b))
+        vpn.prepare(lab)
+        vpn.serve_all()
+        vpn.join_all(lab.members)
+        vpn.up_deadline_s = 8.0
+        with pytest.raises(VpnError, match="answered a ping"):
+            vpn.reach(Path("a", "b"))
+        with pytest.raises(VpnError, match="no session with node b") as caught:
+            vpn.determine_route(Path("a", "b"))
+        assert "there is no relay" in caught.value.remedy
+        vpn.stop(lab)
+
+
+def test_weshers_addresses_are_hashes_of_names() -> None:
+    # FNV-1a of 128 bits, of "" and "a": http://www.isthe.com/chongo/tech/comp/fnv/
+    assert wesher._hash(b"") == 0x6C62272E07BB014262B821756295C58D
+    assert wesher._hash(b"a") == 0xD228CB696F1A8CAF78912B704E4A8964
+
+
+def test_two_of_weshers_members_with_one_address_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vpn = planned("wesher")
+    monkeypatch.setattr(wesher, "_hash", lambda name: 7)
+    with pytest.raises(NotPossible, match="the same hash"):
+        vpn.configure()
