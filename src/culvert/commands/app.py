@@ -15,6 +15,7 @@ from culvert.commands import (
     doctor,
     export,
     features,
+    hosts,
     import_,
     install,
     probe,
@@ -80,6 +81,7 @@ _COMMANDS = (
 )
 for _command in _COMMANDS:
     app.add_typer(_command.app)
+app.add_typer(hosts.app, name="hosts")
 app.add_typer(study.app, name="study")
 app.add_typer(vm.app, name="vm")
 app.add_typer(vpns.app, name="vpns")

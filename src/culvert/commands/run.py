@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from culvert.commands.words import Json, KernelPath, Only, Scale, StudyName, VehicleName
+from culvert.commands.words import (
+    AskSudoPassword,
+    InventoryPath,
+    Json,
+    KernelPath,
+    Only,
+    Scale,
+    StudyName,
+    VehicleName,
+)
 
 app = typer.Typer()
 
@@ -22,8 +32,10 @@ def run(
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
     lab: Annotated[
-        str, typer.Option(help="Where nodes come from: netns, or vm (a guest kernel).")
+        str, typer.Option(help="Where nodes come from: netns, vm (a guest kernel) or hosts.")
     ] = "netns",
+    inventory: InventoryPath = None,
+    ask_sudo_password: AskSudoPassword = False,
     vehicle: VehicleName = None,
     kernel: KernelPath = None,
     only: Only = None,
@@ -36,15 +48,25 @@ def run(
     """Run a study; every trial is proved and journalled."""
     from culvert.labs.vm.inside import guest
     from culvert.machine import rootless
-    from culvert.run.command import RunRequest, dry, run_in_guest, run_study
+    from culvert.run.command import HOSTS, RunRequest, dry, run_in_guest, run_study
 
-    request = RunRequest(study, directory, resume=resume, lab=lab, only=only, scale=scale)
+    request = RunRequest(
+        study,
+        directory,
+        resume=resume,
+        lab=lab,
+        only=only,
+        scale=scale,
+        inventory=inventory,
+        sudo_password=getpass("sudo password on the hosts: ") if ask_sudo_password else None,
+    )
     if dry_run:
         dry(request, as_json=as_json)
         return
     if lab == "vm" and guest() is None:
         raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
-    rootless.enter()
+    if lab != HOSTS:
+        rootless.enter()
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)

@@ -17,6 +17,12 @@ Only = Annotated[
     str | None,
     typer.Option(metavar="PATTERN", help="Cells whose VPN, condition or measurement match."),
 ]
+InventoryPath = Annotated[
+    Path | None, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+]
+AskSudoPassword = Annotated[
+    bool, typer.Option("--ask-sudo-password", help="Ask for sudo's password on the hosts.")
+]
 VehicleName = Annotated[
     str | None, typer.Option("--vehicle", metavar="NAME", help="kvm, uml or tcg; else the first.")
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,14 @@ class Node(Host):
         """The same for any interface; empty if it does not exist or the lab cannot read them."""
         del device
         return {}
+
+    def monotonic_ns(self) -> int:
+        """The node's CLOCK_MONOTONIC."""
+        return time.monotonic_ns()
+
+    def realtime_ns(self) -> int:
+        """The node's CLOCK_REALTIME."""
+        return time.time_ns()
 
     # -- interfaces, by iproute2 -------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Process(ABC):
     log: Path
     """Standard error, and standard output unless it is a pipe."""
     started_monotonic_ns: int
-    """CLOCK_MONOTONIC just before the program was executed."""
+    """CLOCK_MONOTONIC of the node just before the program was executed."""
 
     @property
     @abstractmethod
@@ -54,6 +55,14 @@ class Process(ABC):
     @abstractmethod
     def stop(self, *, grace_s: float = 2.0) -> None:
         """SIGTERM to its group, SIGKILL after the grace period; returns when it has ended."""
+
+    def age_s(self) -> float:
+        """Seconds since its start."""
+        return (time.monotonic_ns() - self.started_monotonic_ns) / 1e9
+
+    def threads(self) -> int | None:
+        """Their number; None if the lab cannot determine it, or it has ended."""
+        return None
 
     def usage(self) -> Usage | None:
         """Its usage until now; None if the lab cannot determine it, or it has ended."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,9 +20,7 @@ from culvert.errors import CulvertError, UsageError
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
-from culvert.labs.base import Lab
 from culvert.labs.netns import cleanup
-from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.vm import inside, lab
 from culvert.machine import record as environment
 from culvert.machine import rootless
@@ -34,18 +32,17 @@ from culvert.report.terminal.claims import claims_text
 from culvert.run import neighbours, outline
 from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
+from culvert.run.place import Place, here, on_hosts
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
 from culvert.run.shortfalls import Machine, shortfalls
 from culvert.run.tally import Tally, TrialProblem
-from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
-from culvert.study.conditions.cpus import cores
 from culvert.study.study import Study
-from culvert.topology.spec import LabSpec
 from culvert.vpns.installed import installed_catalogue
 
-LABS = ("netns", "vm")
+HOSTS = "hosts"
+LABS = ("netns", "vm", "hosts")
 MOST_PROBLEMS = 8
 """Problems that the summary lists; the report has all."""
 
@@ -60,11 +57,19 @@ class RunRequest:
     lab: str
     only: str | None
     scale: str = ""
+    inventory: Path | None = None
+    sudo_password: str | None = field(default=None, repr=False)
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
         """The study and the plan of its cells; raises UsageError if they cannot be run."""
         if self.lab not in LABS:
             raise UsageError(f"lab '{self.lab}'", "is unknown", f"use {', '.join(LABS)}")
+        if (self.lab == HOSTS) != (self.inventory is not None):
+            raise UsageError(
+                f"lab '{self.lab}'",
+                "an inventory names the hosts of the lab hosts, and of no other",
+                "write --lab hosts --inventory hosts.yml",
+            )
         catalogue = installed_catalogue()
         study = Study.load(self.study, catalogue, scale=self.scale)
         plan = Plan.of(study)
@@ -89,6 +94,8 @@ class RunRequest:
             words.append("--resume")
         if self.lab != LABS[0]:
             words += ["--lab", self.lab]
+        if self.inventory is not None:
+            words += ["--inventory", str(self.inventory)]
         if self.scale:
             words += ["--scale", self.scale]
         if self.only is not None:
@@ -136,6 +143,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         environment=environment.capture() | inside.described() | rootless.described(),
     )
     with ExitStack() as stack:
+        place = stack.enter_context(_place(request, study))
         if (other := neighbours.warning()) and not as_json:
             out.print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
@@ -155,9 +163,10 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             journal,
             catalogue,
             installed_measurements(),
-            make_lab=_make_lab,
-            cores=inside.processors(cores()),
+            make_lab=place.make_lab,
+            cores=place.cores,
             progress=progress,
+            real_links=place.real_links,
         )
         try:
             tally = runner.run()
@@ -186,8 +195,11 @@ def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
     return judge(study, rows, line=line_here(study.vpns)) if study.file.claim else []
 
 
-def _make_lab(spec: LabSpec) -> Lab:
-    return NetnsLab(new_run_id(), spec)
+def _place(request: RunRequest, study: Study) -> AbstractContextManager[Place]:
+    """Raises UsageError for an inventory that cannot be read."""
+    if request.inventory is None:
+        return here()
+    return on_hosts(request.inventory, study, sudo_password=request.sudo_password)
 
 
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:

@@ -30,6 +30,7 @@ from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
 from culvert.run.causes import cause_of_trouble, naming_the_cause
+from culvert.run.footprints import footprint
 from culvert.run.neighbours import Neighbours
 from culvert.run.paths import open_session, require_room, together
 from culvert.run.traps import refuse_without_effect, traps
@@ -129,6 +130,7 @@ class Execution:
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
         vpn.prepare(lab)
+        lab.admit(footprint(vpn, lab))
         begun = time.monotonic()
         with naming_the_cause(vpn, lab):
             if self._measurement.joins_members:
@@ -138,6 +140,8 @@ class Execution:
         if not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)
+        if (disturbed := lab.disturbed()) is not None:
+            raise disturbed
         outcomes = []
         neighbours = Neighbours()
         for path in paths:

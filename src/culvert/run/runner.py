@@ -57,6 +57,7 @@ class Runner:
         make_lab: LabFactory,
         cores: Sequence[tuple[int, ...]],
         progress: Progress,
+        real_links: bool = False,
     ) -> None:
         self._study = study
         self._plan = plan
@@ -71,7 +72,7 @@ class Runner:
             spec = study.lab_spec(condition, cores)
             return spec.path_link(spec.topology.paths[0])
 
-        self._underlays = Underlays(link_of, journal)
+        self._underlays = Underlays(link_of, journal, real=real_links)
         self._verifications = verifications(plan, link_of)
         self._stopwatch = Stopwatch()
         self._before_s = expectation(catalogue, learned())

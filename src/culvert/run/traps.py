@@ -3,8 +3,6 @@ reported with its figures."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
@@ -20,7 +18,7 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     """
     if vpn.outer_flow is None:
         return {}
-    use = aes_use(vpn)
+    use = aes_use(vpn, lab)
     require_requested_aes(lab.spec.processors.aes, use)
     found = {"AES instructions": use.how}
     threads = _threads(vpn, lab)
@@ -50,16 +48,8 @@ def _threads(vpn: Vpn, lab: Lab) -> str:
     counts = []
     for node in (lab.a, lab.b):
         for process in vpn.processes[node.name]:
-            count = sum(1 for _ in _tasks(process.pid))
-            counts.append(f"{process.name} on {node.name}: {count}")
+            counts.append(f"{process.name} on {node.name}: {process.threads() or 0}")
     return ", ".join(counts)
-
-
-def _tasks(pid: int) -> list[Path]:
-    try:
-        return list(Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return []
 
 
 def _device(vpn: Vpn, node: Node) -> str:

@@ -24,8 +24,8 @@ _KTHREADD = 2
 
 
 class Everybody:
-    """The accounting of all, from its creation on. ``local``: the node runs under this process's
-    kernel, so that this process's id means something there."""
+    """The accounting of all, from its creation on. ``local``: the node is of this machine,
+    so that this process's id means something there."""
 
     def __init__(self, probe: Probe, *, local: bool) -> None:
         roots = {_INIT: OTHERS, _KTHREADD: KERNEL}

@@ -27,6 +27,8 @@ from culvert.vpns.outer import OuterFlow
 
 SNAPLEN = 512
 """Bytes of a packet that are searched; canaries repeat, so the first bytes are enough."""
+SNAPLEN_BESIDE = 128
+"""Headers are enough to know that a packet is another's."""
 READ_DEADLINE_S = 60.0
 CANARY_NEEDLE_BYTES = 8
 
@@ -98,13 +100,20 @@ class Outside:
     first."""
 
     def __init__(
-        self, lab: Lab, flow: OuterFlow | None, probes: Mapping[str, Probe], canary: bytes
+        self,
+        lab: Lab,
+        flow: OuterFlow | None,
+        probes: Mapping[str, Probe],
+        canary: bytes,
+        scope: Mapping[str, Any] | None = None,
     ) -> None:
+        """``scope`` are the packets of the lab, where the links carry others as well."""
         self._lab = lab
         self._flow = flow
         self._probes = probes
         self._canary = canary
         self._names: Iterator[int] = count()
+        self._scope = {} if scope is None else {"scope": scope}
 
     def witness(self, name: str) -> Witness | None:
         """The witness of the link at that node; None if the link is no wire."""
@@ -158,6 +167,18 @@ class Outside:
         """Begin to capture the inner packets on a node's interface."""
         return self._on_device(name, device, "both", 1, {"snaplen": SNAPLEN, "record": 0})
 
+    def begin_beside(self, name: str) -> Task | None:
+        """Begin to count what a node's link carries beside the lab's packets; None if nothing."""
+        if not self._scope:
+            return None
+        return self._probes[name].begin(
+            "capture",
+            device=self._node(name).underlay.device,
+            only_beside=True,
+            snaplen=SNAPLEN_BESIDE,
+            **self._scope,
+        )
+
     def _capture(
         self, name: str, view: View, sample_one_in: int, kept: Mapping[str, int]
     ) -> Sighting:
@@ -176,6 +197,7 @@ class Outside:
             direction=direction,
             sample_one_in=sample_one_in,
             **capture_parameters(self._flow, self._canary),
+            **self._scope,
             **kept,
         )
         return _ByCapture(task, place)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from culvert.labs.base import Lab
 from culvert.labs.link.witness import View
@@ -106,7 +107,11 @@ class Session:
     @cached_property
     def outside(self) -> Outside:
         """The captures of the link."""
-        return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary)
+        return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary, self._scope)
+
+    @cached_property
+    def _scope(self) -> Mapping[str, Any] | None:
+        return self.lab.capture_scope(self.path)
 
     @property
     def relays(self) -> tuple[Node, ...]:
@@ -137,7 +142,7 @@ class Session:
         return {route.via: self._beside(None).begin_inside(route.via, interface)}
 
     def _beside(self, flow: OuterFlow | None) -> Outside:
-        return Outside(self.lab, flow, self.others, self.canary)
+        return Outside(self.lab, flow, self.others, self.canary, self._scope)
 
     @contextmanager
     def watch(self, *, sample_one_in: int) -> Iterator[Watched]:

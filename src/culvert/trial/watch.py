@@ -94,12 +94,16 @@ class Watcher:
         for sighting in sightings.values():
             sighting.ready()
         handed = {name: self._handed(name) for name in self._ends}
+        beside = {name: self._outside.begin_beside(name) for name in self._ends}
+        for counting in filter(None, beside.values()):
+            counting.ready()
         everybody = self._everybody()
         accounts = self._begin_accounting()
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
         accounted = _end(accounts)
+        self._leave_out(accounted, beside)
         self._beside(accounted, everybody.end())
         for name, before in handed.items():
             now = self._handed(name)
@@ -118,9 +122,23 @@ class Watcher:
         self._beside(accounted, everybody.end())
         found |= {name: accounted[name] for name in self._ends}
 
+    def _leave_out(
+        self, accounted: dict[str, Accounted], beside: Mapping[str, Task | None]
+    ) -> None:
+        """What is not the lab's is in no device's count."""
+        for name, counting in beside.items():
+            if counting is not None:
+                others = parse(Captured, counting.stop()).beside
+                device = self._lab.nodes[name].underlay.device
+                accounted[name] = accounted[name].leaving_out(device, others)
+
+    @property
+    def _local(self) -> bool:
+        return self._lab.shared_kernel and not self._lab.real_links
+
     def _everybody(self) -> Everybody:
         """On one node only: nodes may share a kernel."""
-        return Everybody(next(iter(self._ends.values())), local=self._lab.shared_kernel)
+        return Everybody(next(iter(self._ends.values())), local=self._local)
 
     def _beside(self, accounted: dict[str, Accounted], everybody: Accounted) -> None:
         """All processes beside the source's own, and what others used."""
@@ -130,7 +148,7 @@ class Watcher:
             vpn = frozenset(one.pid for node in accounted.values() for one in node.processes)
             used = foreign_s(everybody, vpn)
             probe = accounted[first].probe
-            if probe is not None and not self._lab.shared_kernel:
+            if probe is not None and not self._local:
                 used = max(used - probe.run_ns / 1e9, 0.0)  # it has no known ancestor there
         processes = [*accounted[first].processes, *everybody.processes]
         changes = {"processes": processes, "foreign_s": used}

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
+from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import DataCipher, DataPath
 
@@ -37,7 +39,7 @@ class AesUse:
     """False: the cipher is none or another, so that instructions change nothing."""
 
 
-def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
+def aes_use(vpn: Vpn, lab: Lab | None = None, proc: Path = Path("/proc")) -> AesUse:
     """The use of AES instructions by a tunnel that is up."""
     cipher = vpn.variant.cipher
     if cipher is None:
@@ -45,15 +47,18 @@ def aes_use(vpn: Vpn, proc: Path = Path("/proc")) -> AesUse:
         return AesUse(None, "unknown: the driver declares no cipher", remedy)
     if cipher is not DataCipher.AES:
         return AesUse(False, f"not used: the cipher is {cipher}", needed=False)
-    if vpn.data_path is DataPath.KERNEL:
+    if lab is not None and lab.real_links:
+        found = _used_there(vpn, lab)
+    elif vpn.data_path is DataPath.KERNEL:
         return kernel_use()
-    if aes.has_instructions() is False:
+    elif aes.has_instructions() is False:
         return AesUse(False, "not used: the processor has none")
-    found = [
-        process_use(proc / str(process.pid), process.name)
-        for processes in vpn.processes.values()
-        for process in processes
-    ]
+    else:
+        found = [
+            process_use(proc / str(process.pid), process.name)
+            for processes in vpn.processes.values()
+            for process in processes
+        ]
     if not found:
         return AesUse(None, "unknown: the VPN has no process")
     doubtful = [one for one in found if one.used is not False]
@@ -67,14 +72,42 @@ def require_requested_aes(requested: bool | None, use: AesUse) -> None:
         raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
 
 
+def _used_there(vpn: Vpn, lab: Lab) -> list[AesUse]:
+    """The same of each node that is another machine."""
+    found = []
+    for name, processes in vpn.processes.items():
+        node = lab.nodes[name]
+        if vpn.data_path is DataPath.KERNEL:
+            found.append(_kernels(*(_file_there(node, str(path)) for path in (_CPUINFO, _CRYPTO))))
+            continue
+        for process in processes:
+            place = f"/proc/{process.pid}"
+            maps, environ = (_file_there(node, f"{place}/{file}") for file in ("maps", "environ"))
+            mark = ["grep", "-qa", "Go buildinf:", f"{place}/exe"]
+            go = "libcrypto" not in maps and node.run(mark, check=False).returncode == 0
+            found.append(_by_library(maps, environ, go, process.name))
+    return found
+
+
+def _file_there(node: Node, path: str) -> str:
+    try:
+        return node.read(path).decode(errors="replace")
+    except OSError:
+        return ""
+
+
 def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
     """The kernel's use, from the registered cipher drivers."""
-    text = _text(cpuinfo)
-    drivers = re.findall(r"^driver\s*:\s*(\S+)", _text(crypto), re.MULTILINE)
+    return _kernels(_text(cpuinfo), _text(crypto))
+
+
+def _kernels(text: str, crypto: str) -> AesUse:
+    """From the content of /proc/cpuinfo and /proc/crypto."""
+    drivers = re.findall(r"^driver\s*:\s*(\S+)", crypto, re.MULTILINE)
     fast = [driver for driver in drivers if _ACCELERATED.search(driver)]
     if fast:
         return AesUse(True, f"used: the kernel's {fast[0]}", GUEST_REMEDY)
-    if "User Mode Linux" in text or aes.has_instructions(cpuinfo) is False:
+    if "User Mode Linux" in text or aes.lists_instructions(text) is False:
         return AesUse(False, "not used: the kernel's plain code", "modprobe aesni_intel")
     if "aes-lib" in drivers:
         return AesUse(None, "unknown: the kernel's aes-lib chooses at run time", GUEST_REMEDY)
@@ -84,16 +117,21 @@ def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
 def process_use(process: Path, name: str) -> AesUse:
     """The use by a process (its directory in /proc), from its libraries and its environment."""
     maps = _text(process / "maps")
+    is_go = "libcrypto" not in maps and _is_go(process / "exe")
+    return _by_library(maps, _text(process / "environ"), is_go, name)
+
+
+def _by_library(maps: str, environ: str, is_go: bool, name: str) -> AesUse:
     if "libstrongswan-aesni" in maps:
         remedy = "no variable switches it off: leave this VPN out of the condition"
         return AesUse(True, "used: strongSwan's plugin aesni", remedy)
-    library = _OPENSSL if "libcrypto" in maps else _GO if _is_go(process / "exe") else None
+    library = _OPENSSL if "libcrypto" in maps else _GO if is_go else None
     if library is None:
         return AesUse(
             None, f"unknown: {name} uses no library that Culvert recognises", "leave this VPN out"
         )
     variable = _MASKED_BY[library]
-    if f"{variable}={aes.OFF[variable]}" in _text(process / "environ").split("\0"):
+    if f"{variable}={aes.OFF[variable]}" in environ.split("\0"):
         return AesUse(False, f"off: {variable} is set for {library}")
     return AesUse(True, f"used: {library}", "report this: the variable is not set")
 

@@ -23,8 +23,13 @@ OFF: Mapping[str, str] = {
 def has_instructions(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool | None:
     """Whether the processor has AES instructions; None if the kernel does not report it."""
     try:
-        lines = cpuinfo.read_text().splitlines()
+        return lists_instructions(cpuinfo.read_text())
     except OSError:
         return None
+
+
+def lists_instructions(text: str) -> bool | None:
+    """The same from the content of /proc/cpuinfo."""
+    lines = text.splitlines()
     flags = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Feat"))]
     return "aes" in flags[0] if flags else None

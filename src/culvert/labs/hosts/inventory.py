@@ -83,7 +83,13 @@ def read_inventory(path: Path, *, sudo_password: str | None = None) -> Inventory
     """Raises UsageError that names the host and the variable."""
     if not path.exists():
         raise UsageError(f"inventory {path}", "does not exist", "check the path")
-    listed = _listed(path)
+    return inventory_of(path, _listed(path), sudo_password=sudo_password)
+
+
+def inventory_of(
+    path: Path, listed: Mapping[str, Any], *, sudo_password: str | None = None
+) -> Inventory:
+    """From what ``ansible-inventory --list`` prints. Raises UsageError."""
     variables: dict[str, dict[str, Any]] = listed.get("_meta", {}).get("hostvars", {})
     groups = _groups(listed)
     names = list(dict.fromkeys(_in_order(listed, "all")))

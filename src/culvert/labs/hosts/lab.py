@@ -11,16 +11,18 @@ from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts import facts, network
+from culvert.labs.hosts.cpus import own_cpus
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.node import SshNode
 from culvert.topology.graph import Network, Path, Role
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.plan import Attachment
+from culvert.topology.plan import TUNNELS, Attachment
 from culvert.topology.processors import AS_THEY_ARE
 from culvert.topology.spec import LabSpec
 
-INNER = "198.19.0.0/16"
+MOST_IN_SCOPE = 50
+"""Nodes whose addresses the kernel compares with those of each packet."""
 _REMEDY = "measure this condition in the lab netns, or leave it out"
 
 
@@ -84,6 +86,8 @@ class HostsLab(Lab):
         for host in self._hosts.values():
             if network.uses_ipsec(footprint):
                 network.undo_ipsec(host)
+            for inner in footprint.networks:
+                network.bar(host, inner)
 
     def disturbed(self) -> CulvertError | None:
         """A changed way back to the controller."""
@@ -103,17 +107,21 @@ class HostsLab(Lab):
 
     def capture_scope(self, path: Path) -> dict[str, Any]:
         """Packets between the lab's hosts, and inner ones; but none of SSH's."""
-        among = [f"{node.underlay.address.ip}/32" for node in self._ends_and_servers(path)]
+        nodes = list(self._nodes.values())
+        if len(nodes) > MOST_IN_SCOPE:
+            nodes = self._ends_and_servers(path)
+        among = [f"{node.underlay.address.ip}/32" for node in nodes]
         connections = [
             [list(host.contact.client), list(host.contact.server)]
             for host in self._hosts.values()
             if host.contact.client and host.contact.server
             if network.is_ipv4(host.contact.client[0])
         ]
-        return {"among": [*among, INNER], "leave_out": connections}
+        return {"among": [*among, str(TUNNELS)], "leave_out": connections}
 
     def _ends_and_servers(self, path: Path) -> list[SshNode]:
-        servers = [node.name for node in self.spec.topology.of_role(Role.CONTROL, Role.RELAY)]
+        beside = (Role.CONTROL, Role.RELAY, Role.GATEWAY)
+        servers = [node.name for node in self.spec.topology.of_role(*beside)]
         return [self._nodes[name] for name in (path.source, path.target, *servers)]
 
     def _open(self) -> None:
@@ -126,11 +134,15 @@ class HostsLab(Lab):
             network.require_route(a, at_a, b, at_b)
             network.require_route(b, at_b, a, at_a)
         variables = aes.OFF if self.spec.processors.aes is False else None
+        cpus = own_cpus(
+            self.spec.cpus,
+            {name: usable_cpus(host) for name, host in self._hosts.items()},
+            {name: host.contact.boot for name, host in self._hosts.items()},
+        )
         for node in self.spec.topology.nodes:
             host, end = ends[node.name]
-            cpus = _cpus(host, (self.spec.cpus or {}).get(node.name))
             self._nodes[node.name] = SshNode(
-                host, node.name, node.role, end, cpus=cpus, variables=variables
+                host, node.name, node.role, end, cpus=cpus[node.name], variables=variables
             )
             client = host.contact.client
             if client is not None and network.is_ipv4(client[0]):
@@ -175,22 +187,6 @@ def _prepared(host: SshHost) -> None:
 def _reset(host: SshHost) -> None:
     if host.agent.alive():
         host.reset()
-
-
-def _cpus(host: SshHost, wanted: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """The CPUs of a node on its own host: as requested if the host has them, else as many."""
-    if wanted is None:
-        return None
-    usable = usable_cpus(host)
-    if set(wanted) <= set(usable):
-        return wanted
-    if len(usable) < len(wanted):
-        raise NotPossible(
-            f"{len(wanted)} CPUs on host {host.name}",
-            f"it has {len(usable)}",
-            "request fewer, or measure this condition on a host with more",
-        )
-    return usable[: len(wanted)]
 
 
 def usable_cpus(host: SshHost) -> tuple[int, ...]:

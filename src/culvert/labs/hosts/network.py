@@ -18,6 +18,7 @@ _NAMES = {6: "TCP", 17: "UDP"}
 _LISTENS = "0A"
 _IPSEC_PORTS = frozenset({500, 4500})
 _ESP, _AH = 50, 51
+_NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _CHARON_TABLE = "220"
 
 
@@ -87,6 +88,14 @@ def require_free(host: SshHost, node: str, footprint: Footprint) -> None:
         _require_no_ipsec(host)
 
 
+def bar(host: SshHost, network: IPv4Network) -> None:
+    """Packets to inner addresses never leave by another route of the main table, such as the
+    default one; VPNs' own tables are still searched."""
+    words = ("throw", str(network), "metric", "4294967295")
+    if host.run(["ip", "route", "add", *words], check=False).returncode == 0:
+        host.undo(["ip", "route", "delete", *words])
+
+
 def _taken(host: SshHost, what: str, why: str) -> NotPossible:
     return NotPossible(
         f"host {host.name}, {what}",
@@ -103,6 +112,8 @@ def _overlapping(host: SshHost, network: IPv4Network) -> Sequence[str]:
                 found.append(f"{link['ifname']} has {each['local']}/{each['prefixlen']}")
     for route in ip(host, "-4", "route", "show", "table", "all"):
         destination = str(route.get("dst", "default"))
+        if route.get("type") in _NOWHERE:
+            continue
         if re.fullmatch(r"[0-9./]+", destination) and IPv4Network(destination).overlaps(network):
             found.append(f"a route leads to {destination} by {route.get('dev')}")
     return found

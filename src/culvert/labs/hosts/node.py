@@ -121,6 +121,14 @@ class SshNode(Node):
         """Connect to a unix socket (stream) there; raises OSError if no process listens."""
         return dial(self.host.agent, path)
 
+    def monotonic_ns(self) -> int:
+        """The host's, when it answers."""
+        return int(self.host.clocks()["monotonic_ns"])
+
+    def realtime_ns(self) -> int:
+        """The host's, when it answers."""
+        return int(self.host.clocks()["realtime_ns"])
+
     # -- network: what is added is removed by the host's guard as well -----------------------------
 
     def add_address(self, device: str, address: IPv4Interface) -> None:

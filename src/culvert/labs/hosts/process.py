@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -36,6 +37,7 @@ class RemoteProcess(Process):
         self.name = name
         self.log = Path(log) if log is not None else Path("/dev/null")
         self._agent = agent
+        self._requested_s = time.monotonic()
         self._stream = agent.open(
             "spawn",
             argv=list(argv),
@@ -139,6 +141,10 @@ class RemoteProcess(Process):
                 "does not end after SIGKILL",
                 "see its state there with ps",
             )
+
+    def age_s(self) -> float:
+        """By this machine's clock."""
+        return time.monotonic() - self._requested_s
 
     def usage(self) -> Usage | None:
         """Read there, while it runs."""

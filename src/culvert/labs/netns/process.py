@@ -53,6 +53,13 @@ class LocalProcess(Process):
         """True while it runs."""
         return self.returncode() is None
 
+    def threads(self) -> int | None:
+        """From /proc, while it runs."""
+        try:
+            return sum(1 for _ in Path(f"/proc/{self.pid}/task").iterdir())
+        except OSError:
+            return None
+
     def usage(self) -> Usage | None:
         """From /proc, while it runs."""
         return usage_of(self.pid) if self.alive() else None

@@ -170,7 +170,7 @@ class _Cycle:
             **session.marks,
         )
         answer.ready()
-        self.begun_ns = time.monotonic_ns()
+        self.begun_ns = session.source.monotonic_ns()
         start.begin(session)
         found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
         self.processes = [use for each in start.started(session) if (use := _used(each))]

@@ -101,9 +101,9 @@ class Reconnect(Measurement[ReconnectParameters]):
         if event.stream_goes_on:
             stream.begin()
             time.sleep(LEAD_S)  # part of the method
-        begun_ns = time.monotonic_ns()
+        begun_ns = session.source.monotonic_ns()
         event.happen(session)
-        happened_ns = time.monotonic_ns()
+        happened_ns = session.source.monotonic_ns()
         if not event.stream_goes_on:
             stream.begin()
         answer = first_answer(

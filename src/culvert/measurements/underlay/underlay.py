@@ -13,6 +13,7 @@ from pydantic import Field
 
 from culvert.journal.record import Histogram
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.underlay.real import RealLink
 from culvert.measurements.underlay.way import RATE_S, Way
 from culvert.metrics import MetricSpec, Weight
 from culvert.probe.results import RttResult, parse
@@ -62,6 +63,10 @@ class Underlay(Measurement[UnderlayParameters]):
         MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
         MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
         MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
+        MetricSpec("asked_mtu_bytes", "bytes", "MTU of a real link, as requested"),
+        MetricSpec("found_mtu_bytes", "bytes", "MTU of a real link"),
+        MetricSpec("found_rtt_min_ms", "ms", "Round trip of a real link, least"),
+        MetricSpec("found_rtt_ms", "ms", "Round trip of a real link, median"),
     )
     Parameters = UnderlayParameters
     of_the_link: ClassVar[bool] = True
@@ -73,6 +78,8 @@ class Underlay(Measurement[UnderlayParameters]):
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
         """Both directions, one after the other."""
+        if session.lab.real_links:
+            return _as_it_is(session, parameters)
         impairment = session.link.impairment
         deaf = impairment.drops_udp
         with session.watch(sample_one_in=1 if deaf else SAMPLE_ONE_IN) as watched:
@@ -101,6 +108,14 @@ class Underlay(Measurement[UnderlayParameters]):
             ],
             doubts=[check for way in ways for check in way.checks()],
         )
+
+
+def _as_it_is(session: Session, parameters: UnderlayParameters) -> Outcome:
+    """A link between hosts."""
+    link = RealLink(session)
+    with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+        link.measure(parameters.duration_s)
+    return Outcome(metrics=link.metrics(), watched=[watched], doubts=link.checks())
 
 
 def _ping(session: Session) -> Flow:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 from culvert.probe.results.base import Result
+from culvert.probe.results.capture import TwoWay
+
+_ETHERNET = 14
+"""Bytes of a frame's header, which a device counts and a capture does not."""
 
 
 class CpuTimes(Result):
@@ -123,6 +127,18 @@ class DeviceUse(Result):
     tx_errors: int = 0
     qdiscs: list[QueueUse] = []
 
+    def without(self, others: TwoWay) -> DeviceUse:
+        """The same without packets that a capture has counted as not the lab's."""
+        received, sent = others.arriving, others.out
+        return self.model_copy(
+            update={
+                "rx_packets": self.rx_packets - received.packets,
+                "rx_bytes": self.rx_bytes - received.bytes - _ETHERNET * received.packets,
+                "tx_packets": self.tx_packets - sent.packets,
+                "tx_bytes": self.tx_bytes - sent.bytes - _ETHERNET * sent.packets,
+            }
+        )
+
     @property
     def qdisc_drops(self) -> int:
         """Packets that the root qdisc dropped, its children's included."""
@@ -155,6 +171,11 @@ class Accounted(Result):
     foreign_s: float | None = None
     """CPU time of others' processes; None where they cannot be seen. Not from the probe: computed
     from the accounting of all."""
+
+    def leaving_out(self, name: str, others: TwoWay) -> Accounted:
+        """The same without packets of a device that are not the lab's."""
+        devices = [one.without(others) if one.name == name else one for one in self.devices]
+        return self.model_copy(update={"devices": devices})
 
     def device(self, name: str) -> DeviceUse | None:
         """The device of that name, if it was watched."""

@@ -58,6 +58,8 @@ class Captured(Result):
     packets: int
     bytes: int
     matching: TwoWay
+    beside: TwoWay = Field(default_factory=lambda: TwoWay.model_validate({}))
+    """Packets that are not the lab's: the controller's connection, other traffic of a host."""
     about_flow: Count = Count()
     """ICMP errors that quote a packet of the tunnel."""
     other: Others

@@ -7,7 +7,6 @@ the kernel is disabled except for the variants dco-..., because it makes a diffe
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
@@ -207,7 +206,7 @@ class OpenVpn(TunnelVpn):
         if self.choice.static_key and node.name != self.target.name:
             clients = self.processes[node.name]
             wait_until(
-                lambda: all(_age_s(client) > _REPLAY_GUARD_S for client in clients),
+                lambda: all(client.age_s() > _REPLAY_GUARD_S for client in clients),
                 what="the second of the client's start had passed",
                 deadline_s=2 * _REPLAY_GUARD_S,
             )
@@ -314,10 +313,6 @@ class OpenVpn(TunnelVpn):
     def is_handshake(self, packet: OuterPacket) -> bool:
         """The control channel's packets; with a static key there are none."""
         return not self.choice.static_key and wire.is_control(packet)
-
-
-def _age_s(process: Process) -> float:
-    return (time.monotonic_ns() - process.started_monotonic_ns) / 1e9
 
 
 def _agreed_keys(process: Process) -> int:

@@ -5,7 +5,6 @@ In user space it has a tun device, in the kernel a device of its own kind.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import IPv4Network
@@ -259,10 +258,13 @@ class WireGuard(TunnelVpn):
             return
         guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
         key = self._keys.public(node.name)[1]
+
+        def allowed() -> bool:
+            last_ns = self.control.peer(self.target, key).last_handshake_ns
+            return self.target.realtime_ns() - last_ns > guard_ns
+
         wait_until(
-            lambda: (
-                time.time_ns() - self.control.peer(self.target, key).last_handshake_ns > guard_ns
-            ),
+            allowed,
             what=f"a new handshake with node {self.target.name} was allowed",
             deadline_s=guard_ns / 1e9 + 1.0,
         )

@@ -1,0 +1,42 @@
+"""``culvert hosts``: the lab of hosts that SSH reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import Json, Only, Scale
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Hosts that SSH reaches.")
+
+
+@app.command("demo", epilog="Example: sudo culvert hosts demo")
+def hosts_demo(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study to run.")] = "quick",
+    hosts: Annotated[int, typer.Option("--hosts", min=2, max=60, help="Number of hosts.")] = 2,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Of their links, such as 1Gbit/s.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Run nothing; keep the hosts until Ctrl-C.")
+    ] = False,
+    only: Only = None,
+    scale: Scale = "",
+    as_json: Json = False,
+) -> None:
+    """Make hosts of namespaces with an sshd each, and run a study on them over SSH."""
+    from culvert.run.command import RunRequest
+    from culvert.run.hosts_demo import keep_hosts, run_on_demo
+
+    if keep:
+        keep_hosts(hosts, rate, as_json=as_json)
+        return
+    request = RunRequest(study, directory, resume=False, lab="hosts", only=only, scale=scale)
+    code = run_on_demo(request, hosts, rate, as_json=as_json)
+    if code:
+        raise typer.Exit(code)

@@ -1,0 +1,100 @@
+"""CPUs, architectures and complaints: no host is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert import tools
+from culvert.errors import NotPossible
+from culvert.labs.hosts.complaints import Complaint, connection_error
+from culvert.labs.hosts.cpus import PER_NODE, imagined, own_cpus
+from culvert.labs.hosts.programs import Architecture, probe_for, program_architecture
+from culvert.study.conditions.cpus import split
+from culvert.study.conditions.processors import own_cores
+
+_NODES = ["a", "b"]
+
+
+@given(st.integers(1, 64), st.integers(1, 64), st.booleans())
+def test_a_split_uses_every_cpu_once(first: int, second: int, same: bool) -> None:
+    usable = {"a": tuple(range(first)), "b": tuple(range(first if same else second))}
+    boots = {"a": "x", "b": "x" if same else "y"}
+    requested = split(imagined(2), _NODES)
+    if same and first < 2:
+        with pytest.raises(NotPossible):
+            own_cpus(requested, usable, boots)
+        return
+    found = own_cpus(requested, usable, boots)
+    if not same:
+        assert found == {"a": None, "b": None}
+        return
+    a, b = found["a"] or (), found["b"] or ()
+    assert sorted(a + b) == list(usable["a"])
+    assert a
+    assert b
+
+
+@given(st.integers(1, 8), st.integers(1, 16), st.booleans())
+def test_a_number_of_cores_is_given_or_refused(count: int, usable: int, same: bool) -> None:
+    there = {node: tuple(range(usable)) for node in _NODES}
+    boots = {"a": "x", "b": "x" if same else ""}
+    requested = own_cores(imagined(2), _NODES, count)
+    if count * (2 if same else 1) > usable:
+        with pytest.raises(NotPossible):
+            own_cpus(requested, there, boots)
+        return
+    found = own_cpus(requested, there, boots)
+    a, b = found["a"] or (), found["b"] or ()
+    assert len(a) == len(b) == count
+    assert set(a + b) <= set(range(usable))
+    assert not same or not set(a) & set(b)
+
+
+def test_shared_cpus_are_left_alone() -> None:
+    assert own_cpus(None, {"a": (0,), "b": (1,)}, {"a": "x", "b": "x"}) == {"a": None, "b": None}
+    assert PER_NODE > 512
+
+
+@pytest.mark.parametrize(
+    ("machine", "big", "target"),
+    [
+        ("x86_64", False, "x86_64-unknown-linux-musl"),
+        ("aarch64", False, "aarch64-unknown-linux-musl"),
+        ("armv7l", False, "armv7-unknown-linux-musleabihf"),
+        ("mips", True, "mips-unknown-linux-musl"),
+        ("mips", False, "mipsel-unknown-linux-musl"),
+    ],
+)
+def test_architectures_have_targets(machine: str, big: bool, target: str) -> None:
+    assert Architecture.of(machine, big_endian=big).target == target
+
+
+def test_another_architecture_is_refused_with_the_command_that_builds_it() -> None:
+    here = tools.require("culvert-probe", "build it")
+    assert program_architecture(here)
+    with pytest.raises(NotPossible, match="it is mipsel") as error:
+        probe_for("router", Architecture.of("mips", big_endian=False))
+    assert error.value.remedy == "make probe-static TARGET=mipsel-unknown-linux-musl"
+
+
+def test_what_is_no_program_has_no_architecture(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"\x7fELF")
+    assert program_architecture(path) == ""
+
+
+@pytest.mark.parametrize("complaint", list(Complaint))
+def test_every_complaint_of_ssh_has_a_remedy(complaint: Complaint) -> None:
+    error = connection_error("a", "host.example", f"debug\nssh: x {complaint.message} y\n")
+    assert error.what == "host a"
+    assert error.why == complaint.value[1]
+    assert "{" not in error.remedy
+
+
+def test_an_unknown_complaint_is_shown() -> None:
+    assert connection_error("a", "x", "\nweird\n").why == "weird"
+    assert connection_error("a", "x", "").why

@@ -1,0 +1,96 @@
+"""Studies over SSH, on hosts of namespaces."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from culvert.journal.journal import Journal
+from culvert.labs.hosts.demo import DemoHosts
+from tests.cli import Cli
+from tests.labs.hosts.remains import remains, wait_unchanged
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+_STUDY = """\
+name = "over-ssh"
+vpns = ["none", "wireguard/go"]
+[lab]
+topology = "pair"
+link = {{ kind = "veth", mtu = {mtu} }}
+[[measurement]]
+kind = "tcp"
+duration = "300ms"
+warmup = "100ms"
+[[measurement]]
+kind = "initiation"
+cycles = 1
+[plan]
+blocks = 1
+"""
+
+
+def study(directory: Path, mtu: int = 1500) -> Path:
+    path = directory / "study.toml"
+    path.write_text(_STUDY.format(mtu=mtu))
+    return path
+
+
+def trials(directory: Path) -> pl.DataFrame:
+    with Journal.open(directory) as journal:
+        return journal.trials()
+
+
+@pytest.mark.vpn
+def test_a_study_runs_over_ssh_and_leaves_nothing(
+    say: Cli, demo: DemoHosts, tmp_path: Path
+) -> None:
+    before = {name: remains(demo, name) for name in demo.names}
+    out = tmp_path / "run"
+    words = ["run", study(tmp_path), "--lab", "hosts", "--inventory", demo.inventory, "--out", out]
+    told = say(*words)
+    found = trials(out)
+    assert dict(found.select("status").to_series().value_counts().iter_rows()) == {"ok": 5}, (
+        told.out + told.err
+    )
+    assert "underlay" in found["measurement"].to_list()
+    for name in demo.names:
+        wait_unchanged(demo, name, before[name])
+
+
+def test_a_condition_that_the_link_does_not_have_is_invalid_with_both_figures(
+    say: Cli, demo: DemoHosts, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out, "--only", "none"]
+    told = say("run", study(tmp_path, mtu=1400), *words)
+    assert told.code == 1
+    found = trials(out)
+    assert set(found["status"]) == {"invalid"}
+    assert all("requested 1400 bytes, found 1500" in reason for reason in found["reason"])
+
+
+def test_a_host_that_is_down_is_named_and_others_are_not_touched(
+    say: Cli, demo: DemoHosts, tmp_path: Path
+) -> None:
+    demo.servers["b"].stop(grace_s=0)
+    try:
+        out = tmp_path / "run"
+        words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out, "--only", "none"]
+        said = say("run", study(tmp_path), *words)
+        assert said.code == 1
+        found = trials(out)
+        assert set(found["status"]) <= {"failed", "invalid"}
+        assert all("host b: no sshd listens there" in reason for reason in found["reason"])
+    finally:
+        demo.start_sshd("b")
+
+
+def test_an_inventory_is_for_the_lab_hosts(say: Cli, tmp_path: Path) -> None:
+    for words in (["--lab", "hosts"], ["--inventory", str(tmp_path / "hosts.yml")]):
+        told = say("run", "quick", *words)
+        assert told.code == 2
+        assert "--lab hosts --inventory" in told.err
+    assert shutil.which("ssh")
