@@ -1,4 +1,4 @@
-"""Nebula: members with certificates, a lighthouse with their addresses, a relay where needed."""
+"""Nebula: a mesh of certificates with a lighthouse, and a relay where a variant needs one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 CONFIG = "nebula/config.yml"
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
-_REKEY_POLL_S = 0.05
+_POLL_S, _REKEY_POLL_S = 0.002, 0.05
+"""Between two requests to a console, or readings of a log."""
 _LISTENS = "SSH server is listening"
 """In the log after the tunnel's socket is bound and the device is up."""
 
@@ -38,6 +39,7 @@ class Nebula(TunDevice):
     summary = "Nebula (Noise, certificates), a mesh in user space, direct or by a relay"
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    joins_together = True
     role = "nebula"
     device = DEVICE
     port = PORT
@@ -51,8 +53,6 @@ class Nebula(TunDevice):
         self.relayed = variant.name == RELAY
         self._authority: certificates.Authority | None = None
         self._consoles = Consoles()
-
-    # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """Its programs, an SSH client for its console, and /dev/net/tun."""

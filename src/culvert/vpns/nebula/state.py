@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from culvert.errors import VpnError
@@ -28,16 +30,19 @@ class Consoles:
 
     def __init__(self) -> None:
         self._open: dict[str, Console] = {}
+        self._locks: dict[str, Lock] = defaultdict(Lock)
+        """By node: members that join together query the lighthouse one by one."""
 
     def ask(self, node: Node, request: str) -> str:
         """The reply to a request; after an error, the next request opens a new session."""
-        try:
-            if node.name not in self._open:
-                self._open[node.name] = Console(node)
-            return self._open[node.name].ask(request)
-        except OSError:
-            self.close(node)
-            raise
+        with self._locks[node.name]:
+            try:
+                if node.name not in self._open:
+                    self._open[node.name] = Console(node)
+                return self._open[node.name].ask(request)
+            except OSError:
+                self.close(node)
+                raise
 
     def tunnel(self, node: Node, address: str) -> Tunnel | None:
         """The node's tunnel to an address inside the mesh; None if there is none."""
