@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from culvert.errors import VpnError
 from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns import cleanup
@@ -19,7 +20,7 @@ from culvert.run.execution import Execution, TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.shapes import mesh, routed
+from culvert.topology.shapes import mesh, routed, serving
 from culvert.topology.spec import PAIR, LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -28,6 +29,7 @@ from culvert.vpns.nebula.driver import Nebula
 from culvert.waiting import wait_until
 from tests.run.cells import SHORT
 
+from ..conftest import LabFactory
 from .tunnels import driver, skip_reason
 
 pytestmark = [
@@ -184,3 +186,15 @@ def test_a_member_that_never_becomes_direct(word: str, status: Status, reason: s
     finding = trial(Blocked.like(word), mesh_spec())
     assert finding.status is status
     assert reason in finding.reason
+
+
+def test_a_program_that_is_dead_has_no_route(lab: LabFactory) -> None:
+    vpn = Hurried.like("nebula/aes")
+    made = lab(LabSpec(topology=serving(mesh(2), vpn.needs)))
+    vpn.prepare(made)
+    vpn.bring_up()
+    vpn.crash(made.b)
+    for request in (vpn.determine_route, vpn.drop):
+        with pytest.raises(VpnError, match="node b: Nebula's console ended or does not answer"):
+            request(made.path)
+    vpn.stop(made)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -54,10 +55,8 @@ class Consoles:
 
     def established(self, node: Node, address: str) -> Tunnel:
         """The same; raises VpnError if there is none, or Nebula does not answer."""
-        try:
+        with _answering(node):
             found = self.tunnel(node, address)
-        except OSError as error:
-            raise VpnError(f"nebula on node {node.name}", str(error), "see its log") from error
         if found is None:
             raise VpnError(
                 f"nebula on node {node.name}",
@@ -67,9 +66,11 @@ class Consoles:
         return found
 
     def close_tunnels(self, node: Node, address: str) -> None:
-        """The node forgets its tunnels to an address: two, if both ends made one at a time."""
-        while self.tunnel(node, address) is not None:
-            self.ask(node, f"close-tunnel -local-only {address}")
+        """The node forgets its tunnels to an address: two, if both ends made one at a time. Raises
+        VpnError if Nebula does not answer."""
+        with _answering(node):
+            while self.tunnel(node, address) is not None:
+                self.ask(node, f"close-tunnel -local-only {address}")
 
     def reload(self, node: Node) -> None:
         """The node reads its configuration and certificate again; that ends its session."""
@@ -95,3 +96,11 @@ class Consoles:
             return list(json.loads(self.ask(node, request)))
         except ValueError as error:
             raise OSError(f"the reply to {request} is no list: {error}") from error
+
+
+@contextmanager
+def _answering(node: Node) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise VpnError(f"nebula on node {node.name}", str(error), "see its log") from error
