@@ -6,10 +6,12 @@ reply, and the next prompt. Source: sshd/session.go and ssh.go.
 
 from __future__ import annotations
 
-import os
-import select
+import io
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
@@ -23,6 +25,7 @@ _USER = "culvert"
 _KEY, _KNOWN = "nebula/console.key", "nebula/console.known"
 _PROMPT = f"{_USER}@nebula > ".encode()
 _REPLY_DEADLINE_S = 5.0
+_CHUNK = 65536
 
 
 def configure(node: Node) -> Mapping[str, Any]:
@@ -64,6 +67,8 @@ class Console:
             name="nebula-console",
             pipes=True,
         )
+        self._received: Queue[bytes] = Queue()
+        Thread(target=self._receive, name="nebula-console", daemon=True).start()
         self._read_reply()
 
     def ask(self, request: str) -> str:
@@ -76,14 +81,24 @@ class Console:
         """End the session."""
         self._process.stop(grace_s=0)
 
+    def _receive(self) -> None:
+        """In a thread of its own: of a host's programs the output is no file to wait for."""
+        stdout = self._process.stdout
+        assert isinstance(stdout, io.BufferedReader)
+        with suppress(OSError, ValueError):  # closed meanwhile
+            while received := stdout.read1(_CHUNK):
+                self._received.put(received)
+        self._received.put(b"")
+
     def _read_reply(self) -> str:
         """What precedes the next prompt."""
         end = time.monotonic() + _REPLY_DEADLINE_S
-        stdout = self._process.stdout.fileno()
         seen = b""
         while not seen.endswith(_PROMPT):
-            ready, _, _ = select.select([stdout], [], [], max(0.0, end - time.monotonic()))
-            received = os.read(stdout, 65536) if ready else b""
+            try:
+                received = self._received.get(timeout=max(0.0, end - time.monotonic()))
+            except Empty:
+                received = b""
             if not received:
                 self.close()
                 raise ConnectionResetError("Nebula's console ended or does not answer")
