@@ -1,0 +1,168 @@
+"""innernet: a mesh of WireGuard; members get each other's keys and endpoints from a server, through
+their tunnel to it. Each is invited once, by a file, and then has an identity of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import VpnError
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Role
+from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.facts import listens, wait_for_fact
+from culvert.vpns.variant import DataCipher, Missing, Variant
+from culvert.vpns.wireguard.managed import ManagedWireGuard
+
+PROGRAM, SERVER = "innernet", "innernet-server"
+NETWORK = "culvert"
+"""Of the network, and so of the device."""
+INTERVAL_S = 5
+"""Between two queries of the server for changes."""
+MEMBERS = next(reversed(list(INNER.subnets(1))))
+"""The server has an address in the other half."""
+_HOSTS = "innernet/hosts"
+_STATE = tuple(f"innernet/{NETWORK}.{kind}" for kind in ("conf", "db", "json"))
+_INVITED_FOR = "1d"
+_INSTALL_S = 30.0
+"""It waits for five seconds itself, after it has changed its key, and as long for handshakes."""
+
+
+class Innernet(ManagedWireGuard):
+    """A member's port is fixed, as the server's is."""
+
+    name = "innernet"
+    summary = "innernet, a WireGuard mesh with a server for keys and endpoints, without relays"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant(
+            "innernet",
+            "with the current wireguard-go",
+            {
+                "cipher": "ChaCha20-Poly1305",
+                "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+                "control": f"HTTP inside the tunnel to the server, every {INTERVAL_S} s "
+                "(its service: 60 s)",
+                "relay": "none",
+            },
+            cipher=DataCipher.CHACHA20,
+            needs=(Role.CONTROL,),
+        ),
+    )
+    role = "innernet"
+    manager = PROGRAM
+    device = NETWORK
+    mtu = 1280
+    up_deadline_s = 40.0
+
+    # -- requirements ------------------------------------------------------------------------------
+
+    def missing(self, host: Host) -> list[Missing]:
+        """Client, server, the current wireguard-go, and /dev/net/tun."""
+        server = [] if host.find(SERVER) else [Missing.to_install(SERVER, self.id)]
+        return [*server, *super().missing(host)]
+
+    def version(self, host: Host) -> str:
+        """Versions of innernet and of what carries the data."""
+        printed = host.run([self._program(host, PROGRAM), "--version"], check=False).stdout
+        return f"{printed.strip().removeprefix(f'{PROGRAM} ')}, {self.data_version(host)}"
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """A network on the server, and an invitation for each member."""
+        for node in (self._server, *self.lab.members):
+            node.write(_HOSTS, "")
+            for file in _STATE:  # it overwrites none of them
+                node.remove(str(node.directory / file))
+        server, port = self._server, str(self.port)
+        endpoint = f"{underlay_address(server)}:{port}"
+        new = ["new", "--network-name", NETWORK, "--network-cidr", str(INNER)]
+        self._manage(server, *new, "--external-endpoint", endpoint, "--listen-port", port)
+        group = ["--name", "members", "--cidr", str(MEMBERS), "--parent", NETWORK, "--yes"]
+        self._manage(server, "add-cidr", NETWORK, *group)
+        for member in self.lab.members:
+            file = f"innernet/{member.name}.toml"
+            words = ["--name", member.name, "--ip", str(self.inner(member).ip), "--cidr", "members"]
+            words += ["--admin", "false", "--yes", "--invite-expires", _INVITED_FOR]
+            saved = str(server.directory / file)
+            self._manage(server, "add-peer", NETWORK, *words, "--save-config", saved)
+            invitation = _with_port(server.text(saved), self.port)
+            member.write(file, invitation, secret=True)
+            server.remove(saved)
+
+    def serve(self, server: Node) -> None:
+        """Start it; members can join when it listens inside its tunnel."""
+        self.start_device(server)
+        argv = [*self._command(server, SERVER), "serve", NETWORK, *self._hosts(server)]
+        process = server.spawn([*argv, "--backend", "userspace"], name=SERVER)
+        self.processes[server.name].append(process)
+        wait_for_fact(
+            lambda: listens(server, process.pid, self.port),
+            vpn=self.id,
+            process=process,
+            what=f"{SERVER} on node {server.name} listened inside the tunnel",
+            deadline_s=self.up_deadline_s,
+        )
+
+    def join(self, member: Node) -> None:
+        """Redeem the invitation, the first time; then start it. It has joined when it has queried
+        the server."""
+        self.start_device(member)
+        command = self._command(member, PROGRAM)
+        invitation = str(member.directory / f"innernet/{member.name}.toml")
+        if member.exists(invitation):
+            words = ["install", invitation, "--default-name", "--delete-invite"]
+            self._run(member, [*command, *words, *self._hosts(member)])
+        words = ["up", NETWORK, "--daemon", "--interval", str(INTERVAL_S), *self._hosts(member)]
+        process = member.spawn([*command, *words], name=PROGRAM)
+        self.processes[member.name].append(process)
+        wait_for_fact(
+            lambda: "candidates" in process.log_text(),
+            vpn=self.id,
+            process=process,
+            what=f"node {member.name} got the peers from the server and reported its addresses",
+            deadline_s=self.up_deadline_s,
+        )
+
+    def _manage(self, server: Node, *words: str) -> None:
+        self._run(server, [*self._command(server, SERVER), *words])
+
+    def _command(self, node: Node, name: str) -> list[str]:
+        """The program with directories of the node's."""
+        place = str(node.directory / "innernet")
+        return [self._program(node, name), "-c", place, "-d", place, "--backend", "userspace"]
+
+    def _run(self, node: Node, argv: Sequence[str]) -> None:
+        done = node.run(argv, timeout_s=self.up_deadline_s + _INSTALL_S, check=False)
+        if done.returncode:
+            printed = (done.stdout + done.stderr).strip().splitlines()[-3:]
+            raise VpnError(
+                f"{self.id} on node {node.name}",
+                f"{argv[7]} failed: {' | '.join(printed)}",
+                "see whether UDP to the server passes, and the server's log",
+            )
+
+    def _hosts(self, node: Node) -> list[str]:
+        """Where it writes the members' names: never to /etc/hosts, which all nodes share."""
+        return ["--hosts-path", str(node.directory / _HOSTS)]
+
+    def _program(self, host: Host, name: str) -> str:
+        return host.require(name, f"culvert install {self.id}")
+
+    @property
+    def _server(self) -> Node:
+        return self.lab.of_role(Role.CONTROL)[0]
+
+    # -- what the proof needs ----------------------------------------------------------------------
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """From its position among the members, in their half of the network."""
+        names = [member.name for member in self.lab.members]
+        return IPv4Interface(f"{MEMBERS[names.index(node.name) + 1]}/{INNER.prefixlen}")
+
+
+def _with_port(invitation: str, port: int) -> str:
+    """The invitation with a port for the member: otherwise it is random."""
+    return invitation.replace("[interface]\n", f"[interface]\nlisten-port = {port}\n", 1)
