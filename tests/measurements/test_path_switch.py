@@ -15,17 +15,18 @@ from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
-from culvert.vpns.base import Vpn
+from culvert.vpns.base import Vpn, underlay_address
 from culvert.vpns.nebula.driver import CONFIG, Nebula
 from culvert.vpns.variant import Route
+from culvert.vpns.wireguard.driver import PORT
 from tests.run.cells import measure, value, vpn
-from tests.vpns.relayed import VIA_RELAY, Direct, Relayed
+from tests.vpns.relayed import RELAY, VIA_RELAY, Direct, Relayed
 from tests.vpns.tunnels import skip_reason
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn]
 MESH = LabSpec(topology=mesh(2), link=LinkSpec())
 RATE_PPS = 200
-SHORT = {"hold": "500ms", "relay_max": "1s", "rate": f"{RATE_PPS}/s"}
+SHORT = {"hold": "500ms", "relay_max": "1s", "direct_max": "1s", "rate": f"{RATE_PPS}/s"}
 needs_wireguard = pytest.mark.skipif(
     bool(skip_reason("wireguard/go")), reason=skip_reason("wireguard/go")
 )
@@ -51,7 +52,8 @@ class QuickNebula(Nebula):
 def test_there_and_back() -> None:
     found = vpn("nebula/aes+fallback")
     finding = switched(
-        QuickNebula(found.variant, found.chosen), {**SHORT, "relay_max": "30s", "hold": "1s"}
+        QuickNebula(found.variant, found.chosen),
+        {**SHORT, "relay_max": "30s", "direct_max": "30s", "hold": "1s"},
     )
     assert (finding.status, finding.reason) == (Status.OK, "")
     for switch in ("to_relay", "to_direct"):
@@ -97,18 +99,34 @@ class PretendsToSwitch(Direct):
         return super().determine_route(path) if self.asked == 1 else VIA_RELAY
 
 
+class SticksToRelay(PretendsToSwitch):
+    """Its packets do use the relay, for ever."""
+
+    def determine_route(self, path: Path) -> Route:
+        if self.asked == 1:
+            endpoint = f"{underlay_address(self.lab.nodes[RELAY])}:{PORT}"
+            peer = [self._keys.public(self.target.name), ("update_only", "true")]
+            self.control.configure(self.lab.a, [*peer, ("endpoint", endpoint)])
+        return super().determine_route(path)
+
+
 @needs_wireguard
 @pytest.mark.parametrize(
     ("driver", "reason"),
     [
         (Direct, "the path becomes relayed: a>b: after 1 s at most, the program reports direct"),
         (PretendsToSwitch, "traffic came back (relayed): no packet went through for 1 s"),
+        (
+            SticksToRelay,
+            "the path becomes direct again: a>b: after 1 s at most, "
+            "the program reports relayed through relay",
+        ),
     ],
 )
 def test_a_path_that_never_switches_is_invalid(driver: type[Relayed], reason: str) -> None:
     finding = switched(driver(driver.variants[0]), SHORT)
     assert finding.status is Status.INVALID
     assert finding.reason.startswith(reason)
-    assert "relay_max" in finding.remedy
+    assert "raise " in finding.remedy
     (dropped,) = (c for c in finding.evidence.checks if c.name == "the block dropped packets")
     assert dropped.passed
