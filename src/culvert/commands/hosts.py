@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from culvert.commands.words import Json, Only, Scale
+from culvert.commands.words import AskSudoPassword, Json, Only, Scale
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Hosts that SSH reaches.")
+
+
+@app.command("check", epilog="Example: culvert hosts check --inventory hosts.yml")
+def hosts_check(
+    inventory: Annotated[
+        Path, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+    ],
+    links: Annotated[bool, typer.Option(help="Measure the bare links between the hosts.")] = True,
+    ask_sudo_password: AskSudoPassword = False,
+    as_json: Json = False,
+) -> None:
+    """Check hosts: what each can do, what it can't, and the remedy; and the links between them."""
+    from culvert.run.hosts_check import check_hosts
+
+    password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
+    if not check_hosts(inventory, sudo_password=password, links=links, as_json=as_json):
+        raise typer.Exit(1)
 
 
 @app.command("demo", epilog="Example: sudo culvert hosts demo")

@@ -44,7 +44,6 @@ _VIEW = r"""
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=1777 tmpfs /var/tmp
 mkdir -p /run/sshd
-exec "$@"
 """
 
 
@@ -112,13 +111,15 @@ class DemoHosts:
         """The address that SSH connects to."""
         return str(self._lab.nodes[name].attachments[-1].address.ip)
 
-    def start_sshd(self, name: str) -> None:
-        """Start a host's sshd, and wait until it listens."""
+    def start_sshd(self, name: str, *, view: str = "", options: str = "") -> None:
+        """Start a host's sshd, and wait until it listens. ``view`` are commands of a shell that
+        change the host's view of the files before; ``options`` are lines of sshd_config."""
         node = self._lab.nodes[name]
-        view = ["sh", "-c", f"set -e{_VIEW}", "sh"]
+        node.write("sshd_config", options + self._sshd_config(node, self.management(name)))
+        script = ["sh", "-c", f"set -e{_VIEW}{view}" + '\nexec "$@"\n', "sh"]
         unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         sshd = [str(tools.require("sshd", "apt-get install openssh-server")), "-D", "-e"]
-        argv = [*unshare, *view, *sshd, "-f", str(node.directory / "sshd_config")]
+        argv = [*unshare, *script, *sshd, "-f", str(node.directory / "sshd_config")]
         process = node.spawn(argv, name="sshd")
         self.servers[name] = process
 
@@ -139,8 +140,7 @@ class DemoHosts:
             node = self._lab.nodes[name]
             public = self._key(node, "host_key")
             known.append(f"{self.management(name)} {public}")
-            node.write("authorized_keys", user + "\n", secret=True)
-            node.write("sshd_config", self._sshd_config(node, self.management(name)))
+            node.write("run/authorized_keys", user + "\n")
             self.start_sshd(name)
         controller.write("known_hosts", "\n".join(known) + "\n")
         controller.write("ssh_config", self._ssh_config(controller))
@@ -158,7 +158,7 @@ class DemoHosts:
         return f"""\
 ListenAddress {address}:{PORT}
 HostKey {node.directory}/host_key
-AuthorizedKeysFile {node.directory}/authorized_keys
+AuthorizedKeysFile /run/authorized_keys
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 KbdInteractiveAuthentication no

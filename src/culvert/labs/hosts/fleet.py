@@ -17,6 +17,7 @@ from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory
 
 AT_ONCE = 25
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -56,10 +57,15 @@ class Fleet:
             except CulvertError as error:
                 return error
 
-        if len(hosts) <= 1:
-            return [tried(host) for host in hosts]
-        with ThreadPoolExecutor(min(AT_ONCE, len(hosts)), "hosts") as pool:
-            return list(pool.map(tried, hosts))
+        return self.at_once(tried, hosts)
+
+    @staticmethod
+    def at_once(work: Callable[[S], T], things: Sequence[S]) -> list[T]:
+        """Do something with several things at the same time."""
+        if len(things) <= 1:
+            return [work(thing) for thing in things]
+        with ThreadPoolExecutor(min(AT_ONCE, len(things)), "hosts") as pool:
+            return list(pool.map(work, things))
 
     def close(self) -> list[str]:
         """End all connections. Returns what hosts say remains there. Idempotent."""

@@ -14,7 +14,13 @@ from culvert.labs.hosts.bootstrap import FirstContact, first_contact
 from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.process import RemoteProcess
-from culvert.labs.hosts.start import clean_stale, discard, place_probe, start_agent
+from culvert.labs.hosts.start import (
+    clean_stale,
+    discard,
+    place_probe,
+    require_root,
+    start_agent,
+)
 
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/libexec"
 
@@ -45,6 +51,7 @@ class SshHost(Host):
         contact = None
         try:
             contact = first_contact(self.connection, self.run_id)
+            require_root(self.connection, contact)
             probe = place_probe(self.connection, contact)
             if contact.stale:
                 clean_stale(self.connection, contact, probe)

@@ -12,6 +12,7 @@ from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts import facts, network
 from culvert.labs.hosts.cpus import own_cpus
+from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.node import SshNode
@@ -21,6 +22,8 @@ from culvert.topology.plan import TUNNELS, Attachment
 from culvert.topology.processors import AS_THEY_ARE
 from culvert.topology.spec import LabSpec
 
+MOST_OFFSET_S = 300.0
+"""Certificates that are made here must be valid there."""
 MOST_IN_SCOPE = 50
 """Nodes whose addresses the kernel compares with those of each packet."""
 _REMEDY = "measure this condition in the lab netns, or leave it out"
@@ -31,13 +34,20 @@ class HostsLab(Lab):
 
     real_links = True
 
-    def __init__(self, fleet: Fleet, spec: LabSpec) -> None:
-        """Connects to the hosts, unless they are connected. Raises NotPossible for what only an
-        emulated link can have, UsageError if the inventory has too few hosts."""
+    def __init__(
+        self,
+        fleet: Fleet,
+        spec: LabSpec,
+        *,
+        assigned: Mapping[str, HostEntry] | None = None,
+    ) -> None:
+        """Connects to the hosts, unless they are connected. ``assigned`` are the hosts of nodes,
+        else as the inventory has them. Raises NotPossible for what only an emulated link can have,
+        UsageError if the inventory has too few hosts."""
         self.run_id = fleet.run_id
         _refuse(spec)
         self._fleet = fleet
-        self._assigned = fleet.inventory.assign(spec.topology)
+        self._assigned = assigned or fleet.inventory.assign(spec.topology)
         self.spec = _direct(spec)
         self._hosts = dict(zip(self._assigned, fleet.connect(self._assigned.values()), strict=True))
         boots = {host.contact.boot for host in self._hosts.values()}
@@ -179,9 +189,24 @@ class HostsLab(Lab):
 
 
 def _prepared(host: SshHost) -> None:
-    """Nothing of an earlier trial is left there."""
+    """Nothing of an earlier trial is left there, and its clock is right."""
     host.open()
+    wrong = wrong_clock(host)
+    if wrong is not None:
+        raise wrong
     host.reset()
+
+
+def wrong_clock(host: SshHost) -> NotPossible | None:
+    """The error for a clock with which certificates are not valid."""
+    offset_s = host.contact.clock_offset_s
+    if abs(offset_s) <= MOST_OFFSET_S:
+        return None
+    return NotPossible(
+        f"host {host.name}",
+        f"its clock is {abs(offset_s):.0f} s {'ahead' if offset_s > 0 else 'behind'}",
+        "set it there: chronyc makestep, or date -s",
+    )
 
 
 def _reset(host: SshHost) -> None:

@@ -119,6 +119,11 @@ def _overlapping(host: SshHost, network: IPv4Network) -> Sequence[str]:
     return found
 
 
+def bound_ports(host: SshHost) -> frozenset[int]:
+    """Ports of UDP and of listening TCP sockets."""
+    return _bound(host, 6) | _bound(host, 17)
+
+
 def _bound(host: SshHost, protocol: int) -> frozenset[int]:
     """Local ports of sockets: of TCP those that listen."""
     ports = set()

@@ -18,6 +18,9 @@ START_S = 15.0
 SILENCE_S = 20
 """A host that hears nothing for so long removes everything."""
 
+_SUDO = ("sudo", "-k", "-S", "-p", "", "--")
+"""-k: with a password that sudo remembers it would leave ours for the agent to read."""
+
 _COPY = (
     'umask 077; cat > "$0" && chmod 700 "$0" && '
     '{ sha256sum < "$0" || openssl dgst -sha256 -r < "$0" || cat "$0"; } 2>/dev/null'
@@ -52,6 +55,19 @@ def place_probe(connection: Connection, contact: FirstContact) -> str:
         + (printed[-1] if printed else "its checksum differs"),
         "free some space there, then repeat",
     )
+
+
+def require_root(connection: Connection, contact: FirstContact) -> None:
+    """Raise NotPossible without a way to become root: sudo would wait for another password."""
+    entry = connection.entry
+    words, first = _as_root(contact, entry.name, entry.sudo_password)
+    if first and connection.run(shlex.join(["exec", *words, "true"]), first).returncode != 0:
+        raise NotPossible(
+            f"host {entry.name}",
+            "sudo there refuses the password",
+            "give the right one with --ask-sudo-password or ansible_become_password, and see "
+            "whether sudoers has the user",
+        )
 
 
 def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Agent:
@@ -96,8 +112,7 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
         case Rise.SUDO:
             return ["sudo", "-n", "--"], b""
         case Rise.PASSWORD if password is not None:
-            # -k: a password that sudo remembers would leave ours for the agent to read.
-            return ["sudo", "-k", "-S", "-p", "", "--"], f"{password}\n".encode()
+            return list(_SUDO), f"{password}\n".encode()
         case Rise.PASSWORD:
             raise NotPossible(
                 f"host {name}",

@@ -1,0 +1,183 @@
+"""Hosts on which something is wrong: each is named with its remedy, and nothing stays there."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from culvert.errors import CulvertError
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.hosts.lab import HostsLab
+from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
+from tests.labs.hosts.remains import init_of, processes, remains
+
+pytestmark = pytest.mark.lab
+_PLACES = "/tmp /var/tmp /dev/shm /root /opt"
+_PASSWORD = "correct horse"
+
+
+@contextmanager
+def another_sshd(demo: DemoHosts, view: str = "", options: str = "") -> Iterator[None]:
+    """Host a has another view of its files."""
+    demo.servers["a"].stop(grace_s=0)
+    demo.start_sshd("a", view=view, options=options)
+    try:
+        yield
+    finally:
+        demo.servers["a"].stop(grace_s=0)
+        demo.start_sshd("a")
+
+
+def refused(inventory: Inventory) -> CulvertError:
+    """The error for host a; host b works."""
+    with Fleet(inventory, new_run_id()) as fleet:
+        hosts = [fleet.host(entry) for entry in inventory.hosts]
+        first, second = fleet.each(hosts, SshHost.open)
+        assert isinstance(first, CulvertError), "host a works"
+        assert not isinstance(second, CulvertError)
+        assert first.what.startswith("host a")
+        assert first.remedy
+        return first
+
+
+def over(places: str, options: str) -> str:
+    return f"for place in {places}; do mount -t tmpfs -o {options} tmpfs $place; done\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("noexec", "/tmp is mounted noexec"),
+        ("ro", "Read-only file system"),
+        ("size=64k", "/tmp has 64 kB free"),
+    ],
+)
+def test_no_directory_can_hold_the_run(
+    demo: DemoHosts, inventory: Inventory, options: str, why: str
+) -> None:
+    with another_sshd(demo, over(_PLACES, options)):
+        error = refused(inventory)
+    assert why in error.why
+    assert "noexec" in error.remedy
+
+
+def test_another_directory_is_used_where_one_is_noexec(
+    demo: DemoHosts, inventory: Inventory
+) -> None:
+    with another_sshd(demo, over("/tmp", "noexec")), Fleet(inventory, new_run_id()) as fleet:
+        (host,) = fleet.connect(inventory.hosts[:1])
+        assert host.contact.directory.startswith("/var/tmp/culvert-")
+
+
+def test_a_changed_host_key_is_refused(demo: DemoHosts, inventory: Inventory) -> None:
+    known = demo.directory / "known_hosts"
+    right = known.read_text()
+    lines = right.splitlines()
+    other = lines[1].split(maxsplit=1)[1]
+    try:
+        known.write_text("\n".join([f"{demo.management('a')} {other}", *lines[1:], ""]))
+        assert "another than the known one" in refused(inventory).why
+        known.write_text("\n".join([*lines[1:], ""]))
+        assert "unknown keys are refused" in refused(inventory).why
+        assert known.read_text() == "\n".join([*lines[1:], ""])
+    finally:
+        known.write_text(right)
+
+
+def test_a_key_that_is_not_accepted(demo: DemoHosts, inventory: Inventory) -> None:
+    with another_sshd(demo, options="AuthorizedKeysFile none\n"):
+        assert "none of your keys" in refused(inventory).why
+
+
+def fake(program: str, script: str) -> dict[str, str]:
+    path = f"/run/fake/{program}"
+    made = f"printf '%s\\n' '#!/bin/sh' '{script}' > {path}; chmod 755 {path}\n"
+    view = "rm -rf /run/fake; mkdir /run/fake\n" + made
+    return {"view": view, "options": "SetEnv PATH=/run/fake:/usr/sbin:/usr/bin:/sbin:/bin\n"}
+
+
+def test_another_architecture(demo: DemoHosts, inventory: Inventory) -> None:
+    script = 'case $1 in -m) echo armv7l;; *) exec /usr/bin/uname "$@";; esac'
+    with another_sshd(demo, **fake("uname", script)):
+        before = remains(demo, "a")
+        error = refused(inventory)
+        assert remains(demo, "a") == before
+    assert "it is armv7" in error.why
+    assert error.remedy == "make probe-static TARGET=armv7-unknown-linux-musleabihf"
+
+
+def test_a_clock_that_is_a_day_wrong(demo: DemoHosts, inventory: Inventory) -> None:
+    script = "exec /usr/bin/date -d tomorrow +%s"
+    with (
+        another_sshd(demo, **fake("date", script)),
+        Fleet(inventory, new_run_id()) as fleet,
+        pytest.raises(CulvertError, match=r"clock is 86[34]\d\d s ahead") as error,
+    ):
+        HostsLab(fleet, LabSpec()).open()
+    assert "chronyc" in error.value.remedy
+
+
+def user(sudoers: str) -> str:
+    """A user ``tester`` of the host alone."""
+    hashed = subprocess.run(
+        ["openssl", "passwd", "-6", _PASSWORD], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return f"""
+echo 'tester:x:4242:4242::/tmp:/bin/sh' | cat /etc/passwd - > /run/passwd
+echo 'tester:{hashed}:20000:0:99999:7:::' | cat /etc/shadow - > /run/shadow
+printf '%s\\n' 'root ALL=(ALL) ALL' '{sudoers}' > /run/sudoers
+chmod 440 /run/sudoers
+for file in passwd shadow sudoers; do mount --bind /run/$file /etc/$file; done
+"""
+
+
+def as_tester(inventory: Inventory, password: str | None = None) -> Inventory:
+    hosts = [
+        replace(host, user="tester", sudo_password=password) if host.name == "a" else host
+        for host in inventory.hosts
+    ]
+    return replace(inventory, hosts=tuple(hosts))
+
+
+def test_sudo_with_a_password(demo: DemoHosts, inventory: Inventory) -> None:
+    with another_sshd(demo, user("tester ALL=(ALL) ALL")):
+        assert "requires a password" in refused(as_tester(inventory)).why
+        with Fleet(as_tester(inventory, _PASSWORD), new_run_id()) as fleet:
+            (host,) = fleet.connect(fleet.inventory.hosts[:1])
+            assert host.run(["id", "-u"]).stdout.strip() == "0"
+            lines = processes(init_of(demo, "a"))
+            assert not any(_PASSWORD in line for line in lines)
+        assert not _directories(demo)
+
+
+def test_a_wrong_password(demo: DemoHosts, inventory: Inventory) -> None:
+    with another_sshd(demo, user("tester ALL=(ALL) ALL")):
+        assert "refuses the password" in refused(as_tester(inventory, "wrong")).why
+        assert not _directories(demo)
+
+
+def test_sudo_without_a_password(demo: DemoHosts, inventory: Inventory) -> None:
+    with another_sshd(demo, user("tester ALL=(ALL) NOPASSWD: ALL")):
+        with Fleet(as_tester(inventory), new_run_id()) as fleet:
+            (host,) = fleet.connect(fleet.inventory.hosts[:1])
+            assert host.run(["id", "-u"]).stdout.strip() == "0"
+        assert not _directories(demo)
+
+
+def test_no_sudo(demo: DemoHosts, inventory: Inventory) -> None:
+    with another_sshd(demo, user("") + "mount --bind /dev/null /usr/bin/sudo\n"):
+        error = refused(as_tester(inventory))
+    assert "there is no sudo" in error.why
+
+
+def _directories(demo: DemoHosts) -> list[Path]:
+    return list(Path(f"/proc/{init_of(demo, 'a')}/root/tmp").glob("culvert-*"))

@@ -1,0 +1,62 @@
+"""``culvert hosts check``, and which links are measured at the same time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.rounds import pairs_of, rounds
+from tests.cli import Cli
+
+_LINKS = st.sampled_from([(), ("uplink",), ("uplink", "wifi")])
+
+
+@given(st.lists(_LINKS, min_size=2, max_size=14))
+def test_within_a_round_nothing_is_shared(links: list[tuple[str, ...]]) -> None:
+    hosts = tuple(
+        HostEntry(f"h{number}", f"h{number}", shared_links=shared)
+        for number, shared in enumerate(links)
+    )
+    pairs = pairs_of(hosts)
+    found = rounds(pairs)
+    assert sorted(map(str, pairs)) == sorted(str(pair) for one in found for pair in one)
+    for together in found:
+        used = [host.name for pair in together for host in pair]
+        assert len(used) == len(set(used))
+        shared = [{link for host in pair for link in host.shared_links} for pair in together]
+        assert sum(map(len, shared)) == len(set().union(*shared))
+
+
+@pytest.mark.lab
+def test_hosts_are_checked(say: Cli, demo: DemoHosts) -> None:
+    told = say("hosts", "check", "--inventory", demo.inventory, "--json")
+    found = json.loads(told.out)
+    assert told.code == 0, found
+    a, b = found["hosts"]
+    assert (a["name"], b["name"]) == ("a", "b")
+    assert not a["problems"]
+    assert a["architecture"]
+    assert abs(a["clock_ahead_ms"]) <= a["clock_uncertainty_ms"] + 1
+    assert "tun" in a["features"]
+    assert 22 in a["ports_in_use"]
+    (link,) = found["links"]
+    assert link["mtu_bytes"] == 1500
+    assert link["rtt_ms"] > 0
+    assert link["there_bps"] > 1e6
+
+
+@pytest.mark.lab
+def test_what_is_missing_has_a_remedy_and_an_exit_code(say: Cli, demo: DemoHosts) -> None:
+    demo.servers["b"].stop(grace_s=0)
+    try:
+        told = say("hosts", "check", "--inventory", demo.inventory, "--no-links")
+    finally:
+        demo.start_sshd("b")
+    assert told.code == 1
+    assert "host b: no sshd listens there" in told.out
+    assert "remedy: start sshd there" in told.out
