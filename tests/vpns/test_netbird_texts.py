@@ -87,6 +87,13 @@ def test_a_relays_address_does_not_make_a_path_relayed(
     assert status.connection(IPv4Address("100.92.9.9")) is Connection.NONE
 
 
+def test_a_member_without_udp_is_connected_without_stun() -> None:
+    stun = {"available": False, "URI": "stun:198.18.5.2:3478"}
+    relay = {"available": True, "URI": "rel://198.18.5.2:33080"}
+    assert Status(answer(relays=[stun, relay])).address is not None
+    assert Status(answer(relays=[stun])).address is None
+
+
 def test_a_member_has_an_address_once_every_server_is_connected() -> None:
     assert Status(answer()).address == IPv4Interface("100.92.7.7/16")
     partly: tuple[dict[str, Any], ...] = (

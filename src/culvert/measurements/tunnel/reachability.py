@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Annotated, ClassVar
 
@@ -22,6 +23,7 @@ from pydantic import Field
 from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
 from culvert.journal.record import Metric
 from culvert.labs.link.witness import View
+from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.measurements.tunnel.stream import first_answer
@@ -115,6 +117,7 @@ class _Attempt:
         self._parameters = parameters
         self.route: Route | None = None
         self.why = ""
+        self._join_trouble = ""
         self._times: list[Metric] = []
         try:
             self._join()
@@ -144,10 +147,24 @@ class _Attempt:
         )
 
     def _join(self) -> None:
-        """All members; paths are not waited for."""
+        """All members; paths are not waited for. A member behind a block may lack what its driver
+        waits for and be reached all the same: requests decide."""
         begun = time.monotonic()
-        self._session.vpn.join_all(self._session.vpn.joining)
+        joining = self._session.vpn.joining
+        together = len(joining) if self._session.vpn.joins_together else 1
+        with ThreadPoolExecutor(together) as pool:
+            troubles = [error for error in pool.map(self._joined, joining) if error is not None]
+        for error in troubles:
+            self._excuse(error)
+        self._join_trouble = "; ".join(map(str, troubles))
         self._times.append(Metric("join_s", "s", time.monotonic() - begun))
+
+    def _joined(self, member: Node) -> VpnError | None:
+        try:
+            self._session.vpn.join(member)
+        except VpnError as error:
+            return error
+        return None
 
     def _reach(self) -> None:
         session, vpn = self._session, self._session.vpn
@@ -156,6 +173,11 @@ class _Attempt:
             # The initiator of a tunnel is not a member yet: it is started here.
             begun_ns = time.monotonic_ns()
             vpn.reach(session.path)
+        if self._join_trouble and any(
+            node.link(vpn.interface(node)) is None for node in (session.source, session.target)
+        ):
+            self.why = self._join_trouble
+            return
         to = session.inner(session.target)
         lasting_s = self._parameters.give_up_s + self._parameters.settle_s + SLACK_S
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
@@ -164,7 +186,8 @@ class _Attempt:
             session, port, interval_us=ASK_EVERY_US, deadline_s=self._parameters.give_up_s
         )
         if answer is None:
-            self.why = f"no answer within {self._parameters.give_up_s:g} s"
+            waited = f"no answer within {self._parameters.give_up_s:g} s"
+            self.why = "; ".join(filter(None, (waited, self._join_trouble)))
         else:
             since_ns = answer.started_ns if begun_ns is None else begun_ns
             first_ms = (answer.answered_ns - since_ns) / 1e6
@@ -228,12 +251,17 @@ class _Attempt:
 
     def _no_path(self, error: VpnError) -> None:
         """A VPN that does not come up behind NATs or blocks has no path; else it has failed."""
-        nodes = self._session.lab.spec.topology.nodes
-        obstructed = any(node.nat is not None or node.blocks_udp for node in nodes)
-        answered = any(metric.name == "first_packet_ms" for metric in self._times)
-        if answered or not obstructed or survivors(self._session.vpn):
+        self._excuse(error)
+        if any(metric.name == "first_packet_ms" for metric in self._times):
             raise error
         self.route, self.why = None, str(error)
+
+    def _excuse(self, error: VpnError) -> None:
+        """Raise the error unless something is in the way and all programs live."""
+        nodes = self._session.lab.spec.topology.nodes
+        obstructed = any(node.nat is not None or node.blocks_udp for node in nodes)
+        if not obstructed or survivors(self._session.vpn):
+            raise error
 
 
 def _add_goodput(session: Session, parameters: ReachabilityParameters, outcome: Outcome) -> None:

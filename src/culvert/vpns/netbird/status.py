@@ -30,7 +30,14 @@ class _Server(BaseModel):
 
 
 class _Relay(BaseModel):
+    """The list has the STUN server too, which is no relay and needs UDP."""
+
     available: bool
+    uri: str = Field(default="", alias="URI")
+
+    @property
+    def counts(self) -> bool:
+        return not self.uri.startswith("stun:")
 
 
 class _Local(BaseModel):
@@ -74,7 +81,8 @@ class Status:
         """The member's address in the VPN if it is connected to every server; else None."""
         full = self._full
         servers = full.management.connected and full.signal.connected
-        available = bool(full.relays) and all(relay.available for relay in full.relays)
+        relays = [relay for relay in full.relays if relay.counts]
+        available = bool(relays) and all(relay.available for relay in relays)
         return (full.local.address or None) if servers and available else None
 
     def connection(self, address: IPv4Address) -> Connection:
