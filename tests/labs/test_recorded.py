@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -67,8 +68,21 @@ def test_broken_delays(tmp_path: Path, content: str | bytes, why: str) -> None:
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(UsageError, match="cannot be read"):
+        with pytest.raises(UsageError):
             Trace.read(path)
+
+
+@pytest.mark.parametrize("kind", [Trace, Delays])
+def test_special_files_are_refused_at_once(tmp_path: Path, kind: type[Trace | Delays]) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (Path("/dev/zero"), tmp_path / "fifo"):
+        with pytest.raises(UsageError):
+            kind.read(path)
+    changed = kind.read(written(tmp_path, "1\n"))
+    changed.path.unlink()
+    changed.path.symlink_to("/dev/zero")
+    with pytest.raises(UsageError):
+        changed.unchanged()
 
 
 def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:

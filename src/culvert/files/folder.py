@@ -58,10 +58,12 @@ class OpenFolder:
             if status is None:
                 continue
             if not stat.S_ISREG(status.st_mode):
-                kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
-                raise UsageError(
-                    str(self.path / name), f"it is {kind}instead of a file", "remove it"
+                kind = (
+                    "a link instead of a file"
+                    if stat.S_ISLNK(status.st_mode)
+                    else "not a regular file"
                 )
+                raise UsageError(str(self.path / name), f"it is {kind}", "remove it")
             if status.st_nlink > 1:
                 raise UsageError(
                     str(self.path / name),

@@ -37,9 +37,10 @@ def open_own(path: Path) -> IO[bytes]:
 def read_plain(path: Path, most_bytes: int) -> bytes:
     """The whole file. Raises UsageError if it is larger, or not a regular file; OSError."""
     with open_plain(path) as file:
-        data = file.read(most_bytes + 1)
+        data = file.read(most_bytes + 1) or b""  # None: a file of the kernel without data now
     if len(data) > most_bytes:
-        why = f"it is larger than {most_bytes >> 20} MiB"
+        bound = f"{most_bytes >> 20} MiB" if most_bytes >> 20 else f"{most_bytes >> 10} KiB"
+        why = f"it is larger than {bound}"
         raise UsageError(str(path), why, "check that it is the right file")
     return data
 

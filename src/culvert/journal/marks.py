@@ -34,5 +34,6 @@ class Mark:
 def disturbers(evidence: Mapping[str, Any]) -> frozenset[Disturber]:
     """The kinds of marks of a trial, from its evidence; unknown names are left out."""
     marks = evidence.get(MARKS)
-    names = [mark.get("by") for mark in marks if isinstance(mark, Mapping)] if marks else []
+    found = marks if isinstance(marks, list) else []
+    names = [mark.get("by") for mark in found if isinstance(mark, Mapping)]
     return frozenset(Disturber(name) for name in names if name in list(Disturber))

@@ -76,15 +76,16 @@ class Texts:
                 self._good.add(value)
 
     def check_labels(
-        self, table: str, columns: Sequence[str], number: int, row: Sequence[Any]
+        self, table: str, columns: Sequence[str], number: int, place: int, row: Sequence[Any]
     ) -> None:
-        """The same for the JSON column (labels) of a trial's metric, series or histogram."""
+        """The same for the JSON column (labels) of a trial's metrics, series or histograms, at a
+        place from 1."""
         labels = row[columns.index("labels")]
         if labels in self._good:
             return
         why = _not_labels(labels)
         if why:
-            raise wrong_value(self._path, f"{table} of trial {number}", "?", "labels", why)
+            raise wrong_value(self._path, f"{table} of trial {number}", place, "labels", why)
         if len(self._good) < _SEEN:
             self._good.add(labels)
 

@@ -129,8 +129,8 @@ def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
             raise corrupt(path, f"trial {number} has a wrong checksum")
         texts.check("trial", TRIAL, number, row)
         for (table, columns), rows in zip(CHILDREN.items(), mine, strict=True):
-            for child in rows:
-                texts.check_labels(table, columns, number, child)
+            for place, child in enumerate(rows, 1):
+                texts.check_labels(table, columns, number, place, child)
     sequence = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'trial'").fetchone()
     if (sequence[0] if sequence else 0) != expected:
         raise corrupt(path, f"trial {expected + 1} is missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,9 @@ from culvert.report.labels import Labels
 from culvert.report.leaves import at
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
+
+LONGEST_NAME = 200
+"""Characters; measuring the text of a longer one for charts takes minutes."""
 
 Panel = dict[str, Any]
 """A Vega-Lite specification, its data inlined, without schema address and theme."""
@@ -160,14 +164,22 @@ def _place(names: Sequence[str], name: str) -> int:
 
 
 def printable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Names without control characters and line separators; charts and terminals cannot show them.
+    """Names without control characters and line separators, and of a length that charts and
+    terminals can show; a long one ends in its checksum.
 
-    A study cannot contain them; an imported or damaged journal can.
+    A study cannot contain others; an imported or damaged journal can.
     """
     columns = [name for name in ("vpn", "condition", "measurement") if name in frame.columns]
-    return frame.with_columns(
+    shown = frame.with_columns(
         pl.col(name).str.replace_all(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]", "\ufffd") for name in columns
     )
+    long = {
+        text: f"{text[:LONGEST_NAME]}\u2026 {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        for name in columns
+        for text in shown[name].drop_nulls().unique().to_list()
+        if len(text) > LONGEST_NAME
+    }
+    return shown.with_columns(pl.col(columns).replace(long)) if long else shown
 
 
 def typed(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,11 @@ class Study:
 
     def condition(self, name: str) -> ConditionTable:
         """The condition of that name."""
-        return next(one for one in self.file.condition if one.name == name)
+        return self._conditions[name]
+
+    @cached_property
+    def _conditions(self) -> Mapping[str, ConditionTable]:
+        return {one.name: one for one in self.file.condition}
 
     def lab_spec(self, condition: str, cores: Sequence[tuple[int, ...]]) -> LabSpec:
         """The lab to build for a condition.

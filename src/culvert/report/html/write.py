@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +54,9 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
         raise UsageError(
             f"the report in {out_dir}",
             f"it cannot be written ({error.strerror or error})",
-            "make room on the disk, or write it elsewhere with --out DIR",
+            "make room on the disk, or write it elsewhere with --out DIR"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "check the path and its mode, or write it elsewhere with --out DIR",
         ) from error
     return out_dir / PAGE
 

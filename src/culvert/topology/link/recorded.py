@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from culvert.errors import LabError, UsageError
+from culvert.files.plain import read_plain
 
 LONGEST_TRACE_MS = 86_400_000
 LONGEST_DELAY_MS = 60_000
@@ -32,7 +33,7 @@ class Recorded:
     def unchanged(self) -> Path:
         """Its path, if its content is unchanged; raises LabError."""
         try:
-            same = _digest(self.path.read_bytes()) == self.sha256
+            same = _digest(read_plain(self.path, LONGEST_FILE_BYTES)) == self.sha256
         except OSError as error:
             raise LabError(str(self.path), str(error.strerror), "put the file back") from error
         if not same:
@@ -112,9 +113,7 @@ def _delay_ms(path: Path, number: int, line: str) -> float:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LONGEST_FILE_BYTES:
-            raise UsageError(str(path), "it is longer than 512 MiB", "use a shorter recording")
-        return path.read_bytes()
+        return read_plain(path, LONGEST_FILE_BYTES)
     except OSError as error:
         raise UsageError(
             str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"

@@ -1,0 +1,23 @@
+"""Names that no study has, from an imported or hostile journal."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from culvert.journal.marks import disturbers
+from culvert.report.model import LONGEST_NAME, printable
+
+
+def test_long_names_are_cut_and_stay_apart() -> None:
+    names = ["a", "b" * LONGEST_NAME, "c" * 50_000, "c" * 50_001, None]
+    shown = printable(pl.DataFrame({"condition": names}))["condition"].to_list()
+    assert shown[:2] == names[:2]
+    assert shown[4] is None
+    assert len(set(shown)) == len(names)
+    assert all(len(name) <= LONGEST_NAME + 10 for name in shown[2:4])
+
+
+@pytest.mark.parametrize("marks", [5, "x", {}, {"by": "x"}, [1, None], [{"by": {}}], [{"by": []}]])
+def test_marks_of_another_form_are_none(marks: object) -> None:
+    assert disturbers({"marks": marks}) == frozenset()
