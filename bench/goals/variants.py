@@ -21,6 +21,7 @@ from culvert.journal.journal import Journal
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
+from culvert.vpns.base import Vpn
 from culvert.vpns.listing import Row, list_vpns
 
 MOST_S = 600.0
@@ -111,7 +112,7 @@ class Variants(Goal):
         """One run of everything."""
         out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
         rows = list_vpns(ThisMachine())
-        vpns = [row.vpn for row in rows if row.ready and _can_be_proved(row)]
+        vpns = [row.vpn for row in rows if row.ready and _is_measured(row)]
         for reason, left_out in _left_out(rows).items():
             out.print(f"  not measured, {reason}: {', '.join(left_out)}", markup=False)
         found = self._run(vpns, out)
@@ -181,11 +182,21 @@ def _left_out(rows: Sequence[Row]) -> dict[str, list[str]]:
         if not row.ready:
             lacks = ", ".join(f"{each['what']} ({each['remedy']})" for each in row.missing)
             found.setdefault(f"as this machine lacks {lacks}", []).append(row.vpn)
-        elif not _can_be_proved(row):
+        elif _vpn(row).needs:
+            found.setdefault("as a pair has no place for its servers", []).append(row.vpn)
+        elif not _can_be_proved(_vpn(row)):
             found.setdefault("as every proof fails on it, and should", []).append(row.vpn)
     return found
 
 
-def _can_be_proved(row: Row) -> bool:
-    vpn = registry.create(registry.parse(row.vpn))
+def _is_measured(row: Row) -> bool:
+    vpn = _vpn(row)
+    return not vpn.needs and _can_be_proved(vpn)
+
+
+def _can_be_proved(vpn: Vpn) -> bool:
     return vpn.variant.encrypts or vpn.variant.integrity_only or vpn.outer_flow is None
+
+
+def _vpn(row: Row) -> Vpn:
+    return registry.create(registry.parse(row.vpn))

@@ -18,6 +18,7 @@ from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.vpns.contract import smallest_topology
 from tests.labs import host
 from tests.run.cells import SHORT, vpn
 from tests.soak.clock import settable_clock
@@ -70,9 +71,10 @@ def _soak(word: str, inflicted: Inflicted, chance: random.Random) -> Soaked:
             assert clock is not None
             clock.drive(self)
 
+    contestant = vpn(word)
     finding = Execution(
-        vpn(word),
-        LabSpec(link=LinkSpec(kind=link, rate_bps=RATE_BPS)),
+        contestant,
+        LabSpec(smallest_topology(contestant), LinkSpec(kind=link, rate_bps=RATE_BPS)),
         Hit(),
         measurement.Parameters.model_validate(chosen),
         make_lab,
