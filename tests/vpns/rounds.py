@@ -20,6 +20,7 @@ from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.run.execution import before
 from culvert.run.paths import open_session
 from culvert.runid import new_run_id
+from culvert.topology.graph import Topology
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
@@ -43,19 +44,20 @@ TRAFFIC: Mapping[str, tuple[type[Measurement[Any]], Mapping[str, Any]]] = {
 }
 
 
-def faults_of_rounds(word: str) -> list[str]:
-    """Of as many rounds as it takes to find one with a fault, ten at most."""
+def faults_of_rounds(word: str, topology: Topology | None = None) -> list[str]:
+    """Of as many rounds as it takes to find one with a fault, ten at most. ``topology`` None: the
+    smallest."""
     for number in range(ROUNDS):
-        faults = faults_of_round(word)
+        faults = faults_of_round(word, topology)
         if faults:
             return [f"round {number}: {each}" for each in faults]
     return []
 
 
-def faults_of_round(word: str) -> list[str]:
+def faults_of_round(word: str, topology: Topology | None = None) -> list[str]:
     """What went wrong from nothing to nothing, in words."""
     vpn, run_id = driver(word), new_run_id()
-    lab = NetnsLab(run_id, LabSpec(smallest_topology(vpn), LINK))
+    lab = NetnsLab(run_id, LabSpec(topology or smallest_topology(vpn), LINK))
     with ExitStack() as stack:
         stack.enter_context(lab)
         session = open_session(stack, lab, vpn, lab.path, {})

@@ -18,6 +18,7 @@ from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import execute, measure, value, vpn
 
 from ..conftest import LabFactory
+from .rounds import faults_of_rounds
 from .tunnels import bring_up, driver, skip_reason
 
 WIREGUARD = "wireguard/go"
@@ -150,3 +151,8 @@ def test_a_path_beside_the_tunnels_is_unsupported() -> None:
 def test_the_baseline_needs_no_gateway() -> None:
     finding = execute(vpn("none"), "rtt", HUB)
     assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.slow
+def test_ten_rounds_of_a_hub_leave_nothing() -> None:
+    assert faults_of_rounds(WIREGUARD, HUB.topology) == []

@@ -12,11 +12,13 @@ from culvert.errors import NotPossible
 from culvert.journal.record import Metric
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
-from culvert.topology.graph import MEMBERS, Path, Topology
+from culvert.topology.graph import MEMBERS, Path, Role, Topology
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
+_ALWAYS = {*Role} - MEMBERS | {Role.GATEWAY}
+"""A gateway may forward in the kernel, without a process."""
 PATH = "path"
 """The label of figures measured on one of several paths."""
 
@@ -35,14 +37,14 @@ def require_room(vpn: Vpn, topology: Topology) -> None:
 def open_session(
     stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, known_max_size: dict[str, int]
 ) -> Session:
-    """A session with a probe on both ends, on routers, and on other nodes with processes of the
-    VPN. The stack closes them."""
+    """A session with a probe on both ends, on servers, routers and a gateway, and on other nodes
+    with processes of the VPN. The stack closes them."""
     source, target = lab.ends(path)
     probes = {node.name: stack.enter_context(Probe(node)) for node in (source, target)}
     others = {
         node.name: stack.enter_context(Probe(node))
         for node in lab.nodes.values()
-        if node.name not in probes and (node.role not in MEMBERS or vpn.processes[node.name])
+        if node.name not in probes and (node.role in _ALWAYS or vpn.processes[node.name])
     }
     return Session(
         lab,
