@@ -15,13 +15,16 @@ Runs = list[tuple[tuple[str, ...], str]]
 """Arguments and standard input of each command."""
 
 
-def node_that_prints(stdout: str, *, code: int = 0, runs: Runs | None = None) -> Node:
-    """Every command prints this and ends with this code; ``runs`` gets what was run."""
+def node_that_prints(*stdouts: str, code: int = 0, runs: Runs | None = None) -> Node:
+    """Commands print these, one after the other, the last of them again and again, and end with
+    this code; ``runs`` gets what was run."""
+    answers = list(stdouts)
 
     def run(argv: Sequence[str], *, stdin: str = "", **_: object) -> Completed:
         if runs is not None:
             runs.append((tuple(argv), stdin))
-        return Completed(tuple(argv), code, stdout, "")
+        printed = answers.pop(0) if len(answers) > 1 else answers[0]
+        return Completed(tuple(argv), code, printed, "")
 
     return _node(run=run, require=lambda program, remedy: program)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
 import pytest
@@ -59,15 +59,24 @@ def test_the_configuration_has_one_relay_and_new_secrets() -> None:
 
 def test_a_setup_key_is_issued_with_a_token_of_the_setup() -> None:
     runs: Runs = []
-    both = json.dumps({"personal_access_token": "tok", "key": "KEY"})
-    assert new_setup_key(node_that_prints(both, runs=runs), "http://198.18.4.2:8080") == "KEY"
-    assert 'header = "Authorization: Token tok"' in runs[1][1]
+    account = {"id": "x1", "settings": {"peer_login_expiration": 7}}
+    answers = [{"personal_access_token": "tok"}, [account], {}, {"key": "KEY"}]
+    node = node_that_prints(*map(json.dumps, answers), runs=runs)
+    assert new_setup_key(node, "http://198.18.4.2:8080", IPv4Network("198.19.0.0/16")) == "KEY"
+    assert all('header = "Authorization: Token tok"' in stdin for _, stdin in runs[1:])
+    network = runs[2][1].splitlines()
+    assert 'url = "http://198.18.4.2:8080/api/accounts/x1"' in network
+    assert 'request = "PUT"' in network
+    assert "198.19.0.0/16" in runs[2][1]
+    assert "peer_login_expiration" in runs[2][1]  # the other settings stay
 
 
 @pytest.mark.parametrize("made", ["{}", "[]", '{"personal_access_token": 1}', "null"])
 def test_a_server_that_issues_no_token_is_named(made: str) -> None:
     with pytest.raises(VpnError, match="has no personal_access_token"):
-        new_setup_key(node_that_prints(made), "http://198.18.4.2:8080")
+        new_setup_key(
+            node_that_prints(made), "http://198.18.4.2:8080", IPv4Network("198.19.0.0/16")
+        )
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,14 @@ _READ_THE_LOG = "see the log of the program that answers there"
 
 
 def request(
-    node: Node, url: str, body: object = None, headers: Mapping[str, str] | None = None
+    node: Node,
+    url: str,
+    body: object = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    method: str = "",
 ) -> Any:
-    """The answer's JSON; a ``body`` makes it a POST.
+    """The answer's JSON; a ``body`` makes it a POST unless there is another ``method``.
 
     Raises VpnError if nothing answers, the status is 400 or more, or the answer is no JSON.
     """
@@ -31,6 +36,8 @@ def request(
     if body is not None:
         lines.append('header = "Content-Type: application/json"')
         lines.append(f"data-raw = {_quoted(json.dumps(body))}")
+    if method:
+        lines.append(f"request = {_quoted(method)}")
     curl = node.require(CURL, f"install {CURL}")
     argv = [curl, "--disable", "--silent", "--show-error", "--fail-with-body", "--config", "-"]
     done = node.run(argv, stdin="\n".join(lines), timeout_s=_DEADLINE_S + 1, check=False)

@@ -71,7 +71,13 @@ class MeshVpn(TunDevice):
         self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None
     ) -> Process:
         """Start one of the programs on a node; it is ended with the VPN."""
-        process = node.spawn([self.program(node, name), *arguments], name=name, env=env)
+        return self.start_process(node, [self.program(node, name), *arguments], name, env)
+
+    def start_process(
+        self, node: Node, argv: Sequence[str], name: str, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """The same for any command."""
+        process = node.spawn(argv, name=name, env=env)
         self.processes[node.name].append(process)
         return process
 

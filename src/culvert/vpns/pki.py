@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from enum import Enum, StrEnum
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from cryptography import x509
@@ -64,7 +65,7 @@ class Authority:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def issue(self, name: str, usage: CertificateUsage) -> Credential:
-        """A new key and a certificate for an end called ``name``."""
+        """A new key and a certificate for an end called ``name``, which may be an address."""
         key = _generate(self.kind)
         authority_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         certificate = (
@@ -72,7 +73,7 @@ class Authority:
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([usage.value]), critical=False)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
             .add_extension(authority_id, critical=False)
             .sign(self._key, _digest(self.kind))
         )
@@ -127,3 +128,10 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

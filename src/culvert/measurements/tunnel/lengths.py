@@ -8,6 +8,7 @@ from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterPacket, outer_packet
 
+_TCP = 6
 SLACK_NS = 10_000_000
 """By this much the stamps of the link and of the probe may differ."""
 
@@ -36,7 +37,7 @@ def judge_lengths(
     ]
     if expected is None:
         return [_of_a_stream(there, back)]
-    requests, answers = (sum(one.length == expected for one in way) for way in (there, back))
+    requests, answers = (_carriers(way, expected) for way in (there, back))
     return [
         Check(
             "lengths reconcile (during initiation)",
@@ -47,6 +48,14 @@ def judge_lengths(
             {"outer_length": expected, "requests": requests, "answers": answers},
         )
     ]
+
+
+def _carriers(way: list[OuterPacket], expected: int) -> int:
+    """Packets of that length; and a stream with enough bytes, for a path that begins relayed over
+    TCP."""
+    of_streams = [one for one in way if one.protocol == _TCP]
+    packets = sum(one.length == expected for one in way if one.protocol != _TCP)
+    return packets + (sum(len(one.payload) for one in of_streams) >= SMALLEST)
 
 
 def _of_a_stream(there: list[OuterPacket], back: list[OuterPacket]) -> Check:

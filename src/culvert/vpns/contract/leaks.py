@@ -117,8 +117,11 @@ def _any_in(tokens: Iterable[str], text: str) -> bool:
 
 
 def _files(nodes: Iterable[Node]) -> Iterator[Path]:
+    """Those of the nodes, without the host's files below the overlays of ``keep_changes``."""
     for node in nodes:
-        yield from (path for path in sorted(node.directory.rglob("*")) if path.is_file())
+        own = node.directory.stat().st_dev
+        found = (path for path in sorted(node.directory.rglob("*")) if path.is_file())
+        yield from (path for path in found if path.stat().st_dev == own)
 
 
 def _head(path: Path) -> bytes:

@@ -5,8 +5,9 @@ Source: client/proto/daemon.proto and client/cmd/service_json_socket.go of NetBi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.labs.node import Node
@@ -21,16 +22,23 @@ ARGUMENTS = (
 )
 
 
-def environment(member: Node, *, relayed: bool) -> Mapping[str, str]:
+def environment(
+    member: Node, servers: Iterable[IPv4Address], *, relayed: bool
+) -> Mapping[str, str]:
     """Its settings: WireGuard in user space, no file outside its directory, connections to all
     peers at once; ``relayed``: only through the relay."""
     return {
         "NB_STATE_DIR": f"{member.directory}/netbird/",
         "NB_WG_KERNEL_DISABLED": "true",
         "NB_LAZY_CONN": "off",
+        "NB_RELAY_TRANSPORT": "ws",  # QUIC needs TLS
+        "NB_DISABLE_NAT_MAPPER": "true",
         "NB_DISABLE_SSH_CONFIG": "true",
         # Neither rules and marks with a name in /etc/iproute2/rt_tables, nor routes to its peers.
         "NB_DISABLE_CUSTOM_ROUTING": "true",
+        # It asks the addresses of ten clouds whether it runs there: a proxy refuses.
+        "HTTP_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": ",".join(map(str, servers)),
         **({"NB_FORCE_RELAY": "true"} if relayed else {}),
     }
 

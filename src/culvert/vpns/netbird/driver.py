@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
@@ -19,24 +18,21 @@ from culvert.errors import VpnError
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import INNER, underlay_address
 from culvert.vpns.http import answers
 from culvert.vpns.mesh import MeshVpn
-from culvert.vpns.netbird import daemon
+from culvert.vpns.netbird import daemon, packet
 from culvert.vpns.netbird import server as control_server
 from culvert.vpns.netbird.daemon import Daemon
-from culvert.vpns.netbird.packet import carried
+from culvert.vpns.netbird.packet import PORT, is_handshake
 from culvert.vpns.netbird.server import RELAY_PORT
 from culvert.vpns.netbird.status import Connection
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.tundevice import UDP
 from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
 MTU = 1280
 """NetBird's default."""
-PORT = 51820
-_TCP = 6
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
 _STOP_S = 10.0
@@ -108,7 +104,7 @@ class NetBird(MeshVpn):
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
         self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
-        self._setup_key = control_server.new_setup_key(server, self._url)
+        self._setup_key = control_server.new_setup_key(server, self._url, INNER)
 
     def _launch(
         self, server: Node, argv: Sequence[str], settings: Mapping[str, str], url: str
@@ -119,7 +115,8 @@ class NetBird(MeshVpn):
 
     def start(self, member: Node) -> None:
         """Start the daemon and log in; up when it is connected to all servers."""
-        settings = daemon.environment(member, relayed=not self.claims_direct)
+        servers = map(underlay_address, (self.control, self.relay))
+        settings = daemon.environment(member, servers, relayed=not self.claims_direct)
         process = self.launch(member, daemon.PROGRAM, *daemon.ARGUMENTS, env=settings)
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
@@ -182,17 +179,13 @@ class NetBird(MeshVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """TCP with the relay's port, and UDP with WireGuard's if it is direct: the first packets
-        of a direct path, with the handshake, go through the relay too."""
-        relayed = OuterFlow(_TCP, frozenset({RELAY_PORT}))
-        return OuterFlow(UDP, frozenset({PORT}), (relayed,)) if self.claims_direct else relayed
+        """To the servers, and if it is direct between members."""
+        return packet.DIRECT if self.claims_direct else packet.RELAYED
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's; unknown in the relay's TCP connection."""
         return wire.outer_length(inner_length, MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """WireGuard's handshake, in TCP in a frame of the relay."""
-        if packet.protocol == _TCP:
-            packet = replace(packet, payload=carried(packet.payload))
-        return wire.is_handshake(packet)
+        """WireGuard's, direct or in the relay's frames, and the servers' part of it."""
+        return is_handshake(packet)

@@ -1,4 +1,4 @@
-"""WireGuard's packets inside the frames of NetBird's relay.
+"""NetBird's packets: between members and to the servers; WireGuard's inside the relay's frames.
 
 ::
 
@@ -9,8 +9,20 @@ Sources: RFC 6455, section 5.2, for the frame; shared/relay/messages/message.go 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import cycle
 
+from culvert.vpns.netbird import server
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.wireguard import packet as wire
+
+PORT = 51820
+_TCP, _UDP = 6, 17
+_SERVERS = OuterFlow(_TCP, frozenset({server.PORT, server.RELAY_PORT}))
+RELAYED = OuterFlow(_UDP, frozenset({server.STUN_PORT}), also=(_SERVERS,))
+"""Nothing from member to member."""
+DIRECT = OuterFlow(_UDP, frozenset({PORT}), also=(RELAYED,))
+"""The first packets of a direct path, with the handshake, go through the relay too."""
 _BINARY = 0x82
 _MASKED = 0x80
 _LENGTH_BYTES = {126: 2, 127: 8}
@@ -28,3 +40,14 @@ def carried(segment: bytes) -> bytes:
         key, masked = message[:4], message[4:]
         message = bytes(a ^ b for a, b in zip(masked, cycle(key), strict=False))
     return message[2 + _PEER_BYTES :] if message.startswith(_TRANSPORT) else b""
+
+
+def is_handshake(packet: OuterPacket) -> bool:
+    """What goes to the control server and to STUN, and WireGuard's handshake, direct or in a frame
+    of the relay."""
+    ends = {packet.source_port, packet.destination_port}
+    if ends & {server.PORT, server.STUN_PORT}:
+        return True
+    if packet.protocol == _TCP:
+        packet = replace(packet, payload=carried(packet.payload))
+    return wire.is_handshake(packet)

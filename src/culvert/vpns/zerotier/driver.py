@@ -10,22 +10,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import IPv4Address, IPv4Interface
 from typing import ClassVar
 
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import VpnError
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import underlay_address
-from culvert.vpns.http import request
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
 from culvert.vpns.zerotier import packet as wire
 from culvert.vpns.zerotier import world
+from culvert.vpns.zerotier.controller import create_network
 from culvert.vpns.zerotier.home import CLI, IDTOOL, ONE, Home
 from culvert.vpns.zerotier.world import PORT
 
@@ -84,8 +85,6 @@ class ZeroTier(MeshVpn):
         """What the program prints."""
         return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
 
-    # -- its life ----------------------------------------------------------------------------------
-
     def configure(self) -> None:
         """Identities of all nodes, the planet with its root, and settings."""
         nodes = (*self.lab.of_role(*self.needs), *self.lab.members)
@@ -118,33 +117,16 @@ class ZeroTier(MeshVpn):
         if server.role is Role.CONTROL:
             what = f"node {server.name} found the root"
             self.await_fact(lambda: home.state().online, process, what)
-            self._create_network(server, home)
+            homes, members = self._homes, self.lab.members
+            admitted = {homes[one.name].identity: self.inner(one) for one in members}
+            create_network(home, admitted, mtu=wire.largest_inner(self.lab.spec.mtu))
 
     def _launch_proxy(self, server: Node) -> None:
         """It prints a line for each packet, which would fill the disk."""
         silent = ["sh", "-c", 'exec "$0" > /dev/null', self.program(server, _PROXY)]
-        process = server.spawn(silent, name=_PROXY)
-        self.processes[server.name].append(process)
-        listening = f" 00000000:{_TCP_PORT:04X} 00000000:0000 0A "
-        sockets = "/proc/net/tcp"
+        process = self.start_process(server, silent, name=_PROXY)
+        listening, sockets = f" 00000000:{_TCP_PORT:04X} 00000000:0000 0A ", "/proc/net/tcp"
         self.await_fact(lambda: listening in server.text(sockets), process, f"{_PROXY} listened")
-
-    def _create_network(self, server: Node, home: Home) -> None:
-        if '"controller"' not in home.cli("/controller"):
-            raise NotPossible(
-                f"{self.id} on node {server.name}",
-                "this zerotier-one has no controller, as the vendor's packages from 1.16 on",
-                "install zerotier-one 1.14.2",
-            )
-        url = f"http://127.0.0.1:{PORT}/controller/network/{self._network}"
-        token = {"X-ZT1-Auth": home.token()}
-        subnet = str(self.inner(self.lab.members[0]).network)
-        settings = world.network(subnet, wire.largest_inner(self.lab.spec.mtu))
-        request(server, url, settings, token)
-        for member in self.lab.members:
-            admitted = {"authorized": True, "ipAssignments": [str(self.inner(member).ip)]}
-            address = self._homes[member.name].identity.address
-            request(server, f"{url}/member/{address}", admitted, token)
 
     def start(self, member: Node) -> None:
         """Start it as a member; returns when the controller has admitted it."""
@@ -159,12 +141,9 @@ class ZeroTier(MeshVpn):
             up = link is not None and link.up and address in link.addresses
             return up and home.has_joined(self._network, address)
 
-        self.await_fact(
-            joined,
-            process,
-            f"the controller admitted node {member.name}",
-            evidence=lambda: home.network_status(self._network),
-        )
+        what = f"the controller admitted node {member.name}"
+        evidence = partial(home.network_status, self._network)
+        self.await_fact(joined, process, what, evidence=evidence)
 
     def stop(self, lab: Lab) -> None:
         """Also remove the root's public address."""
@@ -191,8 +170,6 @@ class ZeroTier(MeshVpn):
     def _launch(self, node: Node) -> Process:
         # -U: it does not become another user, to whom its directory would be given.
         return self.launch(node, ONE, "-U", self._homes[node.name].path)
-
-    # -- what the proof needs ----------------------------------------------------------------------
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """By the path that the node prefers; without one it is the root's."""

@@ -7,7 +7,7 @@ https://docs.zerotier.com/config for local.conf.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
@@ -86,15 +86,3 @@ def local_conf(
         settings |= {"forceTcpRelay": True, "tcpFallbackRelay": f"{address}/{port}"}
     virtual = {address: {"blacklist": _EVERYWHERE} for address in no_path_to}
     return json.dumps({"settings": settings, "virtual": virtual}, indent=1)
-
-
-def network(subnet: str, mtu: int) -> Mapping[str, object]:
-    """The controller's request for a network whose members get their addresses from it."""
-    return {
-        "name": "lab",
-        "private": True,
-        "mtu": mtu,
-        "v4AssignMode": {"zt": True},
-        "routes": [{"target": subnet}],
-        "enableBroadcast": True,
-    }

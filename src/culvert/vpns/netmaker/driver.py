@@ -1,0 +1,200 @@
+"""Netmaker: WireGuard between members that a control server configures over MQTT.
+
+::
+
+    a ── core ── control      netmaker, mosquitto, socat for TLS
+         b ────┘
+"""
+
+from __future__ import annotations
+
+import secrets
+from ipaddress import IPv4Interface
+from typing import ClassVar
+
+from culvert.errors import VpnError
+from culvert.labs.host import Host
+from culvert.labs.node import Node
+from culvert.topology.graph import Path, Role
+from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.gobuild import read_go_build
+from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.netmaker import peers
+from culvert.vpns.netmaker import server as control_server
+from culvert.vpns.netmaker.server import API_PORT, TLS_PORT, Account
+from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.packages import package_version
+from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.tundevice import UDP
+from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Route, Variant
+from culvert.vpns.wireguard import packet as wire
+
+PORT = 51821
+MTU = 1420
+"""netclient's default."""
+_TCP = 6
+_SERVERS = frozenset({control_server.TLS_PORT, control_server.BROKER_PORT})
+_DIRECTORY = "netmaker"
+
+
+class Netmaker(MeshVpn):
+    """A member registers with a token, then its daemon gets its peers from the broker."""
+
+    name = "netmaker"
+    summary = "Netmaker: a mesh of WireGuard, configured by a control server"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant(
+            "netmaker",
+            "direct; the free edition has no relay that starts by itself",
+            {
+                "cipher": "ChaCha20-Poly1305",
+                "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+                "transport": f"UDP {PORT}",
+                "MTU": str(MTU),
+            },
+            cipher=DataCipher.CHACHA20,
+            needs=(Role.CONTROL,),
+        ),
+    )
+    role = "netmaker"
+    programs = (
+        *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
+        *("socat", "wg", "curl", "ping"),
+    )
+    direct = frozenset({"netmaker"})
+    device = "netmaker"
+    port = PORT
+    up_deadline_s = 60.0
+    rekey_deadline_s = 130.0
+    """WireGuard renews the keys after 120 s."""
+    joins_together = False
+    """Each use of a token changes the key that the server keeps."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._account = Account(secrets.token_hex(16), secrets.token_hex(16))
+        self._token = ""
+        self._addresses: dict[str, IPv4Interface] = {}
+
+    def version(self, host: Host) -> str:
+        """Of the package, or of the build: the program itself would write to /etc/netclient."""
+        package = package_version(host, "netclient")
+        build = read_go_build(host, self.program(host, "netclient"))
+        module = f"{build.version or 'of unknown version'} ({build.go})" if build else "unknown"
+        return f"netclient {package or module}"
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """The server's files and certificate; members keep their own /etc/netclient."""
+        server, address = self.control, underlay_address(self.control)
+        authority = Authority(KeyKind.SECP384R1)
+        issued = authority.issue(str(address), CertificateUsage.SERVER)
+        settings, passwords = self._account.configuration(), self._account.passwords()
+        server.write(f"{_DIRECTORY}/config.yaml", settings, secret=True)
+        server.write(f"{_DIRECTORY}/passwords", passwords, secret=True)
+        server.write(f"{_DIRECTORY}/tls.pem", issued.certificate + issued.key, secret=True)
+        broker = control_server.broker_configuration(address, self._path(server))
+        server.write(f"{_DIRECTORY}/mosquitto.conf", broker)
+        hasher = self.program(server, "mosquitto_passwd")
+        server.run([hasher, "-U", f"{self._path(server)}/passwords"])
+        for member in self.lab.members:
+            member.keep_changes("/etc")
+            member.write(f"{_DIRECTORY}/ca.pem", authority.certificate)
+
+    def serve(self, server: Node) -> None:
+        """Start broker, server and TLS; ready when it has issued a token."""
+        directory, address = self._path(server), underlay_address(server)
+        self.launch(server, "mosquitto", "-c", f"{directory}/mosquitto.conf")
+        start = f'cd "$1" && exec "{self.program(server, "netmaker")}" -c "$1/config.yaml"'
+        argv, settings = ["sh", "-c", start, "sh", directory], control_server.environment(address)
+        process = self.start_process(server, argv, "netmaker", settings)
+        listen = f"OPENSSL-LISTEN:{TLS_PORT},bind={address},reuseaddr,fork,verify=0"
+        self.launch(
+            server, "socat", f"{listen},cert={directory}/tls.pem", f"TCP:{address}:{API_PORT}"
+        )
+        url = f"http://{address}:{API_PORT}"
+        what = f"the server on node {server.name} had its database and its broker"
+        self.await_fact(lambda: control_server.is_ready(server, url), process, what)
+        members = len(self.lab.members)
+        subnet = str(next(INNER.subnets(new_prefix=24 if members < 250 else 16)))
+        self._token = control_server.new_token(server, url, self._account, subnet, members)
+
+    def start(self, member: Node) -> None:
+        """Register the first time, and start the daemon; up when the device has its address."""
+        trust = {"SSL_CERT_FILE": f"{self._path(member)}/ca.pem"}
+        # It writes its key and the broker's password to files that others may read.
+        netclient = ["sh", "-c", f'umask 0177; exec {self.program(member, "netclient")} "$@"', "sh"]
+        if member.name not in self._addresses:
+            # The program has the token from its arguments only.
+            endpoint = ("-e", str(underlay_address(member)), "-i", "-p", str(PORT), "-j")
+            join = [*netclient, "join", "-t", self._token, "-o", member.name, *endpoint]
+            done = member.run(join, env=trust, timeout_s=self.up_deadline_s, check=False)
+            if "registered with server" not in done.stdout:
+                said = (done.stdout + done.stderr).strip()[-300:]
+                raise VpnError(f"{self.id} on node {member.name}", said, "see the server's log")
+        process = self.start_process(member, [*netclient, "daemon"], "netclient", trust)
+        self._addresses[member.name] = self.await_fact(
+            lambda: self._address(member),
+            process,
+            f"{self.device} on node {member.name} had an address",
+        )
+
+    def _address(self, member: Node) -> IPv4Interface | None:
+        link = member.link(self.device)
+        return next(iter(link.addresses), None) if link is not None and link.up else None
+
+    def _path(self, node: Node) -> str:
+        return str(node.directory / _DIRECTORY)
+
+    def rekey(self, path: Path) -> None:
+        """Wait until WireGuard renews its keys, 120 s after the last handshake."""
+        source, target = self.lab.ends(path)
+        before = self._peer(source, target).handshake
+        self.await_fact(
+            lambda: self._peer(source, target).handshake != before,
+            self.processes[source.name][-1],
+            f"node {source.name} renewed its keys",
+            deadline_s=self.rekey_deadline_s,
+        )
+
+    # -- what the proof needs ----------------------------------------------------------------------
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """The address that the control server gave it."""
+        if node.name not in self._addresses:
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, "it has no address before it joins", "see why it did not join")
+        return self._addresses[node.name]
+
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """Direct, once WireGuard had a handshake with it."""
+        self._peer(node, peer)
+        return DIRECT
+
+    def _peer(self, node: Node, peer: Node) -> peers.Peer:
+        shown = node.run([self.program(node, "wg"), "show", self.device, "dump"], check=False)
+        found = peers.carrier(shown.stdout, self.inner(peer).ip)
+        if found is None:
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, f"it had no handshake with node {peer.name}", "see its log")
+        return found
+
+    @property
+    def data_path(self) -> DataPath:
+        """The kernel's WireGuard where there is one."""
+        kernel = self._lab is not None and self.control.has("wireguard")
+        return DataPath.KERNEL if kernel else DataPath.USER
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """WireGuard's, and what goes to the control server."""
+        return OuterFlow(UDP, frozenset({PORT}), (OuterFlow(_TCP, _SERVERS),))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """WireGuard's."""
+        return wire.outer_length(inner_length, MTU)
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """WireGuard's, and what goes to the control server."""
+        return packet.protocol == _TCP or wire.is_handshake(packet)
