@@ -1,4 +1,5 @@
-"""NetBird and ZeroTier with their real programs: three members, every path, and the host's files.
+"""NetBird, ZeroTier and Netmaker with their real programs: every path of three members, and the
+host's files.
 
 Their programs are in no registry: without them these tests are skipped.
 """
@@ -16,7 +17,7 @@ from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tunnel.path_switch import received_packets
 from culvert.runid import new_run_id
-from culvert.topology.graph import Path
+from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
@@ -29,6 +30,7 @@ from .tunnels import driver, skip_reason
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow]
 WORDS = [
+    "netmaker",
     "netbird/direct",
     "netbird/relay",
     "zerotier/direct",
@@ -46,6 +48,7 @@ OF_THE_HOST = (
     "/etc/iproute2/rt_tables",
     "/etc/ssh",
     "/etc/netbird",
+    "/etc/netclient",
     "/var/lib/netbird",
     "/var/lib/zerotier-one",
     "/run/netbird.sock",
@@ -102,7 +105,7 @@ def test_each_path_has_the_claimed_route(up: Up) -> None:
 
 
 def test_packets_cross_the_relay_as_claimed(up: Up) -> None:
-    relay = up.vpn.relay
+    relay = up.vpn.relay if up.lab.of_role(Role.RELAY) else up.vpn.control
     for path in up.vpn.paths:
         source, target = up.lab.ends(path)
         before = received_packets(relay)

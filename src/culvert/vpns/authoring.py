@@ -18,6 +18,7 @@ from culvert.vpns.facts import (
     wait_for_ping,
 )
 from culvert.vpns.gobuild import read_go_build
+from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
 from culvert.vpns.policy import Permit, Policy, Protocol
@@ -46,6 +47,7 @@ __all__ = [
     "Lab",
     "LabError",
     "LinkState",
+    "MeshVpn",
     "Missing",
     "Node",
     "NotPossible",

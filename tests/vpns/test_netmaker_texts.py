@@ -1,0 +1,88 @@
+"""Netmaker without its programs: configuration, tokens, WireGuard's report, each with damaged
+input."""
+
+from __future__ import annotations
+
+import json
+from ipaddress import IPv4Address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import VpnError
+from culvert.vpns.netmaker import peers
+from culvert.vpns.netmaker.server import (
+    Account,
+    broker_configuration,
+    environment,
+    is_ready,
+    new_token,
+)
+
+from .fake_node import Runs, node_that_prints
+
+CONTROL = IPv4Address("198.18.4.2")
+URL = "http://198.18.4.2:8081"
+ACCOUNT = Account("m4ster", "br0ker")
+DEVICE = "private\tpublic\t51821\toff"
+PEER = "public\t(none)\t198.18.1.1:51821\t198.19.0.2/32,fd00::2/128\t{}\t1\t2\toff"
+
+
+def test_secrets_are_in_files_and_not_in_the_environment() -> None:
+    assert json.loads(ACCOUNT.configuration())["server"] == {
+        "masterkey": "m4ster",
+        "mqusername": "netmaker",
+        "mqpassword": "br0ker",
+    }
+    assert ACCOUNT.passwords() == "netmaker:br0ker\n"
+    assert not {"m4ster", "br0ker"} & set(environment(CONTROL).values())
+    broker = broker_configuration(CONTROL, "/d").splitlines()
+    assert "listener 1883 198.18.4.2" in broker
+    assert "allow_anonymous false" in broker
+
+
+@pytest.mark.parametrize(
+    ("state", "ready"),
+    [
+        ('{"db_connected": true, "broker_connected": true}', True),
+        ('{"db_connected": true, "broker_connected": false}', False),
+        ('{"db_connected": true}', False),
+        ("[]", False),
+        ("<html>", False),
+    ],
+)
+def test_the_server_is_ready_with_database_and_broker(state: str, ready: bool) -> None:
+    assert is_ready(node_that_prints(state), URL) is ready
+
+
+def test_a_token_is_for_as_many_members_as_join() -> None:
+    runs: Runs = []
+    node = node_that_prints("{}", '{"token": "TOKEN"}', runs=runs)
+    assert new_token(node, URL, ACCOUNT, "198.19.0.0/24", 3) == "TOKEN"
+    assert all('header = "Authorization: Bearer m4ster"' in stdin for _, stdin in runs)
+    assert not any("m4ster" in word for argv, _ in runs for word in argv)
+    assert '\\"uses_remaining\\": 3' in runs[1][1]
+
+
+@pytest.mark.parametrize("made", ["{}", "null", '{"token": 1}', '{"token": ""}'])
+def test_an_answer_without_a_token_is_an_error(made: str) -> None:
+    with pytest.raises(VpnError, match="has no token"):
+        new_token(node_that_prints(made), URL, ACCOUNT, "198.19.0.0/24", 3)
+
+
+def test_a_peer_counts_after_its_handshake() -> None:
+    address = IPv4Address("198.19.0.2")
+    before, after = (f"{DEVICE}\n{PEER.format(when)}" for when in (0, 1795324498))
+    assert peers.carrier(before, address) is None
+    found = peers.carrier(after, address)
+    assert found is not None
+    assert found.handshake == 1795324498
+    assert peers.carrier(after, IPv4Address("198.19.0.3")) is None
+    assert peers.carrier("", address) is None
+
+
+@given(st.text(max_size=40).filter(lambda text: bool(text.splitlines())))
+def test_a_damaged_report_is_an_error(line: str) -> None:
+    with pytest.raises(VpnError, match="wg show"):
+        peers.parse(f"{DEVICE}\n{line}")
