@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Interface
 from typing import ClassVar, TypeVar
 
 from culvert.errors import NotPossible, VpnError
@@ -25,7 +26,7 @@ from culvert.vpns.facts import (
     wait_for_ping,
 )
 from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Missing, Route
+from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 
 T = TypeVar("T")
 POLL_A_PROGRAM_S = 0.02
@@ -163,3 +164,18 @@ class MeshVpn(TunDevice):
             return self.determine_route(path)
         except VpnError:
             return None
+
+
+class AssigningMeshVpn(MeshVpn):
+    """The control server gives a member its address: ``start()`` puts it into ``addresses``."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self.addresses: dict[str, IPv4Interface] = {}
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """The address that it got; raises VpnError before it joins."""
+        if node.name not in self.addresses:
+            where = f"{self.id} on node {node.name}"
+            raise VpnError(where, "it has no address before it joins", "see why it did not join")
+        return self.addresses[node.name]

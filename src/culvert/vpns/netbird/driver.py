@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import VpnError
@@ -20,7 +19,7 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import INNER, underlay_address
 from culvert.vpns.http import answers
-from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netbird import daemon, packet
 from culvert.vpns.netbird import server as control_server
 from culvert.vpns.netbird.daemon import Daemon
@@ -49,7 +48,7 @@ def _variant(name: str, summary: str, **facts: str) -> Variant:
     return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.CHACHA20, needs=_NEEDS)
 
 
-class NetBird(MeshVpn):
+class NetBird(AssigningMeshVpn):
     """The daemon's JSON interface starts a member and reports its state."""
 
     name = "netbird"
@@ -75,7 +74,6 @@ class NetBird(MeshVpn):
         super().__init__(variant, options)
         self._relay_secret = secrets.token_hex(16)
         self._setup_key = ""
-        self._addresses: dict[str, IPv4Interface] = {}
 
     def version(self, host: Host) -> str:
         """What the client prints."""
@@ -122,7 +120,7 @@ class NetBird(MeshVpn):
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
         its.log_in(self._url, self._setup_key)
         its.call("Up")
-        self._addresses[member.name] = self.await_fact(
+        self.addresses[member.name] = self.await_fact(
             lambda: its.status().address,
             process,
             f"{where} was connected to all servers",
@@ -161,13 +159,6 @@ class NetBird(MeshVpn):
         return Daemon(member, self.up_deadline_s)
 
     # -- what the proof needs ----------------------------------------------------------------------
-
-    def inner(self, node: Node) -> IPv4Interface:
-        """The address that the control server gave it."""
-        if node.name not in self._addresses:
-            where = f"{self.id} on node {node.name}"
-            raise VpnError(where, "it has no address before it joins", "see why it did not join")
-        return self._addresses[node.name]
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """By the connection's type in the daemon's status."""

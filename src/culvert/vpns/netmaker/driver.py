@@ -18,7 +18,7 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import INNER, underlay_address
 from culvert.vpns.gobuild import read_go_build
-from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netmaker import peers
 from culvert.vpns.netmaker import server as control_server
 from culvert.vpns.netmaker.server import API_PORT, TLS_PORT, Account
@@ -37,7 +37,7 @@ _SERVERS = frozenset({control_server.TLS_PORT, control_server.BROKER_PORT})
 _DIRECTORY = "netmaker"
 
 
-class Netmaker(MeshVpn):
+class Netmaker(AssigningMeshVpn):
     """A member registers with a token, then its daemon gets its peers from the broker."""
 
     name = "netmaker"
@@ -74,7 +74,6 @@ class Netmaker(MeshVpn):
         super().__init__(variant, options)
         self._account = Account(secrets.token_hex(16), secrets.token_hex(16))
         self._token = ""
-        self._addresses: dict[str, IPv4Interface] = {}
 
     def version(self, host: Host) -> str:
         """Of the package, or of the build: the program itself would write to /etc/netclient."""
@@ -125,7 +124,7 @@ class Netmaker(MeshVpn):
         trust = {"SSL_CERT_FILE": f"{self._path(member)}/ca.pem"}
         # It writes its key and the broker's password to files that others may read.
         netclient = ["sh", "-c", f'umask 0177; exec {self.program(member, "netclient")} "$@"', "sh"]
-        if member.name not in self._addresses:
+        if member.name not in self.addresses:
             # The program has the token from its arguments only.
             endpoint = ("-e", str(underlay_address(member)), "-i", "-p", str(PORT), "-j")
             join = [*netclient, "join", "-t", self._token, "-o", member.name, *endpoint]
@@ -134,7 +133,7 @@ class Netmaker(MeshVpn):
                 said = (done.stdout + done.stderr).strip()[-300:]
                 raise VpnError(f"{self.id} on node {member.name}", said, "see the server's log")
         process = self.start_process(member, [*netclient, "daemon"], "netclient", trust)
-        self._addresses[member.name] = self.await_fact(
+        self.addresses[member.name] = self.await_fact(
             lambda: self._address(member),
             process,
             f"{self.device} on node {member.name} had an address",
@@ -159,13 +158,6 @@ class Netmaker(MeshVpn):
         )
 
     # -- what the proof needs ----------------------------------------------------------------------
-
-    def inner(self, node: Node) -> IPv4Interface:
-        """The address that the control server gave it."""
-        if node.name not in self._addresses:
-            where = f"{self.id} on node {node.name}"
-            raise VpnError(where, "it has no address before it joins", "see why it did not join")
-        return self._addresses[node.name]
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """Direct, once WireGuard had a handshake with it."""
