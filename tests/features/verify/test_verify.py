@@ -7,7 +7,7 @@ import pytest
 from culvert.features.record import Record
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import SHORT, Bench, Undecided
-from culvert.features.verify.life import OnlyCiphertext, SameAfterRestart, SmallerMtu
+from culvert.features.verify.life import NewKeys, OnlyCiphertext, SameAfterRestart, SmallerMtu
 from culvert.features.verify.paths import DirectPath, EveryPair, HolePunching
 from culvert.features.verify.policy import ForbiddenFlows
 from culvert.features.verify.run import TESTS, verified
@@ -35,11 +35,13 @@ def records(make: type[Vpn] | str, *tests: type[FeatureTest]) -> dict[str, Recor
 
 
 def test_wireguard_is_direct_encrypts_restarts_and_fragments() -> None:
-    found = records("wireguard/go", DirectPath, OnlyCiphertext, SameAfterRestart, SmallerMtu)
+    tests = (DirectPath, OnlyCiphertext, SameAfterRestart, NewKeys, SmallerMtu)
+    found = records("wireguard/go", *tests)
     assert {name: one.holds for name, one in found.items()} == {
         "direct-path": True,
         "only-ciphertext": True,
         "same-after-restart": True,
+        "new-keys": True,
         "smaller-mtu": False,
     }
     assert "fragments" in found["smaller-mtu"].detail

@@ -19,6 +19,7 @@ from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.access import Access
 from culvert.topology.graph import Path
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
@@ -27,7 +28,10 @@ from culvert.vpns.base import Vpn
 MakeVpn = Callable[[], Vpn]
 SHORT = {"give_up": "15s", "settle": "10s", "duration": "1s"}
 """Of reachability: long enough for every VPN that is driven."""
+RATE_BPS = 100_000_000
+"""Of the links that reachability fills: relays on a small machine carry it."""
 _ROUNDS = 5
+_TRAFFIC_PPS = 10
 
 
 @dataclass
@@ -67,7 +71,7 @@ class Bench:
                 nats={name: kind.nats for name, kind in ends.items() if kind.nats},
                 block_udp=[name for name, kind in ends.items() if kind.blocks_udp],
             )
-            spec = LabSpec(topology=topology)
+            spec = LabSpec(topology=topology, link=LinkSpec(rate_bps=RATE_BPS))
             self._reached[left, right] = self.measured(Reachability(), SHORT, spec)
         return self._reached[left, right]
 
@@ -92,6 +96,29 @@ def _namespaces(spec: LabSpec) -> Lab:
 def carries(session: Session) -> bool:
     """Whether marked packets cross the tunnel and come back."""
     return any(echo_marked(session, at_most=8, patient=True).received for _ in range(_ROUNDS))
+
+
+@contextmanager
+def traffic(session: Session, lasting_s: float) -> Iterator[None]:
+    """A few requests per second from the source to the target while the body runs: some VPNs do
+    nothing on a silent path."""
+    to = session.inner(session.target)
+    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
+    stream = session.a.begin(
+        "rtt",
+        protocol="udp",
+        to=to,
+        port=echo.port(),
+        rate_pps=_TRAFFIC_PPS,
+        count=round(_TRAFFIC_PPS * lasting_s),
+        payload_size=64,
+        timeout_ms=1000,
+        **session.marks,
+    )
+    stream.ready()
+    yield
+    stream.stop()
+    echo.stop()
 
 
 class Undecided(CulvertError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, Undecided, carries
+from culvert.features.verify.bench import Bench, Undecided, carries, traffic
 from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
 from culvert.trial.outside import SNAPLEN
 
+SLACK_S = 10.0
 LOWER_MTU = 1280
 """Below what a VPN may expect of an underlay of 1500; every IPv6 link carries it."""
 
@@ -47,7 +48,8 @@ class NewKeys(FeatureTest):
     def run(self, bench: Bench) -> Finding:
         """Rekey at once, or wait until the VPN does."""
         with bench.session() as session:
-            session.vpn.rekey(session.path)
+            with traffic(session, session.vpn.rekey_deadline_s + SLACK_S):
+                session.vpn.rekey(session.path)
             crossed = carries(session)
         return Finding(crossed, f"new keys; packets {'' if crossed else 'do not '}cross")
 
