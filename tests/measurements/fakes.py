@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
@@ -113,6 +114,9 @@ class FakeNode:
     def link(self, device: str) -> LinkState | None:
         return LinkState(device, "tun", self.mtu, True, ()) if self.mtu else None
 
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
+
 
 @dataclass
 class FakeLab:
@@ -140,6 +144,9 @@ class FakeLab:
 
     def witness(self, node: Node) -> None:
         """Its link is none."""
+
+    def capture_scope(self, path: Path) -> None:
+        """Its link carries nothing else."""
 
     def faults(self) -> tuple[str, ...]:
         """None."""
