@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
@@ -11,6 +11,7 @@ import pytest
 from culvert.errors import NotPossible, VpnError
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.node import Node
 from culvert.measurements.mesh.convergence import Convergence
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
@@ -20,6 +21,7 @@ from culvert.vpns import innernet, wesher
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.facts import ProgramEnded
 from culvert.vpns.variant import DIRECT
 from tests.here import HERE
 from tests.run.cells import by_node, execute, measure, value
@@ -150,6 +152,34 @@ def test_two_of_weshers_members_with_one_address_are_refused(
     monkeypatch.setattr(wesher, "_hash", lambda name: 7)
     with pytest.raises(NotPossible, match="the same hash"):
         vpn.configure()
+
+
+class Restarted(innernet.Innernet):
+    """Its client ends as often as ``ends`` says before it stays; nothing is started."""
+
+    ends = 0
+
+    def start_device(self, node: Node) -> None: ...
+
+    def _command(self, node: Node, name: str) -> list[str]:
+        return [name]
+
+    def _start(self, member: Node, argv: Sequence[str]) -> None:
+        self.ends -= 1
+        if self.ends >= 0:
+            raise ProgramEnded("innernet", "the server did not answer", "try again")
+
+
+@pytest.mark.parametrize(("ends", "joins"), [(0, True), (2, True), (3, False)])
+def test_a_client_that_ends_is_started_again_a_few_times(ends: int, joins: bool) -> None:
+    vpn = Restarted(innernet.Innernet.variants[0])
+    vpn.ends = ends
+    with NetnsLab(new_run_id(), LabSpec(topology=mesh(2))) as lab:
+        if joins:
+            vpn.join(lab.a)
+            return
+        with pytest.raises(ProgramEnded):
+            vpn.join(lab.a)
 
 
 def test_an_invitation_gets_a_port() -> None:

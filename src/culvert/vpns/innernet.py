@@ -4,6 +4,7 @@ their tunnel to it. Each is invited once, by a file, and then has an identity of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Role
 from culvert.vpns.base import INNER, underlay_address
-from culvert.vpns.facts import listens, wait_for_fact
+from culvert.vpns.facts import ProgramEnded, listens, wait_for_fact
 from culvert.vpns.variant import DataCipher, Missing, Variant
 from culvert.vpns.wireguard.managed import ManagedWireGuard
 
@@ -23,6 +24,8 @@ INTERVAL_S = 5
 """Between two queries of the server for changes."""
 MEMBERS = next(reversed(list(INNER.subnets(1))))
 """The server has an address in the other half."""
+_STARTS = 3
+"""It ends if the server does not answer its first query in time; its service starts it again."""
 _HOSTS = "innernet/hosts"
 _STATE = tuple(f"innernet/{NETWORK}.{kind}" for kind in ("conf", "db", "json"))
 _INVITED_FOR = "1d"
@@ -116,15 +119,26 @@ class Innernet(ManagedWireGuard):
             words = ["install", invitation, "--default-name", "--delete-invite"]
             self._run(member, [*command, *words, *self._hosts(member)])
         words = ["up", NETWORK, "--daemon", "--interval", str(INTERVAL_S), *self._hosts(member)]
-        process = member.spawn([*command, *words], name=PROGRAM)
-        self.processes[member.name].append(process)
-        wait_for_fact(
-            lambda: "candidates" in process.log_text(),
-            vpn=self.id,
-            process=process,
-            what=f"node {member.name} got the peers from the server and reported its addresses",
-            deadline_s=self.up_deadline_s,
-        )
+        for _ in range(_STARTS - 1):
+            with suppress(ProgramEnded):
+                return self._start(member, [*command, *words])
+        return self._start(member, [*command, *words])
+
+    def _start(self, member: Node, argv: Sequence[str]) -> None:
+        process = member.spawn(argv, name=PROGRAM)
+        running = self.processes[member.name]
+        running.append(process)
+        try:
+            wait_for_fact(
+                lambda: "candidates" in process.log_text(),
+                vpn=self.id,
+                process=process,
+                what=f"node {member.name} got the peers from the server and reported its addresses",
+                deadline_s=self.up_deadline_s,
+            )
+        except ProgramEnded:
+            running.remove(process)
+            raise
 
     def _manage(self, server: Node, *words: str) -> None:
         self._run(server, [*self._command(server, SERVER), *words])
