@@ -17,6 +17,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.facts import path_of_device
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netmaker import peers
@@ -35,6 +36,7 @@ MTU = 1420
 _TCP = 6
 _SERVERS = frozenset({control_server.TLS_PORT, control_server.BROKER_PORT})
 _DIRECTORY = "netmaker"
+_JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"
 
 
 class Netmaker(AssigningMeshVpn):
@@ -82,8 +84,6 @@ class Netmaker(AssigningMeshVpn):
         module = f"{build.version or 'of unknown version'} ({build.go})" if build else "unknown"
         return f"netclient {package or module}"
 
-    # -- its life ----------------------------------------------------------------------------------
-
     def configure(self) -> None:
         """The server's files and certificate; members keep their own /etc/netclient."""
         server, address = self.control, underlay_address(self.control)
@@ -124,7 +124,7 @@ class Netmaker(AssigningMeshVpn):
         trust = {"SSL_CERT_FILE": f"{self._path(member)}/ca.pem"}
         # It writes its key and the broker's password to files that others may read.
         netclient = ["sh", "-c", f'umask 0177; exec {self.program(member, "netclient")} "$@"', "sh"]
-        if member.name not in self.addresses:
+        if is_new := member.name not in self.addresses:
             # The program has the token from its arguments only.
             endpoint = ("-e", str(underlay_address(member)), "-i", "-p", str(PORT), "-j")
             join = [*netclient, "join", "-t", self._token, "-o", member.name, *endpoint]
@@ -133,15 +133,16 @@ class Netmaker(AssigningMeshVpn):
                 said = (done.stdout + done.stderr).strip()[-300:]
                 raise VpnError(f"{self.id} on node {member.name}", said, "see the server's log")
         process = self.start_process(member, [*netclient, "daemon"], "netclient", trust)
-        self.addresses[member.name] = self.await_fact(
-            lambda: self._address(member),
-            process,
-            f"{self.device} on node {member.name} had an address",
-        )
 
-    def _address(self, member: Node) -> IPv4Interface | None:
-        link = member.link(self.device)
-        return next(iter(link.addresses), None) if link is not None and link.up else None
+        def address() -> IPv4Interface | None:
+            """After a registration the server's first message makes it create its device anew."""
+            if is_new and _CONFIGURED not in process.log_text().partition(_JOINED)[2]:
+                return None
+            link = member.link(self.device)
+            return next(iter(link.addresses), None) if link is not None and link.up else None
+
+        what = f"{self.device} on node {member.name} had an address"
+        self.addresses[member.name] = self.await_fact(address, process, what)
 
     def _path(self, node: Node) -> str:
         return str(node.directory / _DIRECTORY)
@@ -156,8 +157,6 @@ class Netmaker(AssigningMeshVpn):
             f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
         )
-
-    # -- what the proof needs ----------------------------------------------------------------------
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """Direct, once WireGuard had a handshake with it."""
@@ -182,6 +181,10 @@ class Netmaker(AssigningMeshVpn):
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's, and what goes to the control server."""
         return OuterFlow(UDP, frozenset({PORT}), (OuterFlow(_TCP, _SERVERS),))
+
+    def determine_data_path(self, node: Node) -> DataPath:
+        """From the kind of the interface."""
+        return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's."""
