@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import Journal
+from culvert.labs.capability import TUNNEL
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.places import RUN_VARIABLE
 from culvert.labs.vm.build import built
@@ -65,9 +66,11 @@ def delegated() -> Iterator[Path]:
 
 
 @contextmanager
-def _kept_up(user: User) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, object]]]:
-    """``culvert up none``, and what it says once the tunnel is up."""
-    with user.start(CULVERT, "up", "none", "--json") as process:
+def _kept_up(
+    user: User, vpn: str = "none"
+) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, object]]]:
+    """``culvert up``, and what it says once the tunnel is up."""
+    with user.start(CULVERT, "up", vpn, "--json") as process:
         assert process.stdout is not None
         text = ""
         while line := process.stdout.readline().decode():
@@ -130,6 +133,21 @@ def test_a_router_blocks_a_path(user: User, nothing_left: None) -> None:
     # It was blocked: the relay takes over later than that.
     reasons = [problem["reason"] for problem in told["problems"]]
     assert any(reason.startswith("the path becomes relayed: a>b: ") for reason in reasons), reasons
+
+
+@pytest.mark.vpn
+def test_a_daemon_has_only_what_it_needs_in_its_user_namespace_too(user: User) -> None:
+    with _kept_up(user, "wireguard/go"):
+        statuses = [path.read_text() for path in Path("/proc").glob("[0-9]*/status")]
+    found = [
+        dict(line.split(":\t", 1) for line in text.splitlines())
+        for text in statuses
+        if text.startswith("Name:\twireguard-go\n") and f"Uid:\t{USER}\t" in text
+    ]
+    assert len(found) == 2
+    most = sum(1 << capability for capability in TUNNEL)
+    for name in ("CapPrm", "CapEff", "CapBnd"):
+        assert [int(each[name], 16) for each in found] == [most, most]
 
 
 def test_a_run_says_what_it_has_less_of(user: User) -> None:

@@ -19,6 +19,10 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod bounded;
+
+use bounded::{Capabilities, parse_capabilities};
+
 #[derive(clap::Args)]
 pub struct Args {
     /// Network namespace to enter.
@@ -40,6 +44,11 @@ pub struct Args {
     /// CPUs the program may use, such as 0,2-3.
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     cpus: Option<Cpus>,
+
+    /// Capabilities that the program and its children may have, by number, such as 12,13; those of
+    /// the caller without it.
+    #[arg(long, value_name = "LIST", value_parser = parse_capabilities)]
+    capabilities: Option<Capabilities>,
 
     /// Die (SIGKILL) with the parent, which has this process id.
     #[arg(long, value_name = "PID")]
@@ -115,6 +124,9 @@ fn become_program(args: &Args) -> Result<Infallible, Failure> {
     }
     if let Some(cpus) = &args.cpus {
         pin(cpus)?;
+    }
+    if let Some(kept) = &args.capabilities {
+        bounded::keep(kept)?;
     }
     execute(&args.argv, args.stamp)
 }

@@ -12,11 +12,13 @@ import socket
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any
 
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
@@ -54,6 +56,19 @@ class Node(Host):
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
+
+    def daemon(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        capabilities: AbstractSet[Capability] = TUNNEL,
+    ) -> Process:
+        """``spawn`` for a program of a VPN, which gets no more than ``capabilities`` where the lab
+        can limit them."""
+        del capabilities
+        return self.spawn(argv, name=name, env=env)
 
     @abstractmethod
     def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Ends, Lab
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
@@ -39,6 +40,8 @@ from culvert.vpns.variant import (
 __all__ = [
     "DIRECT",
     "LEAVE_OUT",
+    "TUNNEL",
+    "Capability",
     "Completed",
     "DataCipher",
     "DataPath",

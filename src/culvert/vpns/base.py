@@ -29,6 +29,7 @@ from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -77,6 +78,8 @@ class Vpn(ABC):
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
     first packet after drop(), and resume() is not called."""
+    capabilities: ClassVar[frozenset[Capability]] = TUNNEL
+    """Those that its programs need (``node.daemon``); they get no others."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""

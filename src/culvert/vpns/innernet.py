@@ -99,7 +99,9 @@ class Innernet(ManagedWireGuard):
         """Start it; members can join when it listens inside its tunnel."""
         self.start_device(server)
         argv = [*self._command(server, SERVER), "serve", NETWORK, *self._hosts(server)]
-        process = server.spawn([*argv, "--backend", "userspace"], name=SERVER)
+        process = server.daemon(
+            [*argv, "--backend", "userspace"], name=SERVER, capabilities=self.capabilities
+        )
         self.processes[server.name].append(process)
         wait_for_fact(
             lambda: listens(server, process.pid, self.port),
@@ -125,7 +127,7 @@ class Innernet(ManagedWireGuard):
         return self._start(member, [*command, *words])
 
     def _start(self, member: Node, argv: Sequence[str]) -> None:
-        process = member.spawn(argv, name=PROGRAM)
+        process = member.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
         running = self.processes[member.name]
         running.append(process)
         try:

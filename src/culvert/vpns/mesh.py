@@ -78,7 +78,7 @@ class MeshVpn(TunDevice):
         self, node: Node, argv: Sequence[str], name: str, env: Mapping[str, str] | None = None
     ) -> Process:
         """The same for any command."""
-        process = node.spawn(argv, name=name, env=env)
+        process = node.daemon(argv, name=name, env=env, capabilities=self.capabilities)
         self.processes[node.name].append(process)
         return process
 

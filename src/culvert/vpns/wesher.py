@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
@@ -40,6 +41,8 @@ class Wesher(ManagedWireGuard):
 
     name = "wesher"
     summary = "wesher, a WireGuard mesh by gossip, without servers and relays"
+    # Each has a host's name of its own, in a UTS namespace.
+    capabilities: ClassVar[frozenset[Capability]] = TUNNEL | {Capability.SYS_ADMIN}
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "wesher",
@@ -105,7 +108,7 @@ class Wesher(ManagedWireGuard):
         argv += ["--interface", self.device, "--overlay-net", str(INNER)]
         if contacts:
             argv += ["--join", ",".join(str(underlay_address(each)) for each in contacts)]
-        process = member.spawn(argv, name=PROGRAM)
+        process = member.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
         self.processes[member.name].append(process)
         wait_for_fact(
             lambda: (

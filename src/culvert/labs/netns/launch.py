@@ -9,12 +9,14 @@ import struct
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs.capability import Capability
 
 START_DEADLINE_S = 5.0
 _FAILED = b"culvert-probe exec: "
@@ -36,12 +38,22 @@ class Launcher:
     group: Path | None = None
     """The file of a control group to which process ids are written."""
 
-    def command(self, argv: Sequence[str], *, stamp_fd: int) -> list[str]:
-        """The whole command line."""
+    def command(
+        self,
+        argv: Sequence[str],
+        *,
+        stamp_fd: int,
+        capabilities: AbstractSet[Capability] | None = None,
+    ) -> list[str]:
+        """The whole command line; with None the program has the capabilities of the lab."""
         words = [str(self.probe), "exec", f"--netns={self.netns}", "--sysfs"]
         words += [f"--bind={source}:{target}" for source, target in self.binds]
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
+        if capabilities is not None:
+            words.append(
+                f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"
+            )
         words += [f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
         # The group is joined before the execution: the program never runs without its limit.
         return [*_JOIN, str(self.group), *words] if self.group else words
@@ -54,6 +66,7 @@ class Launcher:
         stdout: Stream,
         stderr: Stream,
         env: Mapping[str, str] | None = None,
+        capabilities: AbstractSet[Capability] | None = None,
     ) -> Started:
         """Start a program; returns after its execution. It dies with the calling *thread*.
 
@@ -63,7 +76,7 @@ class Launcher:
         try:
             try:
                 popen = subprocess.Popen(
-                    self.command(argv, stamp_fd=writer),
+                    self.command(argv, stamp_fd=writer, capabilities=capabilities),
                     stdin=stdin,
                     stdout=stdout,
                     stderr=stderr,

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 
 from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.cpu import steering
 from culvert.labs.host import Completed
 from culvert.labs.link import offloads
@@ -115,6 +117,28 @@ class NetnsNode(Node):
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
+        return self._spawn(argv, name=name, env=env, pipes=pipes, capabilities=None)
+
+    def daemon(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        capabilities: AbstractSet[Capability] = TUNNEL,
+    ) -> Process:
+        """The same with no more than ``capabilities``."""
+        return self._spawn(argv, name=name, env=env, pipes=False, capabilities=capabilities)
+
+    def _spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None,
+        pipes: bool,
+        capabilities: AbstractSet[Capability] | None,
+    ) -> Process:
         log = self.directory / "logs" / f"{name}.log"
         log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
         with log.open("xb") as sink:
@@ -126,6 +150,7 @@ class NetnsNode(Node):
                 stdout=subprocess.PIPE if pipes else sink.fileno(),
                 stderr=sink.fileno(),
                 env=env,
+                capabilities=capabilities,
             )
 
     def run(
@@ -310,13 +335,21 @@ class NetnsNode(Node):
         stdout: int,
         stderr: int,
         env: Mapping[str, str] | None,
+        capabilities: AbstractSet[Capability] | None = None,
     ) -> LocalProcess:
         launcher = self._opened()
         program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
 
         def start() -> LocalProcess:
             words = [str(program), *argv[1:]]
-            started = launcher.start(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
+            started = launcher.start(
+                words,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=env,
+                capabilities=capabilities,
+            )
             process = LocalProcess(name, started, log)
             self._processes.append(process)  # here, so that an interrupted caller cannot lose it
             return process

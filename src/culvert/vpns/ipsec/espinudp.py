@@ -28,7 +28,7 @@ def hold(vpn: str, node: Node) -> Process:
     """Open it on the node. Raises VpnError with the program's output if it cannot be opened."""
     # -I -S: nothing but Python itself, which starts at once.
     argv = [sys.executable, "-I", "-S", "-c", _HOLD, str(NAT_PORT)]
-    process = node.spawn(argv, name="espinudp")
+    process = node.daemon(argv, name="espinudp", capabilities=frozenset())
     wait_for_fact(
         lambda: "bound" in process.log_text(),
         vpn=vpn,

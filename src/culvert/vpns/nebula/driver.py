@@ -144,7 +144,7 @@ class Nebula(TunDevice):
 
     def _start(self, node: Node) -> None:
         argv = [program.require(node), "-config", str(node.directory / CONFIG)]
-        process = node.spawn(argv, name=PROGRAM)
+        process = node.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
         self.processes[node.name].append(process)
         self._await(
             lambda: _LISTENS in process.log_text(), node, f"{PROGRAM} on node {node.name} listened"

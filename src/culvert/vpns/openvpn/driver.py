@@ -267,9 +267,10 @@ class OpenVpn(TunnelVpn):
             node.del_link(DEVICE)
 
     def _start(self, node: Node) -> Process:
-        process = node.spawn(
+        process = node.daemon(
             [self._program(node), "--config", str(node.directory / "openvpn/config")],
             name="openvpn",
+            capabilities=self.capabilities,
         )
         self.processes[node.name].append(process)
         return process

@@ -73,7 +73,7 @@ class Charon:
         """Start it with the node's configuration; ready when it listens. It is added to ``running``
         at once, so that the caller can stop it."""
         node.remove(VICI)  # left by a charon that was killed
-        process = node.spawn([program(node, _DAEMON)], name="charon", env=_environment(node))
+        process = node.daemon([program(node, _DAEMON)], name="charon", env=_environment(node))
         running.append(process)
         started = cls(vpn, node, process, deadline_s)
         started.wait(lambda: _listens(node), f"listened at {VICI}")

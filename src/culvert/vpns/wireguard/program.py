@@ -37,7 +37,7 @@ def version(host: Host, program: str) -> str:
 
 def spawn(node: Node, program: str, device: str) -> Process:
     """Start it in the foreground."""
-    return node.spawn(
+    return node.daemon(
         [program, "--foreground", device],
         name=f"{PROGRAM}-{node.name}",
         env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
