@@ -108,6 +108,11 @@ class Node(Host):
         """The node's CLOCK_REALTIME."""
         return time.time_ns()
 
+    def clock(self) -> Mapping[str, int]:
+        """How far its CLOCK_REALTIME is ahead of this machine's: ``ahead_ns`` and
+        ``uncertainty_ns``; empty if it is the same clock."""
+        return {}
+
     # -- interfaces, by iproute2 -------------------------------------------------------------------
 
     def link(self, device: str) -> LinkState | None:

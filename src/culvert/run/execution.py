@@ -126,6 +126,7 @@ class Execution:
             name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
         )
         finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
+        _note_clocks(finding, lab, "clock before")
         finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
@@ -155,6 +156,7 @@ class Execution:
                     return
                 outcomes.append((path, outcome))
             neighbours.look()
+        _note_clocks(finding, lab, "clock after")
         finding.outcome = together(outcomes)
         finding.evidence.withheld = finding.outcome.withheld
         finding.evidence.marks = [*finding.outcome.marks, *neighbours.marks()]
@@ -223,6 +225,13 @@ class Execution:
                 attributable=self._vpn.cpu_attributable,
             )
             outcome.metrics += third_node_metrics(watched.others, session.lab)
+
+
+def _note_clocks(finding: TrialFinding, lab: Lab, when: str) -> None:
+    """Offsets of the clocks of nodes that are other machines."""
+    for name, facts in finding.evidence.underlay.items():
+        if clock := lab.nodes[name].clock():
+            facts[when] = dict(clock)
 
 
 def _unsupported(missing: list[Missing]) -> TrialFinding:

@@ -51,6 +51,16 @@ say end ""
 """
 
 
+def farewell(run_id: str) -> str:
+    """For a shell there: removes the run's directory, unless a guard does."""
+    places = " ".join(f'"{place}"' for place in DIRECTORIES)
+    directory = f'"$place/{PREFIX}{run_id}"'
+    return (
+        f"for place in {places}; do [ -d {directory} ] && [ ! -e {directory}/lock ] "
+        f"&& rm -rf {directory}; done"
+    )
+
+
 class Rise(StrEnum):
     """How the agent becomes root."""
 

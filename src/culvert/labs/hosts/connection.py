@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +18,7 @@ CONNECT_S = 15
 ALIVE_S = 5
 ALIVE_COUNT = 3
 """A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
-END_S = 6.0
-"""The longest time that a host takes to remove everything."""
+FAREWELL_S = 3.0
 _OPTIONS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -41,8 +41,10 @@ first value counts)."""
 class Connection:
     """A master process; each command is a session of its connection."""
 
-    def __init__(self, entry: HostEntry, socket: Path) -> None:
-        """``socket`` is a path in a directory of mode 0700."""
+    def __init__(self, entry: HostEntry, socket: Path, farewell: str = ":") -> None:
+        """``socket`` is a path in a directory of mode 0700. ``farewell`` is what a shell there runs
+        when the connection ends, however that comes."""
+        self._farewell = f"exec sh -c {shlex.quote(f'cat >/dev/null; {farewell}')}"
         self.entry = entry
         self._socket = socket
         self._log = socket.with_suffix(".log")
@@ -51,10 +53,14 @@ class Connection:
     def open(self) -> None:
         """Connect. Raises HostLost with the reason."""
         self.close()
-        argv = self._argv("-M", "-N", options=("ControlMaster=yes", "ControlPersist=no"))
+        argv = self._argv("-M", "-T", options=("ControlMaster=yes", "ControlPersist=no"))
         with self._log.open("wb") as log:
             self._master = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                [*argv, self._farewell],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         try:
             wait_until(
@@ -73,9 +79,10 @@ class Connection:
     def close(self) -> None:
         """Idempotent."""
         if self._master is not None:
-            self._master.terminate()
+            if self._master.stdin is not None:
+                self._master.stdin.close()
             try:
-                self._master.wait(timeout=2)
+                self._master.wait(timeout=FAREWELL_S)
             except subprocess.TimeoutExpired:
                 self._master.kill()
                 self._master.wait()

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
 from culvert.errors import CulvertError
+from culvert.labs.hosts.bootstrap import farewell
 from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory
 
 AT_ONCE = 25
+_PREFIX = "culvert-ssh-"
+_LOCK = "lock"
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -27,9 +32,16 @@ class Fleet:
     def __init__(self, inventory: Inventory, run_id: str) -> None:
         self.inventory = inventory
         self.run_id = run_id
-        self._directory = Path(tempfile.mkdtemp(prefix="culvert-ssh-"))  # mode 0700
+        _remove_dead()
+        self._directory = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+        self._lock = (self._directory / _LOCK).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._hosts = {
-            entry.name: SshHost(entry, run_id, Connection(entry, self._directory / str(number)))
+            entry.name: SshHost(
+                entry,
+                run_id,
+                Connection(entry, self._directory / str(number), farewell(run_id)),
+            )
             for number, entry in enumerate(inventory.hosts)
         }
         atexit.register(self.close)
@@ -72,6 +84,7 @@ class Fleet:
         atexit.unregister(self.close)
         outcomes = self.each(list(self._hosts.values()), lambda host: host.close())
         shutil.rmtree(self._directory, ignore_errors=True)
+        self._lock.close()
         problems = []
         for host, outcome in zip(self._hosts.values(), outcomes, strict=True):
             said = [str(outcome)] if isinstance(outcome, CulvertError) else outcome
@@ -83,3 +96,11 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _remove_dead() -> None:
+    """Directories of sockets whose controller was killed."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), (directory / _LOCK).open("r") as lock:  # another user's, or gone
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(directory, ignore_errors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,6 +13,7 @@ from culvert.errors import LabError, UsageError
 from culvert.labs.host import Completed
 from culvert.labs.hosts import facts
 from culvert.labs.hosts.agent import encoded
+from culvert.labs.hosts.clock import offset_of
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.pipes import CHUNK
 from culvert.labs.hosts.process import RemoteProcess
@@ -128,6 +130,10 @@ class SshNode(Node):
     def realtime_ns(self) -> int:
         """The host's, when it answers."""
         return int(self.host.clocks()["realtime_ns"])
+
+    def clock(self) -> Mapping[str, int]:
+        """From the request with the shortest round trip."""
+        return asdict(offset_of(self.host))
 
     # -- network: what is added is removed by the host's guard as well -----------------------------
 

@@ -1,0 +1,124 @@
+"""Cut off at random moments: nothing stays on the hosts, and ``--resume`` ends the study.
+
+``python -m tests.labs.hosts.test_cut_off 10`` does it ten times.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from culvert.journal.journal import Journal
+from culvert.labs.hosts.demo import DemoHosts
+from tests.cli import CULVERT
+from tests.labs.hosts.remains import init_of, remains, wait_unchanged
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow]
+VICTIMS = ("controller", "connection", "sshd")
+_STUDY = """\
+name = "cut"
+vpns = ["none", "wireguard/go"]
+[[measurement]]
+kind = "rtt"
+rate = "500/s"
+probes = 200
+[plan]
+blocks = 1
+"""
+_RUN_S = 120
+
+
+class Run:
+    """``culvert run`` on the hosts, in a process of its own."""
+
+    def __init__(self, demo: DemoHosts, study: Path, out: Path, *, resume: bool) -> None:
+        words = ["run", str(study), "--lab", "hosts", "--inventory", str(demo.inventory)]
+        words += ["--out", str(out), *(["--resume"] if resume else [])]
+        self.process = subprocess.Popen(
+            [CULVERT, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def masters(self) -> list[int]:
+        """Its connections' processes."""
+        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        pids = [int(pid) for file in children for pid in file.read_text().split()]
+        return [pid for pid in pids if b"ControlMaster=yes" in _words(pid)]
+
+
+def cut_off(demo: DemoHosts, directory: Path, victim: str, after_s: float) -> None:
+    """One run, cut off; then nothing may be left, and the rest of the study runs."""
+    before = {name: remains(demo, name) for name in demo.names}
+    study, out = directory / "cut.toml", directory / "run"
+    study.write_text(_STUDY)
+    run = Run(demo, study, out, resume=False)
+    deadline = time.monotonic() + 30
+    while not run.masters() and run.process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(after_s)  # the random moment
+    match victim:
+        case "controller":
+            run.process.kill()
+        case "connection":
+            for pid in run.masters():
+                os.kill(pid, signal.SIGKILL)
+            run.process.send_signal(signal.SIGINT)
+        case "sshd":
+            _kill_sessions(demo)
+            run.process.send_signal(signal.SIGINT)
+    if victim != "controller":
+        run.process.communicate(timeout=_RUN_S)
+    for name in demo.names:
+        wait_unchanged(demo, name, before[name])
+    run.process.communicate(timeout=_RUN_S)
+    again = Run(demo, study, out, resume=Journal.exists(out))
+    told, _ = again.process.communicate(timeout=_RUN_S)
+    with Journal.open(out) as journal:
+        done = journal.trials().filter(measurement="rtt")
+    assert len(done) == 2, told
+    for name in demo.names:
+        wait_unchanged(demo, name, before[name])
+
+
+@pytest.mark.parametrize("victim", ["controller", "sshd"])
+def test_nothing_is_left_after_a_cut(demo: DemoHosts, tmp_path: Path, victim: str) -> None:
+    cut_off(demo, tmp_path, victim, random.uniform(0.2, 2.5))
+
+
+def _kill_sessions(demo: DemoHosts) -> None:
+    """Every process of sshd but those that listen."""
+    for name in demo.names:
+        init = init_of(demo, name)
+        namespace = Path(f"/proc/{init}/ns/pid").readlink()
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                ours = (process / "ns/pid").readlink() == namespace
+            except OSError:
+                continue
+            if ours and int(process.name) != init and _words(int(process.name))[:5] == b"sshd:":
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    with DemoHosts() as hosts:
+        for number in range(int(sys.argv[1])):
+            moment_s = random.uniform(0.0, 4.0)
+            with tempfile.TemporaryDirectory() as made:
+                cut_off(hosts, Path(made), VICTIMS[number % len(VICTIMS)], moment_s)
+            print(
+                f"{number + 1}: {VICTIMS[number % len(VICTIMS)]} after {moment_s:.2f} s", flush=True
+            )
