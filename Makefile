@@ -120,7 +120,7 @@ clean:
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
-	$(UV) sync --locked --inexact
+	$(UV) sync --locked --inexact --extra kubernetes
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles

@@ -97,7 +97,9 @@ class Mute(WireGuard):
     def connect(self, source: Node) -> None:
         super().connect(source)
         if source.name == "c3":
-            self.control.configure(source, [self._targets_key, ("remove", "true")])
+            self.control.configure(
+                source, [self._keys.public(self.target.name), ("remove", "true")]
+            )
 
 
 @pytest.mark.vpn

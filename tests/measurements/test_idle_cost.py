@@ -29,9 +29,9 @@ class Chatty(WireGuard):
 
     variants: ClassVar = WireGuard.variants
 
-    def _await_handshake(self, source: Node) -> None:
-        super()._await_handshake(source)
-        key = self._targets_key
+    def _await_handshake(self, source: Node, target: Node) -> None:
+        super()._await_handshake(source, target)
+        key = self._keys.public(target.name)
         every_second = ("persistent_keepalive_interval", "1")
         self.control.configure(source, [key, ("update_only", "true"), every_second])
 

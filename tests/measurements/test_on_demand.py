@@ -27,7 +27,7 @@ class OnDemand(WireGuard):
 
     def drop(self, path: Path) -> None:
         super().drop(path)
-        peer = [pair for pair in self._target_as_peer() if pair[0] != _KEEPALIVE]
+        peer = [pair for pair in self._with_endpoint(self.target) if pair[0] != _KEEPALIVE]
         self.control.configure(self.source_of(path), peer)
 
 

@@ -101,8 +101,8 @@ class Relayed(WireGuard):
             ],
         )
 
-    def _target_as_peer(self) -> list[tuple[str, str]]:
-        called = dict(super()._target_as_peer())
+    def _with_endpoint(self, target: Node) -> list[tuple[str, str]]:
+        called = dict(super()._with_endpoint(target))
         called["endpoint"] = f"{underlay_address(self._called)}:{PORT}"
         return list(called.items())
 

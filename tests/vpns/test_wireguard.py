@@ -16,7 +16,9 @@ from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
+from culvert.topology.graph import Path as Way
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.contract.observe import Capture, pings_answered
@@ -155,12 +157,27 @@ def test_up_means_that_the_handshake_is_complete(vpn: WireGuard, pair: Lab) -> N
         assert [packet.length for packet in seen if packet.outgoing][:1] == [148 + 28]
         assert [packet.length for packet in seen if not packet.outgoing][:1] == [92 + 28]
         assert [packet.outgoing for packet in seen if vpn.is_handshake(packet)] == [True, False]
-    assert vpn.control.peer(pair.a, vpn._targets_key[1]).last_handshake_ns > 0
+    assert vpn.control.peer(pair.a, vpn._keys.public(pair.b.name)[1]).last_handshake_ns > 0
     assert vpn.determine_data_path(pair.a) is DataPath.USER
     vpn.stop(pair)
     assert pair.a.link(DEVICE) is None
     assert isinstance(vpn.control, ControlSocket)
     assert not pair.a.exists(vpn.control.path)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_on_a_mesh_each_path_has_a_tunnel(vpn: WireGuard) -> None:
+    paths = (Way("a", "b"), Way("a", "c"), Way("b", "c"))
+    with NetnsLab(new_run_id(), LabSpec(topology=mesh(3, paths=paths))) as lab:
+        vpn.prepare(lab)
+        vpn.bring_up()
+        for path in paths:
+            source, target = lab.ends(path)
+            assert pings_answered(source, vpn.inner(target).ip, length=100) == 1
+            assert pings_answered(target, vpn.inner(source).ip, length=100) == 1
+        vpn.stop(lab)
+        assert all(node.link(DEVICE) is None for node in lab.members)
 
 
 @pytest.mark.lab

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::tasks::{
-    accounting, capture, echo, echo_once, first_answer, noise_floor, rtt, tcp_responder, tcp_sink,
-    tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
+    accounting, capture, echo, echo_once, first_answer, https, noise_floor, read, rtt,
+    tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -36,10 +36,12 @@ pub enum Work {
     FirstAnswer(first_answer::Parameters),
     Capture(capture::Parameters),
     Accounting(accounting::Parameters),
+    Read(read::Parameters),
+    Https(https::Parameters),
 }
 
 /// Names of all tasks, as reported by `hello`.
-pub const TASKS: [&str; 15] = [
+pub const TASKS: [&str; 17] = [
     "tcp_sink",
     "tcp_source",
     "tcp_responder",
@@ -55,6 +57,8 @@ pub const TASKS: [&str; 15] = [
     "first_answer",
     "capture",
     "accounting",
+    "read",
+    "https",
 ];
 
 /// A line that is not a request; `id` if the line contains one.
@@ -122,6 +126,8 @@ fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
         "first_answer" => Work::FirstAnswer(parameters(what, fields)?),
         "capture" => Work::Capture(parameters(what, fields)?),
         "accounting" => Work::Accounting(parameters(what, fields)?),
+        "read" => Work::Read(parameters(what, fields)?),
+        "https" => Work::Https(parameters(what, fields)?),
         _ => {
             return Err(refuse(
                 "request",

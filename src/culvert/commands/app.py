@@ -18,6 +18,7 @@ from culvert.commands import (
     hosts,
     import_,
     install,
+    kubernetes,
     probe,
     repair,
     report,
@@ -83,6 +84,7 @@ for _command in _COMMANDS:
     app.add_typer(_command.app)
 app.add_typer(hosts.app, name="hosts")
 app.add_typer(study.app, name="study")
+app.add_typer(kubernetes.app, name="kubernetes")
 app.add_typer(vm.app, name="vm")
 app.add_typer(vpns.app, name="vpns")
 

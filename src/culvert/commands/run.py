@@ -10,12 +10,18 @@ import typer
 
 from culvert.commands.words import (
     AskSudoPassword,
+    Context,
     InventoryPath,
     Json,
     KernelPath,
+    Kubeconfig,
+    Namespace,
     Only,
+    ProbeImage,
     Scale,
+    SourceNode,
     StudyName,
+    TargetNode,
     VehicleName,
 )
 
@@ -32,12 +38,24 @@ def run(
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
     lab: Annotated[
-        str, typer.Option(help="Where nodes come from: netns, vm (a guest kernel) or hosts.")
+        str, typer.Option(help="Nodes: netns, vm (a guest kernel), hosts, or kubernetes (pods).")
     ] = "netns",
     inventory: InventoryPath = None,
     ask_sudo_password: AskSudoPassword = False,
     vehicle: VehicleName = None,
     kernel: KernelPath = None,
+    cluster: Annotated[
+        str, typer.Option(help="Of the lab kubernetes: kubeconfig, or embedded (made here).")
+    ] = "kubeconfig",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    namespace: Namespace = None,
+    image: ProbeImage = None,
+    source: SourceNode = None,
+    target: TargetNode = None,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Look at the nodes' interfaces (privileged pods).")
+    ] = False,
     only: Only = None,
     scale: Scale = "",
     dry_run: Annotated[
@@ -48,7 +66,8 @@ def run(
     """Run a study; every trial is proved and journalled."""
     from culvert.labs.vm.inside import guest
     from culvert.machine import rootless
-    from culvert.run.command import HOSTS, RunRequest, dry, run_in_guest, run_study
+    from culvert.run.command import CLUSTER, HOSTS, RunRequest, dry, run_in_guest, run_study
+    from culvert.run.pods.request import IMAGE, ClusterRequest
 
     request = RunRequest(
         study,
@@ -59,13 +78,16 @@ def run(
         scale=scale,
         inventory=inventory,
         sudo_password=getpass("sudo password on the hosts: ") if ask_sudo_password else None,
+        cluster=ClusterRequest(
+            cluster, kubeconfig, context, namespace, image or IMAGE, source, target, prove=prove
+        ),
     )
     if dry_run:
         dry(request, as_json=as_json)
         return
     if lab == "vm" and guest() is None:
         raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
-    if lab != HOSTS:
+    if lab not in (HOSTS, CLUSTER):
         rootless.enter()
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:

@@ -26,6 +26,23 @@ AskSudoPassword = Annotated[
 VehicleName = Annotated[
     str | None, typer.Option("--vehicle", metavar="NAME", help="kvm, uml or tcg; else the first.")
 ]
+Kubeconfig = Annotated[
+    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else $KUBECONFIG or your own.")
+]
+Context = Annotated[str | None, typer.Option(metavar="NAME", help="A context of the kubeconfig.")]
+Namespace = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Use it instead of one of the run's own.")
+]
+ProbeImage = Annotated[
+    str | None, typer.Option("--image", metavar="REF", help="The probe's image in the cluster.")
+]
+SourceNode = Annotated[
+    str | None,
+    typer.Option("--from", metavar="WHERE", help="NAME, KEY=VALUE, zone:NAME or pod:NS/NAME."),
+]
+TargetNode = Annotated[
+    str | None, typer.Option("--to", metavar="WHERE", help="The same for the other end.")
+]
 KernelPath = Annotated[
     Path | None, typer.Option("--kernel", metavar="PATH", help="Instead of Culvert's own kernel.")
 ]

@@ -38,6 +38,11 @@ class Lab(ABC):
     spec: LabSpec
 
     @property
+    def shared_processes(self) -> bool:
+        """True if a process id of this machine means the same process on every node."""
+        return self.shared_kernel
+
+    @property
     @abstractmethod
     def nodes(self) -> Mapping[str, Node]:
         """Nodes by name, in the order of the topology; usable while the lab is open."""

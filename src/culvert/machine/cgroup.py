@@ -30,6 +30,7 @@ LONG_PERIOD_US = 100_000
 """The kernel's default period, for quotas below the minimum of the short period."""
 LEAST_QUOTA_US = 1000
 GONE_DEADLINE_S = 5.0
+_MOUNT_OPTIONS = frozenset({"rw", "ro", "xattr", "clone_children", "noprefix", "none"})
 _NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 
 
@@ -76,6 +77,29 @@ class ControlGroup:
             return int(words[0]), int(words[1])
         except (OSError, ValueError, IndexError) as error:
             raise LabError(str(self.path), f"its limit: {error}", "open the lab again") from error
+
+
+@dataclass(frozen=True)
+class MountedHierarchy(Hierarchy):
+    """One of the mounted hierarchies; ``controllers`` are empty in version 2, and ``name=systemd``
+    for one without controllers in version 1."""
+
+    controllers: tuple[str, ...] = ()
+
+
+def hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[MountedHierarchy]:
+    """All mounted hierarchies, in the order of mounting, each once."""
+    found: dict[tuple[str, ...], MountedHierarchy] = {}
+    for line in mountinfo.read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        path = Path(before.split()[4])
+        if kind == "cgroup":
+            words = tuple(word for word in options.split(",") if word not in _MOUNT_OPTIONS)
+            found.setdefault(words, MountedHierarchy(path, 1, words))
+        elif kind == "cgroup2":
+            found.setdefault((), MountedHierarchy(path, 2))
+    return list(found.values())
 
 
 def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | None:
@@ -155,25 +179,25 @@ def trial(name: str) -> Iterator[ControlGroup]:
 
 
 def runs() -> dict[Path, str]:
-    """The run of each group that a lab has created."""
+    """The run of each group that a lab has created, in every hierarchy."""
     where = place()
     if where is None:
         return {}
-    found = {path: _NAME.fullmatch(path.name) for path in where.path.glob("culvert-*")}
+    places = {where.path, *(each.path for each in hierarchies())} if is_root() else {where.path}
+    groups = [path for place in sorted(places) for path in place.glob("culvert-*")]
+    found = {path: _NAME.fullmatch(path.name) for path in groups}
     return {path: match[1] for path, match in found.items() if match}
 
 
 def remove(path: Path) -> None:
-    """Remove the group after its last process has ended. No error if there is no group."""
+    """Remove the group, and the groups in it, after the last process has ended. No error if there
+    is no group."""
 
     def removed() -> bool:
-        try:
-            path.rmdir()
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
-        return True
+        below = sorted((each for each in path.rglob("*") if each.is_dir()), reverse=True)
+        for each in below:
+            _removed(each)
+        return _removed(path)
 
     wait_until(
         removed,
@@ -181,6 +205,16 @@ def remove(path: Path) -> None:
         deadline_s=GONE_DEADLINE_S,
         remedy="stop the processes in its file cgroup.procs, then run `culvert clean`",
     )
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _words(path: Path) -> list[str]:

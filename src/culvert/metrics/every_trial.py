@@ -37,6 +37,8 @@ EVERY_TRIAL: tuple[MetricSpec, ...] = (
     MetricSpec("core_frequency_hz", "Hz", "Frequency of a core after the load"),
     MetricSpec("clock_step_us", "us", "Step of the real-time clock"),
     MetricSpec("tunnel_up_s", "s", "Start of the tunnel before the measurement", LESS),
+    MetricSpec("pod_running_s", "s", "From the creation of a pod until it runs", LESS),
+    MetricSpec("pod_first_packet_s", "s", "From the creation of pods to the first packet", LESS),
     MetricSpec("node_cpu_s", "s", "CPU time of the VPN on a third node", LESS),
     MetricSpec("node_memory_peak_bytes", "bytes", "Greatest memory on a third node", LESS),
     MetricSpec("node_received_packets", "packets", "Packets that a third node received"),

@@ -33,6 +33,7 @@ from culvert.run import neighbours, outline
 from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
 from culvert.run.place import Place, here, on_hosts
+from culvert.run.pods.request import REACHED, ClusterRequest
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
 from culvert.run.runner import Runner
 from culvert.run.shortfalls import Machine, shortfalls
@@ -42,7 +43,8 @@ from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 
 HOSTS = "hosts"
-LABS = ("netns", "vm", "hosts")
+CLUSTER = "kubernetes"
+LABS = ("netns", "vm", HOSTS, CLUSTER)
 MOST_PROBLEMS = 8
 """Problems that the summary lists; the report has all."""
 
@@ -59,6 +61,7 @@ class RunRequest:
     scale: str = ""
     inventory: Path | None = None
     sudo_password: str | None = field(default=None, repr=False)
+    cluster: ClusterRequest = REACHED
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
         """The study and the plan of its cells; raises UsageError if they cannot be run."""
@@ -72,6 +75,12 @@ class RunRequest:
             )
         catalogue = installed_catalogue()
         study = Study.load(self.study, catalogue, scale=self.scale)
+        if self.lab != CLUSTER and any(one.pods for one in study.file.condition):
+            raise UsageError(
+                f"study {study.name}",
+                f"its conditions place pods in a cluster, which the lab {self.lab} has not",
+                "run it with --lab kubernetes",
+            )
         plan = Plan.of(study)
         if self.only is not None:
             plan = plan.only(self.only)
@@ -96,6 +105,8 @@ class RunRequest:
             words += ["--lab", self.lab]
         if self.inventory is not None:
             words += ["--inventory", str(self.inventory)]
+        if self.lab == CLUSTER:
+            words += self.cluster.words()
         if self.scale:
             words += ["--scale", self.scale]
         if self.only is not None:
@@ -157,6 +168,9 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):
             stack.enter_context(progress)
+        clusters = None
+        if request.lab == CLUSTER:
+            clusters = stack.enter_context(request.cluster.clusters())
         runner = Runner(
             study,
             plan,
@@ -164,6 +178,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             catalogue,
             installed_measurements(),
             make_lab=place.make_lab,
+            clusters=clusters,
             cores=place.cores,
             progress=progress,
             real_links=place.real_links,

@@ -28,6 +28,8 @@ from culvert.run.execution import Execution, LabFactory, TrialFinding
 from culvert.run.expected import expectation, verifications
 from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
+from culvert.run.pods.cluster import Clusters
+from culvert.run.pods.execution import PodExecution
 from culvert.run.progress import Progress, ProgressStep
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
@@ -44,7 +46,8 @@ GIVE_UP_AFTER = 3
 
 
 class Runner:
-    """One run. ``make_lab`` builds a lab for a trial; ``cores`` are the machine's CPUs."""
+    """One run. ``make_lab`` builds a lab for a trial; with ``clusters`` trials are between pods of
+    a cluster instead; ``cores`` are the machine's CPUs."""
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Runner:
         measurements: Mapping[str, type[Measurement[Any]]],
         *,
         make_lab: LabFactory,
+        clusters: Clusters | None = None,
         cores: Sequence[tuple[int, ...]],
         progress: Progress,
         real_links: bool = False,
@@ -65,6 +69,7 @@ class Runner:
         self._catalogue = catalogue
         self._measurements = measurements
         self._make_lab = make_lab
+        self._clusters = clusters
         self._cores = cores
         self._progress = progress
 
@@ -175,15 +180,15 @@ class Runner:
         try:
             spec = self._study.lab_spec(cell.condition, self._cores)
             seed = block_seed(self._study.seed, trial.block)
-            execution = Execution(
-                registry.create(registry.parse(cell.vpn)),
-                spec.with_seed(seed),
-                self._measurements[cell.measurement](),
-                self._catalogue.parameters(cell.measurement, cell.parameters),
-                self._make_lab,
-                self._known_max_size,
-            )
-            return execution.execute()
+            vpn = registry.create(registry.parse(cell.vpn))
+            measurement = self._measurements[cell.measurement]()
+            parameters = self._catalogue.parameters(cell.measurement, cell.parameters)
+            spec, known = spec.with_seed(seed), self._known_max_size
+            # The links under a cluster are verified without it.
+            if self._clusters is not None and not measurement.of_the_link:
+                pods = PodExecution(vpn, spec, measurement, parameters, self._clusters, known)
+                return pods.execute()
+            return Execution(vpn, spec, measurement, parameters, self._make_lab, known).execute()
         except NotPossible as error:
             return TrialFinding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
         except CulvertError as error:

@@ -34,7 +34,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 _LATER_LAB_KEYS = ("clients", "members", "paths")
-_LATER_CONDITION_KEYS = ("links", "nat_pairs")
+_LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
@@ -210,6 +210,7 @@ class Study:
             cpus=node_cpus(lab, wanted, nodes, cores),
             processors=wanted.processors,
             links={name: keys.changed(link) for name, keys in (wanted.links or {}).items()},
+            pods=wanted.pods,
         )
 
 

@@ -10,6 +10,7 @@ from culvert.topology.graph import Path, Topology
 from culvert.topology.link.compose import along
 from culvert.topology.link.impairment import CLEAN
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
+from culvert.topology.placement import Placement
 from culvert.topology.processors import AS_THEY_ARE, Processors
 from culvert.topology.shapes import pair
 
@@ -40,6 +41,8 @@ class LabSpec:
     firewall: tuple[Allowed, ...] | None = None
     processors: Processors = AS_THEY_ARE
     links: Mapping[str, LinkSpec] = field(default_factory=dict)
+    pods: Placement | None = None
+    """Where the ends of the path are in a cluster; None: not stated."""
 
     def __post_init__(self) -> None:
         known = [network.name for network in self.topology.networks]

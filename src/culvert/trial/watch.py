@@ -134,7 +134,7 @@ class Watcher:
 
     @property
     def _local(self) -> bool:
-        return self._lab.shared_kernel and not self._lab.real_links
+        return self._lab.shared_processes and not self._lab.real_links
 
     def _everybody(self) -> Everybody:
         """On one node only: nodes may share a kernel."""

@@ -6,7 +6,9 @@ pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
 pub mod hello;
+pub mod https;
 pub mod noise_floor;
+pub mod read;
 pub mod reception;
 pub mod rtt;
 pub mod tcp_responder;
@@ -43,6 +45,8 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::FirstAnswer(parameters) => value(first_answer::run(&parameters, context)?),
         Work::Capture(parameters) => value(capture::run(&parameters, context)?),
         Work::Accounting(parameters) => value(accounting::run(&parameters, context)?),
+        Work::Read(parameters) => value(read::run(&parameters)?),
+        Work::Https(parameters) => value(https::run(&parameters, context)?),
     }
 }
 

@@ -79,3 +79,24 @@ fn the_end_of_the_input_ends_everything() {
     }));
     assert!(agent.end().success());
 }
+
+#[test]
+fn the_kernels_files_are_read_and_no_others() {
+    let mut agent = Agent::start();
+    let paths = [
+        "/proc/net/dev",
+        "/proc/self/root/etc/passwd",
+        "/etc/passwd",
+        "/proc/none",
+    ];
+    agent.send(json!({"id": 1, "do": "read", "paths": paths}));
+    let files = agent.done(1)["files"].as_array().unwrap().clone();
+    assert!(files[0]["text"].as_str().unwrap().contains("lo:"));
+    for (file, path) in files.iter().zip(paths).skip(1) {
+        assert_eq!(file["path"], path);
+        assert!(file["text"].is_null());
+        assert!(!file["error"].as_str().unwrap().is_empty());
+    }
+    agent.send(json!({"id": 2, "do": "read", "paths": vec!["/proc/stat"; 257]}));
+    agent.error(Some(2));
+}

@@ -58,7 +58,8 @@ class Binding:
         members = {
             int(pid): run
             for path, run in cgroup.runs().items()
-            for pid in _words(path / "cgroup.procs")
+            for procs in path.rglob("cgroup.procs")
+            for pid in _words(procs)
         }
         recorded = {who.pid: run for run in _directories() for who in owner.recorded(run)}
 

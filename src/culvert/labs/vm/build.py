@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 
 from culvert import tools
 from culvert.debian import Archive, version_numbers
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError
+from culvert.labs.building import alone, roomy, run_step
 from culvert.labs.vm import places
 
 SUITES = ("trixie-backports", "trixie")
@@ -38,6 +36,7 @@ PROGRAM = "linux"
 BUILDER = {"KBUILD_BUILD_USER": "culvert", "KBUILD_BUILD_HOST": "culvert"}
 """User and host in the kernel's version string, fixed so that they do not reveal the builder's."""
 RECORD = "kernel.json"
+SPACE_BYTES = 4 << 30
 
 Say = Callable[[str], None]
 
@@ -76,7 +75,7 @@ def build(say: Say, *, jobs: int | None = None) -> GuestKernel:
         return kernel
     for program in PROGRAMS:
         tools.require(program, NEEDS)
-    with _alone():
+    with alone(places.kernels()):
         return built() or _build(say, jobs or os.cpu_count() or 1)
 
 
@@ -87,7 +86,7 @@ def configuration() -> str:
 
 def _build(say: Say, jobs: int) -> GuestKernel:
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="culvert-kernel-", dir=_roomy()) as scratch:
+    with tempfile.TemporaryDirectory(prefix="culvert-kernel-", dir=roomy(SPACE_BYTES)) as scratch:
         work = Path(scratch)
         say("searching for the newest kernel source")
         archive = Archive(work / "apt", SUITES)
@@ -190,45 +189,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256("\n".join(options(text)).encode()).hexdigest()
 
 
-def _roomy() -> Path:
-    """A directory with room for the source and objects: not /tmp, which may be in memory."""
-    place = Path("/var/tmp")  # noqa: S108 - a private folder is made in it
-    if shutil.disk_usage(place).free < 4 << 30:
-        raise NotPossible(
-            f"the build in {place}", "needs 4 GB of free space", "free some space there"
-        )
-    return place
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Prevent two builds at once: each would take twice as long."""
-    places.kernels().mkdir(parents=True, exist_ok=True)
-    with (places.kernels() / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _run(argv: list[str], directory: Path) -> None:
-    """Run a step of the build, in its own process group so that an interrupt ends all of it."""
-    with (directory / "build.log").open("wb") as log:
-        process = subprocess.Popen(
-            argv,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-            env={**os.environ, "LC_ALL": "C", **BUILDER},
-        )
-        try:
-            code = process.wait()
-        except BaseException:
-            os.killpg(process.pid, 9)
-            process.wait()
-            raise
-    if code:
-        lines = (directory / "build.log").read_text("utf-8", "replace").strip().splitlines()
-        raise CulvertError(
-            f"the kernel's build ({argv[0]})", " | ".join(lines[-4:]), f"it needs: {NEEDS}"
-        )
+    run_step(
+        argv,
+        directory,
+        what=f"the kernel's build ({argv[0]})",
+        remedy=f"it needs: {NEEDS}",
+        environment=BUILDER,
+    )

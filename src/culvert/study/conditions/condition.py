@@ -20,6 +20,7 @@ from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.placement import Placement
 
 _PLAIN = frozenset(
     (
@@ -30,6 +31,7 @@ _PLAIN = frozenset(
         "congestion",
         "links",
         "nat_pairs",
+        "pods",
         *ROUTER_KEYS,
         *PROCESSOR_KEYS,
     )
@@ -130,8 +132,9 @@ class LinkKeys(DirectionTable):
 
 
 class ConditionTable(LinkKeys, ProcessorKeys):
-    """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name, and
-    ``nat_pairs`` makes one condition for each pair of kinds of access."""
+    """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name,
+    ``nat_pairs`` makes one condition for each pair of kinds of access, ``pods`` is the place of
+    both ends in a cluster."""
 
     name: Name
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
@@ -139,6 +142,7 @@ class ConditionTable(LinkKeys, ProcessorKeys):
     block_udp: BlockValue | None = None
     nat_pairs: NatPairs | None = None
     links: dict[str, LinkKeys] | None = None
+    pods: Annotated[Placement, Field(strict=False)] | None = None
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:
         """Raise an error if the lab's links do not support this condition, which is at ``here``."""

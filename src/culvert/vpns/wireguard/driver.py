@@ -5,7 +5,7 @@ In user space it has a tun device, in the kernel a device of its own kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import ClassVar
@@ -16,6 +16,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path
+from culvert.topology.shapes import Shape
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import missing_from_kernel, missing_tun, path_of_device, wait_for_fact
 from culvert.vpns.forwarding import Forwarding
@@ -69,7 +70,8 @@ class WireGuard(TunnelVpn):
     """The target listens on a fixed port; each source connects from a random one.
 
     As a hub (wg-easy and others), the target's kernel forwards packets between the sources, each of
-    which sends the whole network's packets to the target.
+    which sends the whole network's packets to the target. On a mesh with several measured paths
+    each of them has a tunnel of its own, from its source to its target.
     """
 
     name = "wireguard"
@@ -148,15 +150,51 @@ class WireGuard(TunnelVpn):
     def configure(self) -> None:
         """A key pair for each node; a copy of the private key in the node's directory for use by
         hand."""
-        ends = (*self.sources, self.target)
-        self._keys = Keys.new((node.name for node in ends), shared=_PSK in self.chosen)
-        for node in ends:
-            node.write("wireguard/private.key", self._keys.text(node.name), secret=True)
+        names = dict.fromkeys(name for path in self.paths for name in (path.source, path.target))
+        self._keys = Keys.new(names, shared=_PSK in self.chosen)
+        for name in names:
+            node = self.lab.nodes[name]
+            node.write("wireguard/private.key", self._keys.text(name), secret=True)
+
+    @property
+    def meshed(self) -> bool:
+        """Whether each measured path has a tunnel of its own."""
+        topology = self.lab.spec.topology
+        return topology.name == Shape.MESH and len(topology.paths) > 1
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """The initiators; on such a mesh every member may be one."""
+        return self.lab.members if self.meshed else super().sources
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """Those of such a mesh, otherwise from each initiator to the responder."""
+        return self.lab.spec.topology.paths if self.meshed else super().paths
+
+    def route(self, path: Path) -> Route:
+        """Direct, unless it leads through a hub."""
+        return DIRECT if self.meshed else super().route(path)
+
+    @property
+    def joining(self) -> Sequence[Node]:
+        """The targets of paths."""
+        return [self.lab.nodes[name] for name in dict.fromkeys(path.target for path in self.paths)]
+
+    def peers(self, node: Node) -> tuple[Node, ...]:
+        """The nodes at the other ends of a node's tunnels."""
+        ends = [path for path in self.paths if node.name in (path.source, path.target)]
+        names = [path.target if path.source == node.name else path.source for path in ends]
+        return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))
+
+    def join(self, member: Node) -> None:
+        """A target listens."""
+        self.listen(member)
 
     def listen(self, target: Node) -> None:
         """Start it; ready when its socket is bound to the port."""
         process = self._start(target)
-        peers = [pair for source in self.sources for pair in self._as_peer(source)]
+        peers = [pair for peer in self.peers(target) for pair in self._as_peer(peer)]
         self.control.configure(target, [self._keys.private(target.name), *peers])
         self._bring_up(target)
         if self.is_hub:
@@ -178,37 +216,51 @@ class WireGuard(TunnelVpn):
             ) from error
 
     def connect(self, source: Node) -> None:
-        """Start it; up when it has received the handshake's response.
+        """Start it, and connect it to the responder."""
+        self._connect(source, self.target)
+
+    def reach(self, path: Path) -> None:
+        """Connect a path's source to its responder."""
+        if self.meshed:
+            self._connect(self.source_of(path), self._responder(path))
+        else:
+            super().reach(path)
+
+    def _responder(self, path: Path) -> Node:
+        return self.lab.nodes[path.target] if self.meshed else self.target
+
+    def _connect(self, source: Node, target: Node) -> None:
+        """Start it, unless it runs; up when it has received the handshake's response.
 
         Enabling the persistent keepalive triggers the handshake, as in most users' configuration:
         it starts as soon as the interface is up, and needs no packet from outside. Afterwards the
         keepalive is disabled, so that it never disturbs a measurement.
         """
-        self._start(source)
-        self.control.configure(source, [self._keys.private(source.name), *self._target_as_peer()])
-        self._bring_up(source)
-        self._await_handshake(source)
+        if source.link(DEVICE) is not None:  # it listens, or another path of its own is up
+            self.control.configure(source, self._with_endpoint(target))
+        else:
+            self._start(source)
+            pairs = [self._keys.private(source.name), *self._with_endpoint(target)]
+            self.control.configure(source, pairs)
+            self._bring_up(source)
+        self._await_handshake(source, target)
 
     def resume(self, path: Path) -> None:
         """Add the peer to the running source again: it starts a handshake at once."""
-        source = self.source_of(path)
-        self.control.configure(source, self._target_as_peer())
-        self._await_handshake(source)
+        source, target = self.source_of(path), self._responder(path)
+        self.control.configure(source, self._with_endpoint(target))
+        self._await_handshake(source, target)
 
     def drop(self, path: Path) -> None:
         """Remove the peer, and with it all keys, at both ends."""
-        source = self.source_of(path)
-        self.control.configure(source, [self._targets_key, ("remove", "true")])
-        self._forget(source)
+        source, target = self.source_of(path), self._responder(path)
+        self.control.configure(source, [self._keys.public(target.name), ("remove", "true")])
+        self._forget(source, target)
 
-    @property
-    def _targets_key(self) -> uapi.Pair:
-        return self._keys.public(self.target.name)
-
-    def _target_as_peer(self) -> list[uapi.Pair]:
+    def _with_endpoint(self, target: Node) -> list[uapi.Pair]:
         return [
-            *self._as_peer(self.target),
-            ("endpoint", f"{underlay_address(self.target)}:{PORT}"),
+            *self._as_peer(target),
+            ("endpoint", f"{underlay_address(target)}:{PORT}"),
             (_KEEPALIVE, str(_KEEPALIVE_MAX_S)),
         ]
 
@@ -217,23 +269,24 @@ class WireGuard(TunnelVpn):
         whole = self.is_hub and node.name == self.target.name
         return self._keys.peer(node.name, address.network if whole else IPv4Network(address.ip))
 
-    def _last_handshake_ns(self, source: Node) -> int:
-        return self.control.peer(source, self._targets_key[1]).last_handshake_ns
+    def _last_handshake_ns(self, source: Node, target: Node) -> int:
+        return self.control.peer(source, self._keys.public(target.name)[1]).last_handshake_ns
 
-    def _traffic(self, source: Node) -> str:
-        return self.control.traffic(source, self._targets_key[1])
+    def _traffic(self, source: Node, target: Node) -> str:
+        return self.control.traffic(source, self._keys.public(target.name)[1])
 
-    def _await_handshake(self, source: Node) -> None:
+    def _await_handshake(self, source: Node, target: Node) -> None:
         wait_for_fact(
-            lambda: self._last_handshake_ns(source),
+            lambda: self._last_handshake_ns(source, target),
             vpn=self.id,
             process=self._process(source),
-            what=f"node {source.name} completed a handshake with node {self.target.name}",
+            what=f"node {source.name} completed a handshake with node {target.name}",
             deadline_s=self.up_deadline_s,
-            evidence=lambda: self._traffic(source),
+            evidence=lambda: self._traffic(source, target),
         )
         self.control.configure(
-            source, [self._targets_key, ("update_only", "true"), (_KEEPALIVE, "0")]
+            source,
+            [self._keys.public(target.name), ("update_only", "true"), (_KEEPALIVE, "0")],
         )
 
     def leave(self, node: Node) -> None:
@@ -243,8 +296,13 @@ class WireGuard(TunnelVpn):
         and replays), and the next connect() would take five seconds.
         """
         super().leave(node)
-        if node.name != self.target.name and self.target.link(DEVICE) is not None:
-            self._forget(node)
+        for target in self._targets_of(node):
+            if target.link(DEVICE) is not None:
+                self._forget(node, target)
+
+    def _targets_of(self, node: Node) -> list[Node]:
+        """The targets of paths from a node."""
+        return [self.lab.nodes[path.target] for path in self.paths if path.source == node.name]
 
     def crash(self, node: Node) -> None:
         """The other end keeps its keys, and the target its guard against handshakes in quick
@@ -254,18 +312,18 @@ class WireGuard(TunnelVpn):
             self._stop_processes(node)
         else:
             super().crash(node)
-        if node.name == self.target.name:
-            return
+        for target in self._targets_of(node):
+            self._await_permission(node, target)
+
+    def _await_permission(self, node: Node, target: Node) -> None:
         guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
-        key = self._keys.public(node.name)[1]
 
         def allowed() -> bool:
-            last_ns = self.control.peer(self.target, key).last_handshake_ns
-            return self.target.realtime_ns() - last_ns > guard_ns
+            return target.realtime_ns() - self._last_handshake_ns(target, node) > guard_ns
 
         wait_until(
             allowed,
-            what=f"a new handshake with node {self.target.name} was allowed",
+            what=f"a new handshake with node {target.name} was allowed",
             deadline_s=guard_ns / 1e9 + 1.0,
         )
 
@@ -277,20 +335,20 @@ class WireGuard(TunnelVpn):
         as a new private key, discard the old keys first, and so block traffic that a rekey does
         not.
         """
-        source = self.source_of(path)
-        before = self._last_handshake_ns(source)
+        source, target = self.source_of(path), self._responder(path)
+        before = self._last_handshake_ns(source, target)
         wait_for_fact(
-            lambda: self._last_handshake_ns(source) != before,
+            lambda: self._last_handshake_ns(source, target) != before,
             vpn=self.id,
             process=self._process(source),
             what=f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
-            evidence=lambda: self._traffic(source),
+            evidence=lambda: self._traffic(source, target),
         )
 
-    def _forget(self, source: Node) -> None:
-        self.control.configure(self.target, [self._keys.public(source.name), ("remove", "true")])
-        self.control.configure(self.target, self._as_peer(source))
+    def _forget(self, source: Node, target: Node) -> None:
+        self.control.configure(target, [self._keys.public(source.name), ("remove", "true")])
+        self.control.configure(target, self._as_peer(source))
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         super()._stop_processes(node, grace_s=grace_s)

@@ -1,0 +1,89 @@
+"""``culvert kubernetes``: the lab Kubernetes and the embedded cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from culvert.commands.words import (
+    Context,
+    Json,
+    Kubeconfig,
+    Namespace,
+    ProbeImage,
+    SourceNode,
+    TargetNode,
+)
+from culvert.console import out, print_json
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Kubernetes: clusters, proofs, images."
+)
+
+
+@app.command("build", epilog="Example: culvert kubernetes build")
+def kubernetes_build(
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Compilers at once; else one for each CPU.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Build the programs of the embedded cluster; once is enough."""
+    from culvert.labs.kubernetes.command import build_programs
+
+    built = build_programs(jobs)
+    if as_json:
+        print_json(built)
+    else:
+        out.print("\n".join(f"{name}: {value}" for name, value in built.items()), markup=False)
+
+
+@app.command("image", epilog="Example: culvert kubernetes image probe.tar")
+def kubernetes_image(
+    path: Annotated[Path, typer.Argument(metavar="FILE")], as_json: Json = False
+) -> None:
+    """Write the probe's image as an OCI archive; no container engine is needed."""
+    from culvert.run.pods.command import write_image
+
+    write_image(path, as_json=as_json)
+
+
+@app.command("manifest", epilog="Example: culvert kubernetes manifest --prove")
+def kubernetes_manifest(
+    prove: Annotated[bool, typer.Option("--prove", help="With what --prove adds.")] = False,
+    image: ProbeImage = None,
+) -> None:
+    """Print all that a run creates, and the rights that it needs, to review them."""
+    from culvert.run.pods.command import print_manifest
+    from culvert.run.pods.request import IMAGE
+
+    print_manifest(image or IMAGE, prove=prove)
+
+
+@app.command("check", epilog="Example: culvert kubernetes check --kubeconfig ~/.kube/config")
+def kubernetes_check(
+    traffic: Annotated[
+        list[str] | None,
+        typer.Option(help="two-nodes, service, host-network, one-node; else all of them."),
+    ] = None,
+    cluster: Annotated[str, typer.Option(help="kubeconfig, or embedded.")] = "kubeconfig",
+    vpn: Annotated[str, typer.Option(help="Under the embedded cluster.")] = "none",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    namespace: Namespace = None,
+    image: ProbeImage = None,
+    source: SourceNode = None,
+    target: TargetNode = None,
+    as_json: Json = False,
+) -> None:
+    """Prove that nothing is clear between the nodes; exit code 0 if so, else 1."""
+    from culvert.run.pods.command import check_cluster
+    from culvert.run.pods.request import IMAGE, ClusterRequest
+
+    request = ClusterRequest(
+        cluster, kubeconfig, context, namespace, image or IMAGE, source, target, prove=True
+    )
+    if not check_cluster(request, vpn, traffic or (), as_json=as_json):
+        raise typer.Exit(1)

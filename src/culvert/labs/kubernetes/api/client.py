@@ -1,0 +1,233 @@
+"""A connection to a cluster's API server, by the official client.
+
+The client is an optional part of Culvert (``culvert[kubernetes]``). Every request goes through
+``Api.call``, which repeats those that the server was too busy for, and puts errors into words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from culvert.errors import CulvertError, LabError, NotPossible, UsageError
+
+T = TypeVar("T")
+Dial = Callable[[str, int], socket.socket]
+"""Opens a connection to an address and a port; raises OSError."""
+
+EXTRA = "pip install 'culvert[kubernetes]'"
+PATIENCE_S = 10.0
+"""Longest time for which a request is repeated."""
+REQUEST_S = 30.0
+_PAUSE_S = 0.5
+
+
+class Http(IntEnum):
+    """Answers of the API server that mean more than a failure."""
+
+    UNAUTHORIZED = 401
+    FORBIDDEN = 403
+    NOT_FOUND = 404
+    CONFLICT = 409
+    GONE = 410
+    INVALID = 422
+    TOO_MANY = 429
+    SERVER_ERROR = 500
+
+
+class ApiError(LabError):
+    """A request that the API server refused; ``status`` is the HTTP status."""
+
+    def __init__(self, what: str, why: str, remedy: str, status: int) -> None:
+        super().__init__(what, why, remedy)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Api:
+    """One cluster as one user sees it. ``dial`` opens its connections, if not the machine."""
+
+    client: Any
+    server: str
+    dial: Dial | None = None
+
+    @classmethod
+    def of(cls, kubeconfig: Path | None = None, context: str | None = None) -> Api:
+        """By a kubeconfig (else $KUBECONFIG or the user's own), or by the pod's own account where
+        there is none. Raises UsageError for a kubeconfig that cannot be used, NotPossible without
+        the client."""
+        _require_client()
+        from kubernetes import client, config
+        from kubernetes.config.config_exception import ConfigException
+        from yaml import YAMLError
+
+        settings = client.Configuration()
+        given = None if kubeconfig is None else str(kubeconfig)
+        if kubeconfig is not None and not kubeconfig.is_file():
+            raise UsageError(f"the kubeconfig {kubeconfig}", "there is no such file", "check it")
+        try:
+            try:
+                config.load_kube_config(
+                    given, context=context, client_configuration=settings, persist_config=False
+                )
+            except ConfigException:
+                if given is not None or context is not None or not _in_a_pod():
+                    raise
+                config.load_incluster_config(client_configuration=settings)
+        except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(
+                "the kubeconfig" if given is None else f"the kubeconfig {given}",
+                _first_line(error) or "cannot be used",
+                "name one with --kubeconfig, and a context in it with --context",
+            ) from error
+        return cls(client.ApiClient(settings), settings.host)
+
+    @classmethod
+    def within(cls, kubeconfig: str, dial: Dial) -> Api:
+        """By the text of a kubeconfig, over connections that ``dial`` opens."""
+        _require_client()
+        from kubernetes import client, config
+
+        settings = client.Configuration()
+        config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
+        made = client.ApiClient(settings)
+        made.rest_client.pool_manager.pool_classes_by_scheme = {"https": _dialled(dial)}
+        return cls(made, settings.host, dial)
+
+    @property
+    def core(self) -> Any:
+        """Namespaces, nodes, pods, services, events."""
+        from kubernetes import client
+
+        return client.CoreV1Api(self.client)
+
+    @property
+    def rbac(self) -> Any:
+        """Roles and their bindings."""
+        from kubernetes import client
+
+        return client.RbacAuthorizationV1Api(self.client)
+
+    @property
+    def authorization(self) -> Any:
+        """What this user may do."""
+        from kubernetes import client
+
+        return client.AuthorizationV1Api(self.client)
+
+    def version(self) -> str:
+        """The server's version, such as v1.34.4."""
+        from kubernetes import client
+
+        found = self.call("the version of the cluster", client.VersionApi(self.client).get_code)
+        return str(found.git_version)
+
+    def call(self, what: str, request: Callable[..., T], *args: Any, **fields: Any) -> T:
+        """Make a request; ``what`` names its object. A server that is too busy or fails is asked
+        again for ``PATIENCE_S``. Raises ApiError, LabError if the server cannot be reached."""
+        from kubernetes.client.exceptions import ApiException
+        from urllib3.exceptions import HTTPError
+
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return request(*args, _request_timeout=REQUEST_S, **fields)
+            except ApiException as error:
+                status = int(error.status or 0)
+                busy = status == Http.TOO_MANY or status >= Http.SERVER_ERROR
+                if not busy or time.monotonic() >= end:
+                    raise _in_words(what, error) from error
+            except (HTTPError, OSError) as error:
+                raise LabError(
+                    f"the cluster at {self.server}",
+                    f"it cannot be reached: {_first_line(error)}",
+                    "check the kubeconfig's server and its context, and that the network reaches "
+                    "it",
+                ) from error
+            time.sleep(_PAUSE_S)  # the server does not announce when it is less busy
+
+    def call_unless(
+        self, status: Http, what: str, request: Callable[..., T], *args: Any, **fields: Any
+    ) -> T | None:
+        """The same; None if the answer is ``status`` (such as NOT_FOUND for an object that may be
+        gone)."""
+        try:
+            return self.call(what, request, *args, **fields)
+        except ApiError as error:
+            if error.status == status:
+                return None
+            raise
+
+    def close(self) -> None:
+        """Close its connections."""
+        self.client.close()
+
+
+def _in_a_pod() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def _require_client() -> None:
+    try:
+        import kubernetes  # noqa: F401
+    except ImportError:
+        raise NotPossible(
+            "the lab kubernetes", "the Kubernetes client for Python is not installed", EXTRA
+        ) from None
+
+
+def _dialled(dial: Dial) -> type:
+    from urllib3.connection import HTTPSConnection
+    from urllib3.connectionpool import HTTPSConnectionPool
+
+    class Connection(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            made = dial(self.host, self.port or 443)
+            if isinstance(self.timeout, int | float):
+                made.settimeout(self.timeout)
+            return made
+
+    class Pool(HTTPSConnectionPool):
+        ConnectionCls = Connection
+
+    return Pool
+
+
+def _in_words(what: str, error: Any) -> CulvertError:
+    """The reason that the server gave, and what to do about it."""
+    status = int(error.status or 0)
+    reason = _reason(error)
+    match status:
+        case Http.UNAUTHORIZED:
+            remedy = "log in to the cluster again: the kubeconfig's user is not accepted"
+        case Http.FORBIDDEN:
+            remedy = (
+                "ask the cluster's administrator for this right; `culvert kubernetes manifest` "
+                "lists all that a run needs"
+            )
+        case Http.TOO_MANY:
+            remedy = "the API server limits requests: try again when the cluster is less busy"
+        case _ if status >= Http.SERVER_ERROR:
+            remedy = "see the log of the cluster's API server"
+        case _:
+            remedy = "see the reason; `culvert kubernetes manifest` shows what a run creates"
+    return ApiError(what, reason or f"HTTP status {status}", remedy, status)
+
+
+def _reason(error: Any) -> str:
+    try:
+        return str(json.loads(cast("str", error.body))["message"])
+    except (ValueError, TypeError, KeyError):
+        return str(error.reason or "")
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "reason", None) or error).strip()
+    return text.splitlines()[0][:200] if text else ""

@@ -1,0 +1,1 @@
+"""The embedded cluster: upstream Kubernetes in namespaces of this machine."""

@@ -1,0 +1,73 @@
+"""The control groups of a cluster's node: one in each hierarchy, the only ones its pods are in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from culvert.errors import NotPossible
+from culvert.machine import cgroup
+from culvert.machine.cgroup import MountedHierarchy
+
+_COPIED = ("cpuset.cpus", "cpuset.mems")
+"""Empty in a new group of version 1, which then accepts no process."""
+_NEEDED = ("cpu", "memory", "pids")
+
+
+def name_of(run_id: str, node: str) -> str:
+    """The group's name in every hierarchy."""
+    return f"culvert-{run_id}-pods-{node}"
+
+
+def make(name: str) -> list[str]:
+    """Create the groups; returns the hierarchies as the node's first process takes them.
+
+    Raises NotPossible if the machine's groups lack a controller.
+    """
+    mounted = cgroup.hierarchies()
+    first = [each for each in mounted if each.version == 1]
+    if first:
+        _require({word for each in first for word in each.controllers})
+        for each in first:
+            _make_first(each, name)
+        return [f"{_option(each)}:{each.path.name}" for each in first]
+    second = [each for each in mounted if each.version == 2]
+    if not second:
+        raise NotPossible("control groups", "none are mounted", "mount cgroup2 on /sys/fs/cgroup")
+    (unified,) = second
+    _require(set((unified.path / "cgroup.subtree_control").read_text().split()))
+    (unified.path / name).mkdir(exist_ok=True)
+    return [f"unified:{unified.path}"]
+
+
+def remove(name: str) -> None:
+    """Remove them, with those that the kubelet made in them."""
+    for each in cgroup.hierarchies():
+        cgroup.remove(each.path / name)
+
+
+def _make_first(hierarchy: MountedHierarchy, name: str) -> None:
+    group = hierarchy.path / name
+    group.mkdir(exist_ok=True)
+    for file in _COPIED:
+        if (group / file).exists():
+            (group / file).write_text((hierarchy.path / file).read_text())
+
+
+def _option(hierarchy: MountedHierarchy) -> str:
+    words = ",".join(hierarchy.controllers)
+    return f"none,{words}" if words.startswith("name=") else words
+
+
+def _require(found: set[str]) -> None:
+    missing = [word for word in _NEEDED if word not in found]
+    if missing:
+        raise NotPossible(
+            "control groups for pods",
+            f"this machine's have no controller {', '.join(missing)}",
+            "enable it in /sys/fs/cgroup/cgroup.subtree_control, or boot with it",
+        )
+
+
+def exist(name: str) -> list[Path]:
+    """The groups of that name that exist."""
+    return [each.path / name for each in cgroup.hierarchies() if (each.path / name).is_dir()]

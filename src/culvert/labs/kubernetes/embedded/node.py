@@ -1,0 +1,187 @@
+"""A node of the embedded cluster: namespaces of its own inside a lab's network namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from culvert.errors import LabError
+from culvert.labs.host import Completed
+from culvert.labs.kubernetes.embedded import groups
+from culvert.labs.netns.node import NetnsNode
+from culvert.labs.netns.usage import usage_of
+from culvert.labs.process import Process, Usage
+from culvert.waiting import wait_until
+
+START_DEADLINE_S = 15.0
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_FOLDER = "cluster"
+
+
+@dataclass(frozen=True)
+class Underlay:
+    """The device by which a node reaches the others, its address there, and its MTU in bytes."""
+
+    device: str
+    address: IPv4Address
+    mtu: int
+
+
+class ClusterNode:
+    """``name`` is that of the Kubernetes node, ``at`` the lab's node in whose network it is."""
+
+    def __init__(self, run_id: str, at: NetnsNode, underlay: Underlay, tree: Path) -> None:
+        self.name = at.name
+        self.at = at
+        self.underlay = underlay
+        self.group = groups.name_of(run_id, at.name)
+        self.directory = at.directory / _FOLDER
+        self._tree = tree
+        self._init: Process | None = None
+        self._pid = 0
+        self.programs: dict[str, Process] = {}
+
+    def start(self, hosts: Mapping[str, IPv4Address]) -> None:
+        """Start its first process; ``hosts`` are the names of all nodes."""
+        lines = ["127.0.0.1 localhost", *(f"{ip} {name}" for name, ip in hosts.items())]
+        self.write("hosts", "\n".join(lines) + "\n")
+        self.write("resolv.conf", "# no resolver in the lab\n")
+        hierarchies = groups.make(self.group)
+        script = self.write("node-init", _script())
+        unshare = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
+        self._init = self.at.spawn(
+            [
+                *(*unshare, "--propagation", "private", "/bin/sh", str(script)),
+                *(self.name, str(self._tree), str(self.directory), *hierarchies),
+            ],
+            name="cluster-init",
+            env={"PATH": PATH},
+        )
+
+    def wait_ready(self) -> None:
+        """Wait until its namespaces are made. Raises LabError with what went wrong."""
+        init = self._require_init()
+
+        def ready() -> int | None:
+            if not init.alive():
+                raise LabError(
+                    f"node {self.name} of the cluster",
+                    init.log_text().strip()[-300:] or "its first process has ended",
+                    "run `culvert doctor`; see which mount this kernel refuses",
+                )
+            return _child(init.pid) if (self.directory / "ready").exists() else None
+
+        self._pid = wait_until(
+            ready,
+            what=f"the namespaces of node {self.name}",
+            deadline_s=START_DEADLINE_S,
+            poll_s=0.01,
+        )
+
+    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+        """Write a file that has the same path inside and outside of the node."""
+        return self.at.write(f"{_FOLDER}/{path}", text, secret=secret)
+
+    def spawn(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start a program in the node's namespaces."""
+        process = self.at.spawn(
+            [*self._enter(), *argv], name=name, env={"PATH": PATH, **(env or {})}
+        )
+        self.programs[name] = process
+        return process
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 30.0,
+        env: Mapping[str, str] | None = None,
+        check: bool = True,
+        stdin: str | None = None,
+    ) -> Completed:
+        """Run a program there until it ends."""
+        return self.at.run(
+            [*self._enter(), *argv],
+            timeout_s=timeout_s,
+            env={"PATH": PATH, **(env or {})},
+            check=check,
+            stdin=stdin,
+        )
+
+    def usage(self) -> dict[str, Usage]:
+        """What each of its programs has used until now, with the processes that it started."""
+        found = {}
+        for name, process in self.programs.items():
+            usages = [usage for pid in _family(process.pid) if (usage := usage_of(pid)) is not None]
+            if usages:
+                found[name] = Usage(
+                    sum(usage.cpu_ns for usage in usages),
+                    sum(usage.voluntary_switches for usage in usages),
+                    sum(usage.involuntary_switches for usage in usages),
+                    sum(usage.peak_memory_bytes for usage in usages),
+                )
+        return found
+
+    def dead(self) -> LabError | None:
+        """The error of the first program that has ended; None if all run."""
+        for name, process in self.programs.items():
+            if not process.alive():
+                printed = process.log_text().strip().splitlines()
+                return LabError(
+                    f"{name} on node {self.name}",
+                    f"it has ended: {printed[-1][-300:] if printed else 'it printed nothing'}",
+                    "see its log; is there enough memory?",
+                )
+        return None
+
+    def stop(self) -> None:
+        """End its first process, and with it every process of its PID namespace. Idempotent."""
+        for process in (*self.programs.values(), *([self._init] if self._init else [])):
+            process.stop(grace_s=0)
+        self.programs.clear()
+        self._init = None
+        groups.remove(self.group)
+
+    @property
+    def pid(self) -> int:
+        """The first process of its namespaces, as the machine numbers it."""
+        return self._pid
+
+    def _enter(self) -> list[str]:
+        target = ["--target", str(self._pid)]
+        return ["nsenter", *target, "--mount", "--uts", "--ipc", "--pid", "--wd=/", "--"]
+
+    def _require_init(self) -> Process:
+        if self._init is None:
+            raise LabError(f"node {self.name}", "is not started", "open the cluster first")
+        return self._init
+
+
+def _child(pid: int) -> int | None:
+    return next(iter(_children(pid)), None)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    except OSError:
+        return []  # it has ended
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    found = [pid]
+    for each in found:
+        found += _children(each)
+    return found
+
+
+def _script() -> str:
+    with as_file(files("culvert.labs.kubernetes.embedded") / "node-init") as path:
+        return path.read_text("utf-8")

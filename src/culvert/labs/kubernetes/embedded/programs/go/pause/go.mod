@@ -1,0 +1,3 @@
+module culvert/pause
+
+go 1.23

@@ -1,0 +1,1 @@
+"""Pods as the nodes of a lab."""

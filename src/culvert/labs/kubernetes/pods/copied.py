@@ -1,0 +1,69 @@
+"""The probe in a running pod of the user's: copied through its shell, and removed at the end."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import Any
+
+from culvert import tools
+from culvert.errors import NotPossible
+from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.image import is_static
+from culvert.labs.kubernetes.pods import state
+from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
+from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
+from culvert.labs.kubernetes.pods.workspace import Workspace
+
+COPY_DEADLINE_S = 60.0
+_PLACE = "/tmp/culvert-probe"  # noqa: S108 - the only place that most pods can write to
+
+
+def node(workspace: Workspace, name: str, wish: Wish, host: ClusterNodeInfo) -> PodNode:
+    """Copy the probe into the pod. Raises NotPossible if the pod has no shell or no place."""
+    pod = _pod(workspace.api, wish)
+    where = PodAddress(
+        pod.metadata.namespace,
+        pod.metadata.name,
+        pod.spec.containers[0].name,
+        IPv4Address(pod.status.pod_ip),
+        bool(pod.spec.host_network),
+    )
+    path = f"{_PLACE}-{workspace.run_id}-{name}"
+    made = PodNode(name, workspace.api, where, host, program=path)
+    content = tools.require("culvert-probe", "run `make setup`").read_bytes()
+    if not is_static(content):
+        raise NotPossible("the probe in a pod", "it needs shared libraries", "run `make setup`")
+    script = f"cat > {path} && chmod 755 {path} && wc -c < {path}"
+    done = made.run_bytes(["sh", "-c", script], content, timeout_s=COPY_DEADLINE_S, check=False)
+    if done.returncode != 0 or done.stdout.strip() != str(len(content)):
+        raise NotPossible(
+            f"the probe in pod {wish.value}",
+            f"it cannot be copied: {(done.stderr or done.stdout).strip()[-200:] or 'no answer'}",
+            "the pod needs sh, cat, chmod, wc and a /tmp that can be written to and executed from",
+        )
+    return made
+
+
+def remove(copied: PodNode) -> None:
+    """Remove the probe from the pod."""
+    program = copied.find("culvert-probe")
+    copied.run_bytes(["rm", "-f", str(program)], None, timeout_s=COPY_DEADLINE_S, check=False)
+
+
+def node_of(api: Api, wish: Wish) -> str:
+    """The cluster's node on which the pod runs."""
+    return str(_pod(api, wish).spec.node_name)
+
+
+def _pod(api: Api, wish: Wish) -> Any:
+    namespace, _, name = wish.value.partition("/")
+    pod = api.call_unless(
+        Http.NOT_FOUND, f"pod {wish.value}", api.core.read_namespaced_pod, name, namespace
+    )
+    if pod is None or not state.running(pod):
+        raise NotPossible(
+            f"pod {wish.value}",
+            "there is none" if pod is None else f"it is {pod.status.phase}",
+            "name a running pod: pod:NAMESPACE/NAME",
+        )
+    return pod

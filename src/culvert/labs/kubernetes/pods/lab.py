@@ -1,0 +1,225 @@
+"""The lab ``kubernetes``: the ends of a path are pods of a cluster, made for one trial.
+
+::
+
+    two-nodes      pod a (node 1) ──── cluster's network ──── pod b (node 2)
+    one-node       pod a (node 1) ──── node 1 ─────────────── pod b (node 1)
+    service        pod a (node 1) ──── service ────────────── pod b (node 2)
+    host-network   pod a in the network of node 1 ─────────── pod b in that of node 2
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.labs.base import Lab
+from culvert.labs.host import Host
+from culvert.labs.kubernetes.api.client import Http
+from culvert.labs.kubernetes.pods import choice, copied, manifests, state
+from culvert.labs.kubernetes.pods.choice import ANYWHERE, By, Chosen, ClusterNodeInfo, Wish
+from culvert.labs.kubernetes.pods.manifests import CONTAINER, PodPlan
+from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
+from culvert.labs.kubernetes.pods.workspace import Workspace
+from culvert.runid import new_run_id
+from culvert.topology.placement import Placement
+from culvert.topology.plan import Attachment
+from culvert.topology.spec import LabSpec
+
+SERVICE = "target"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Where a path's ends should be."""
+
+    source: Wish = ANYWHERE
+    target: Wish = ANYWHERE
+
+
+NO_WISHES = Wishes()
+
+
+class KubernetesLab(Lab):
+    """``shared_kernel``: all nodes of the cluster run on this machine's kernel."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        spec: LabSpec,
+        wishes: Wishes = NO_WISHES,
+        *,
+        shared_kernel: bool = False,
+    ) -> None:
+        self.run_id = new_run_id()
+        self.spec = spec if shared_kernel else _as_it_is(spec)
+        self.workspace = workspace
+        self.placement = spec.pods or Placement.TWO_NODES
+        self.shared_kernel = shared_kernel
+        self.service_address: IPv4Address | None = None
+        """The service's address, for the placement that has one."""
+        self.started_s: dict[str, float] = {}
+        """Seconds from the creation of each pod until it ran, by node."""
+        self._wishes = wishes
+        self._plans: dict[str, PodPlan] = {}
+        self._nodes: dict[str, PodNode] = {}
+        self._chosen: Chosen | None = None
+
+    @property
+    def nodes(self) -> Mapping[str, PodNode]:
+        """The ends of the path by name, once it is open."""
+        return self._nodes
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """None: no program is installed in a cluster."""
+        return ()
+
+    @property
+    def a(self) -> PodNode:
+        """The path's source."""
+        return self._nodes[self.path.source]
+
+    @property
+    def b(self) -> PodNode:
+        """The path's target."""
+        return self._nodes[self.path.target]
+
+    @property
+    def shared_processes(self) -> bool:
+        """A pod sees its own processes only."""
+        return False
+
+    def attachments(self, node: str) -> tuple[Attachment, ...]:
+        """A pod has one network."""
+        return (self._nodes[node].underlay,)
+
+    @property
+    def chosen(self) -> Chosen:
+        """The cluster's nodes of both ends."""
+        if self._chosen is None:
+            raise LabError("the lab kubernetes", "is not open", "open it first")
+        return self._chosen
+
+    def broken(self) -> CulvertError | None:
+        """A pod that has ended or is gone, or a node that is not ready any more."""
+        for name, plan in self._plans.items():
+            try:
+                pod = self.workspace.read(plan)
+            except LabError as error:
+                return error
+            failed = state.failure(pod)
+            if failed is not None:
+                return failed
+            node = self._nodes[name].host.name
+            if not self._is_ready(node):
+                return LabError(
+                    f"node {node} of the cluster",
+                    "it is not ready any more",
+                    "see `kubectl describe node`; repeat the trial when it is back",
+                )
+        return None
+
+    def open(self) -> None:
+        """Choose nodes, create pods, wait until they run. After an error nothing remains."""
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Delete the pods and wait until they are gone. Idempotent."""
+        for node in self._nodes.values():
+            node.close()
+        for name, node in self._nodes.items():
+            if name not in self._plans:
+                with suppress(CulvertError):  # the user's pod may have ended
+                    copied.remove(node)
+        self._nodes.clear()
+        self.workspace.remove(*self._plans.values())
+        self._plans.clear()
+        if self.service_address is not None:
+            self.workspace.remove_service(SERVICE)
+            self.service_address = None
+
+    def _open(self) -> None:
+        found = choice.nodes_of(self.workspace.api)
+        wishes = {self.path.source: self._wishes.source, self.path.target: self._wishes.target}
+        theirs = {name: wish for name, wish in wishes.items() if wish.by is By.POD}
+        self._chosen = self._choose(found, theirs)
+        hosts = {self.path.source: self._chosen.source, self.path.target: self._chosen.target}
+        begun = time.monotonic()
+        for name, host in hosts.items():
+            if name in theirs:
+                continue
+            plan = self._plan(name, host)
+            self._plans[name] = plan
+            self.workspace.start(plan)
+        if self.placement is Placement.SERVICE:
+            selector = {manifests.ROLE: self._label(self.path.target)}
+            self.service_address = IPv4Address(self.workspace.make_service(SERVICE, selector))
+        for name, host in hosts.items():
+            if name in theirs:
+                self._nodes[name] = copied.node(self.workspace, name, theirs[name], host)
+                continue
+            pod = self.workspace.await_running(self._plans[name])
+            self.started_s[name] = time.monotonic() - begun
+            self._nodes[name] = PodNode(name, self.workspace.api, self._address(pod), host)
+
+    def _choose(self, found: list[ClusterNodeInfo], theirs: Mapping[str, Wish]) -> Chosen:
+        source, target = self._wishes.source, self._wishes.target
+        if self.path.source in theirs:
+            source = Wish(By.NAME, copied.node_of(self.workspace.api, source))
+        if self.path.target in theirs:
+            target = Wish(By.NAME, copied.node_of(self.workspace.api, target))
+        return choice.choose(found, self.placement, source, target)
+
+    def _plan(self, name: str, host: ClusterNodeInfo) -> PodPlan:
+        host_network = self.placement is Placement.HOST_NETWORK
+        workspace = self.workspace
+        return PodPlan(
+            f"{self.run_id}-{name}",
+            host.name,
+            workspace.options.image,
+            workspace.run_id,
+            limit_s=workspace.options.limit_s,
+            host_network=host_network,
+            network_admin=workspace.options.network_admin,
+            owner=None if host_network else workspace.owner,
+            labels={manifests.ROLE: self._label(name)},
+        )
+
+    def _label(self, name: str) -> str:
+        return f"{self.run_id}-{name}"
+
+    def _address(self, pod: Any) -> PodAddress:
+        return PodAddress(
+            pod.metadata.namespace,
+            pod.metadata.name,
+            CONTAINER,
+            IPv4Address(pod.status.pod_ip),
+            bool(pod.spec.host_network),
+        )
+
+    def _is_ready(self, name: str) -> bool:
+        api = self.workspace.api
+        found = api.call_unless(Http.NOT_FOUND, f"node {name}", api.core.read_node, name)
+        return found is not None and ClusterNodeInfo.of(found).usable
+
+
+def _as_it_is(spec: LabSpec) -> LabSpec:
+    """Raise NotPossible for what only links of Culvert's own have."""
+    link = spec.link
+    if link.impairment or link.rate_bps is not None:
+        raise NotPossible(
+            "impairments in a cluster",
+            "its links are what they are",
+            "leave rate, loss and delay out, or use --cluster embedded",
+        )
+    return spec

@@ -1,0 +1,275 @@
+"""What a run creates in a cluster, as manifests. Pure.
+
+::
+
+    Namespace culvert-RUN          Pod Security "restricted": measuring pods, services
+    Namespace culvert-RUN-nodes    Pod Security "privileged": pods in the nodes' networks, and the
+                                   observers that --prove needs
+
+Each pod has a time limit, so that it ends without the controller that made it; nothing has a
+finalizer, so that deleting a namespace removes all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from culvert.labs.kubernetes.image import NOBODY, PROBE_PATH
+from culvert.topology.placement import Placement
+
+PREFIX = "culvert-"
+MANAGED = "app.kubernetes.io/managed-by"
+MANAGER = "culvert"
+RUN = "culvert.dev/run"
+ROLE = "culvert.dev/role"
+EXPIRES = "culvert.dev/expires"
+"""Annotation of a namespace: the Unix time after which no pod in it can run any more."""
+CONTAINER = "probe"
+OWNER = "run"
+"""The config map that owns everything else in the run's namespace."""
+SERVICE_PORTS = range(20001, 20033)
+"""Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
+LIMIT_S = 3600
+AUTHORITY = "/culvert/ca.crt"
+"""The certificate of the cluster's authority, in each pod."""
+_AUTHORITY_MAP = "kube-root-ca.crt"
+"""The config map with it, which the cluster makes in each namespace."""
+_POD_SECURITY = "pod-security.kubernetes.io"
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The config map of a run, whose deletion deletes everything else in its namespace."""
+
+    name: str
+    uid: str
+
+    @property
+    def reference(self) -> Manifest:
+        """As other objects name it."""
+        return {"apiVersion": "v1", "kind": "ConfigMap", "name": self.name, "uid": self.uid}
+
+
+@dataclass(frozen=True)
+class PodPlan:
+    """A pod of the probe: on ``node`` (its name), in the network of the node with ``host_network``.
+
+    An ``observer`` captures packets and reads processes there, for which it is privileged.
+    """
+
+    name: str
+    node: str
+    image: str
+    run_id: str
+    limit_s: int = LIMIT_S
+    host_network: bool = False
+    observer: bool = False
+    network_admin: bool = False
+    """It may choose any congestion control of the kernel, for which it is root in its network."""
+    owner: Owner | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def manifest(self) -> Manifest:
+        """The pod, by the rules of Pod Security "restricted" unless it is in a node's network."""
+        container: Manifest = {
+            "name": CONTAINER,
+            "image": self.image,
+            "imagePullPolicy": "IfNotPresent",
+            # An agent without a request waits for the end of its input.
+            "command": [PROBE_PATH, "agent"],
+            "stdin": True,
+            "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
+            "securityContext": self._security(),
+            "volumeMounts": [{"name": "authority", "mountPath": str(Path(AUTHORITY).parent)}],
+        }
+        spec: Manifest = {
+            "containers": [container],
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 0,
+            "activeDeadlineSeconds": self.limit_s,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "affinity": _on(self.node),
+            "volumes": [
+                {"name": "authority", "configMap": {"name": _AUTHORITY_MAP, "optional": True}}
+            ],
+        }
+        if self.host_network:
+            spec |= {"hostNetwork": True, "dnsPolicy": "Default"}
+        if self.observer:
+            spec |= {"hostPID": True, "tolerations": [{"operator": "Exists"}]}
+        metadata = _metadata(self.name, self.run_id, self.labels)
+        if self.owner is not None:
+            metadata["ownerReferences"] = [self.owner.reference]
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    def _security(self) -> Manifest:
+        if self.observer:
+            return _observing()
+        return _restricted() | (_network_admin() if self.network_admin else {})
+
+
+def namespaces(
+    run_id: str, *, nodes: bool, network_admin: bool = False, limit_s: int = LIMIT_S
+) -> list[Manifest]:
+    """The namespaces of a run; the second one only with ``nodes``."""
+    level = "privileged" if network_admin else "restricted"
+    made = [_namespace(namespace_of(run_id), run_id, level, limit_s)]
+    if nodes:
+        made.append(_namespace(nodes_namespace_of(run_id), run_id, "privileged", limit_s))
+    return made
+
+
+def namespace_of(run_id: str) -> str:
+    """The namespace of measuring pods."""
+    return f"{PREFIX}{run_id}"
+
+
+def nodes_namespace_of(run_id: str) -> str:
+    """The namespace of pods in the nodes' networks."""
+    return f"{PREFIX}{run_id}-nodes"
+
+
+def owner(run_id: str) -> Manifest:
+    """The config map that owns a run's other objects."""
+    metadata = _metadata(OWNER, run_id, {})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def service(name: str, run_id: str, selector: Mapping[str, str], owned_by: Owner) -> Manifest:
+    """A service that passes each of its ports on to the same port of its pod."""
+    ports = [
+        {"name": f"{protocol.lower()}-{port}", "protocol": protocol, "port": port}
+        for protocol in ("TCP", "UDP")
+        for port in SERVICE_PORTS
+    ]
+    metadata = _metadata(name, run_id, {})
+    metadata["ownerReferences"] = [owned_by.reference]
+    spec = {"selector": dict(selector), "ports": ports, "type": "ClusterIP"}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+@dataclass(frozen=True)
+class Right:
+    """A verb on a resource of the API, in the run's namespaces or for the whole cluster."""
+
+    verb: str
+    resource: str
+    subresource: str = ""
+    of_cluster: bool = False
+    group: str = ""
+
+    def __str__(self) -> str:
+        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        return f"{self.verb} {name}"
+
+
+def rights(*, own_namespace: bool, service_needed: bool = True) -> list[Right]:
+    """What a user needs for a run; ``own_namespace``: the run makes its namespaces."""
+    made = [
+        *(Right(verb, "pods") for verb in ("create", "get", "list", "delete")),
+        *(Right(verb, "pods", "exec") for verb in ("create", "get")),
+        *(Right(verb, "configmaps") for verb in ("create", "delete")),
+        Right("list", "events"),
+        Right("list", "nodes", of_cluster=True),
+    ]
+    if service_needed:
+        made += [Right(verb, "services") for verb in ("create", "delete")]
+    if own_namespace:
+        verbs = ("create", "get", "delete")
+        made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
+    return made
+
+
+def role(needed: Sequence[Right]) -> Manifest:
+    """A cluster role with exactly these rights, for an administrator to grant."""
+    by_resource: dict[tuple[str, str], list[str]] = {}
+    for right in needed:
+        name = f"{right.resource}/{right.subresource}" if right.subresource else right.resource
+        by_resource.setdefault((right.group, name), []).append(right.verb)
+    rules = [
+        {"apiGroups": [group], "resources": [name], "verbs": verbs}
+        for (group, name), verbs in by_resource.items()
+    ]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "culvert", "labels": {MANAGED: MANAGER}},
+        "rules": rules,
+    }
+
+
+def everything(run_id: str, image: str, *, prove: bool) -> list[Manifest]:
+    """All that a run of every placement creates, with placeholders for nodes and the owner."""
+    home, own = namespace_of(run_id), Owner(OWNER, "UID-OF-THE-CONFIG-MAP")
+    made: list[Manifest] = [
+        role(rights(own_namespace=True)),
+        *namespaces(run_id, nodes=prove),
+        _in(home, owner(run_id)),
+    ]
+    for end in ("a", "b"):
+        plan = PodPlan(end, "NODE", image, run_id, owner=own, labels={ROLE: end})
+        made.append(_in(home, plan.manifest()))
+    made.append(_in(home, service("target", run_id, {ROLE: "b"}, own)))
+    if prove:
+        seen = PodPlan("observer", "NODE", image, run_id, host_network=True, observer=True)
+        made.append(_in(nodes_namespace_of(run_id), seen.manifest()))
+    return made
+
+
+def needs_nodes_namespace(placement: Placement, *, prove: bool) -> bool:
+    """Whether a run needs pods in the nodes' networks."""
+    return prove or placement is Placement.HOST_NETWORK
+
+
+def _in(namespace: str, manifest: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+
+
+def _namespace(name: str, run_id: str, level: str, limit_s: int) -> Manifest:
+    metadata = _metadata(name, run_id, {f"{_POD_SECURITY}/enforce": level})
+    expires = int(datetime.now(UTC).timestamp()) + limit_s
+    metadata["annotations"] = {EXPIRES: str(expires)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _metadata(name: str, run_id: str, labels: Mapping[str, str]) -> Manifest:
+    return {"name": name, "labels": {MANAGED: MANAGER, RUN: run_id, **labels}}
+
+
+def _restricted() -> Manifest:
+    return {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "runAsUser": NOBODY,
+        "runAsGroup": NOBODY,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def _network_admin() -> Manifest:
+    return {
+        "runAsNonRoot": False,
+        "runAsUser": 0,
+        "runAsGroup": 0,
+        "capabilities": {"drop": ["ALL"], "add": ["NET_ADMIN"]},
+    }
+
+
+def _observing() -> Manifest:
+    return {"privileged": True, "readOnlyRootFilesystem": True, "runAsUser": 0}
+
+
+def _on(node: str) -> Manifest:
+    """On a node of that name: the scheduler still decides whether it has room there."""
+    field_ = {"key": "metadata.name", "operator": "In", "values": [node]}
+    term = {"nodeSelectorTerms": [{"matchFields": [field_]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}

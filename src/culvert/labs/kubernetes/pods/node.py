@@ -1,0 +1,251 @@
+"""A pod as a node of a lab: the probe runs in it, over the API's exec."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Interface
+from pathlib import Path
+from typing import Any
+
+from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.labs.host import Completed
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.programs import PodProgram
+from culvert.labs.kubernetes.image import PROBE_PATH
+from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
+from culvert.labs.kubernetes.pods.process import PodProcess
+from culvert.labs.node import LinkState, Node
+from culvert.labs.process import Process
+from culvert.topology.graph import Role
+from culvert.topology.plan import Attachment
+
+PROBE = "culvert-probe"
+DEVICE = "eth0"
+"""The device of a pod's network, as every container runtime names it."""
+ANSWER_S = 15.0
+_MISSING = frozenset({-1, 126, 127})
+"""Exit codes of a program that is not there, or cannot be executed."""
+
+
+@dataclass(frozen=True)
+class PodAddress:
+    """A running pod: where the API finds it, and its address."""
+
+    namespace: str
+    pod: str
+    container: str
+    address: IPv4Address
+    host_network: bool = False
+
+
+class PodNode(Node):
+    """``host`` is the cluster's node that it is on; ``program`` the probe's path in it."""
+
+    directory = Path("/")
+    cpus = None
+    role = Role.MEMBER
+
+    def __init__(
+        self,
+        name: str,
+        api: Api,
+        where: PodAddress,
+        host: ClusterNodeInfo,
+        *,
+        program: str = PROBE_PATH,
+    ) -> None:
+        self.name = name
+        self.where = where
+        self.host = host
+        self._api = api
+        self._program = program
+        self._mtu: int | None = None
+        self._processes: list[PodProcess] = []
+
+    @cached_property
+    def underlay(self) -> Attachment:  # type: ignore[override]
+        """The device with its address."""
+        device = DEVICE
+        if self.where.host_network:
+            routes = self.read("/proc/net/route").decode()
+            device = device_of(routes, self.where.address)
+        return Attachment(device, IPv4Interface(f"{self.where.address}/32"))
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        pipes: bool = False,
+    ) -> Process:
+        """Start a program of the pod; its output is a pipe in any case."""
+        del pipes
+        self._refuse(name, env)
+        process = PodProcess(f"{name} on node {self.name}", self._start(argv))
+        self._processes.append(process)
+        return process
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 10.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program of the pod until it ends."""
+        self._refuse(argv[0], env)
+        return self.run_bytes(
+            argv, None if stdin is None else stdin.encode(), timeout_s=timeout_s, check=check
+        )
+
+    def run_bytes(
+        self, argv: Sequence[str], given: bytes | None, *, timeout_s: float, check: bool = True
+    ) -> Completed:
+        """The same with bytes as its input."""
+        program = self._start(argv)
+        try:
+            if given is not None:
+                for start in range(0, len(given), 1 << 16):
+                    program.write(given[start : start + (1 << 16)])
+            program.close_input()
+            code = program.wait(timeout_s)
+            if code is None:
+                raise DeadlineExceeded(
+                    f"{argv[0]} on node {self.name}",
+                    f"did not end within {timeout_s:g} s",
+                    "see the state of the pod",
+                )
+            out = program.stdout.read().decode(errors="replace")
+            err = bytes(program.stderr).decode(errors="replace") or program.reason
+        finally:
+            program.close()
+            program.stdout.close()
+        done = Completed(tuple(argv), code, out, err)
+        if check:
+            done.require_success(f"node {self.name}")
+        return done
+
+    def find(self, program: str) -> str | None:
+        """The probe, or a program that runs there: an image of the probe alone has no other."""
+        if program == PROBE:
+            return self._program
+        try:
+            done = self.run([program, "-h"], check=False)
+        except LabError:
+            return None
+        return None if done.returncode in _MISSING else program
+
+    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+        """Not possible: its file system is read-only."""
+        del text, secret
+        raise self._no_files(path)
+
+    def remove(self, path: str) -> None:
+        """Not possible: its file system is read-only."""
+        raise self._no_files(path)
+
+    def read(self, path: str) -> bytes:
+        """A file below /proc or /sys, by the probe; raises OSError."""
+        return self.read_all([path])[path].encode()
+
+    def read_all(self, paths: Sequence[str]) -> dict[str, str]:
+        """Files below /proc and /sys, by path; raises OSError for the first that cannot be read."""
+        found: dict[str, str] = {}
+        for file in self._ask({"do": "read", "paths": list(paths)})["files"]:
+            if file["text"] is None:
+                raise OSError(f"{file['path']} on node {self.name}: {file['error']}")
+            found[file["path"]] = file["text"]
+        return found
+
+    def exists(self, path: str) -> bool:
+        """Whether it is the probe."""
+        return path == self._program
+
+    def has(self, feature: str) -> bool:
+        """Unknown, and not needed: no VPN is installed in a pod."""
+        del feature
+        return False
+
+    def dial(self, path: str) -> socket.socket:
+        """Not possible."""
+        raise OSError(f"{path}: sockets of a pod cannot be reached")
+
+    def facts(self) -> Mapping[str, Any]:
+        """Where the pod is, and on what."""
+        return {
+            "pod": f"{self.where.namespace}/{self.where.pod}",
+            "address": str(self.where.address),
+            "network": "the node's" if self.where.host_network else "the pod's",
+            "mtu": self._mtu,
+            "node": self.host.name,
+            "node_address": self.host.address,
+            "kernel": self.host.kernel,
+            "runtime": self.host.runtime,
+            "kubelet": self.host.version,
+        }
+
+    @property
+    def kernel_release(self) -> str:
+        """As the node reports it to the cluster."""
+        return self.host.kernel
+
+    def link(self, device: str) -> LinkState | None:
+        """The pod's own device, or that of the node's network with the node's address."""
+        if device != self.underlay.device:
+            return None
+        if self._mtu is None:
+            self._mtu = int(self.read(f"/sys/class/net/{device}/mtu"))
+        return LinkState(device, "", self._mtu, True, (self.underlay.address,))
+
+    def close(self) -> None:
+        """End what was started. Idempotent."""
+        for process in self._processes:
+            process.stop(grace_s=0)
+            process.stdout.close()
+        self._processes.clear()
+
+    def _start(self, argv: Sequence[str]) -> PodProgram:
+        where = self.where
+        return PodProgram(self._api, where.namespace, where.pod, where.container, argv)
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The result of one request to the probe."""
+        line = json.dumps({"id": 1, **request}) + "\n"
+        printed = self.run([self._program, "agent"], stdin=line, timeout_s=ANSWER_S).stdout
+        for answer in map(json.loads, printed.splitlines()):
+            if answer.get("event") == "done":
+                return dict(answer["result"])
+            if answer.get("event") == "error":
+                raise LabError(f"the probe on node {self.name}", answer["why"], answer["remedy"])
+        raise LabError(f"the probe on node {self.name}", "gave no answer", "see the pod's state")
+
+    def _no_files(self, path: str) -> NotPossible:
+        return NotPossible(
+            f"{path} on node {self.name}", "a pod's file system is read-only", "report this"
+        )
+
+    @staticmethod
+    def _refuse(name: str, env: Mapping[str, str] | None) -> None:
+        if env:
+            raise NotPossible(name, "exec passes no environment to a pod", "report this")
+
+
+def device_of(routes: str, address: IPv4Address) -> str:
+    """The device whose network an address is in, from the kernel's table of routes
+    (/proc/net/route: little-endian hexadecimal numbers). Raises LabError if there is none."""
+    best, found = -1, None
+    for line in routes.splitlines()[1:]:
+        fields = line.split()
+        network, mask = (int.from_bytes(bytes.fromhex(fields[at]), "little") for at in (1, 7))
+        if int(address) & mask == network and mask > best:
+            best, found = mask, fields[0]
+    if found is None:
+        raise LabError(f"the address {address}", "no route of the node leads to it", "report this")
+    return found

@@ -1,0 +1,284 @@
+"""A run's place in a cluster: its namespaces, made once, and removed with everything in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.labs.kubernetes.api.client import Api, ApiError, Http
+from culvert.labs.kubernetes.pods import manifests, state
+from culvert.labs.kubernetes.pods.manifests import Owner, PodPlan, Right
+from culvert.waiting import wait_until
+
+POD_DEADLINE_S = 60.0
+GONE_DEADLINE_S = 60.0
+ACCOUNT_DEADLINE_S = 20.0
+_POLL_S = 0.1
+_NOW = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+
+
+@dataclass(frozen=True)
+class Options:
+    """``namespace`` is the user's own, which is kept; without it the run makes its own.
+    ``nodes``: pods in the nodes' networks are needed. ``network_admin``: measuring pods may choose
+    any congestion control, which Pod Security "restricted" does not admit."""
+
+    image: str
+    namespace: str | None = None
+    nodes: bool = False
+    network_admin: bool = False
+    limit_s: int = manifests.LIMIT_S
+
+
+class Workspace:
+    """A context manager; ``run_id`` marks everything that it makes."""
+
+    def __init__(self, api: Api, run_id: str, options: Options) -> None:
+        self.api = api
+        self.run_id = run_id
+        self.options = options
+        self.home = options.namespace or manifests.namespace_of(run_id)
+        self.nodes_home = manifests.nodes_namespace_of(run_id)
+        self.owner: Owner | None = None
+        self._made: list[str] = []
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Check the user's rights, make the namespaces. After an error nothing remains."""
+        self.require_rights()
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove everything, and wait until it is gone. Idempotent."""
+        core = self.api.core
+        for name in self._made:
+            self.api.call_unless(
+                Http.NOT_FOUND, f"namespace {name}", core.delete_namespace, name, body=_NOW
+            )
+        if self.owner is not None and self.options.namespace is not None:
+            self._close_in(self.options.namespace)
+        self.owner = None
+        for name in self._made:
+            wait_until(
+                partial(self._is_gone, name),
+                what=f"the removal of namespace {name}",
+                deadline_s=GONE_DEADLINE_S,
+                poll_s=_POLL_S,
+                remedy=f"see what holds it: kubectl get all -n {name}",
+            )
+        self._made.clear()
+
+    def __enter__(self) -> Workspace:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- rights ------------------------------------------------------------------------------------
+
+    def require_rights(self) -> None:
+        """Raise NotPossible with every right that the user lacks: the verb and the resource."""
+        needed = manifests.rights(own_namespace=self.options.namespace is None)
+        lacking = [right for right in needed if not self._may(right)]
+        if lacking:
+            raise NotPossible(
+                "the lab kubernetes",
+                f"this user may not {', '.join(map(str, lacking))}",
+                "ask for these rights: `culvert kubernetes manifest` prints a role with all that "
+                "a run needs",
+            )
+
+    def _may(self, right: Right) -> bool:
+        attributes = {
+            "verb": right.verb,
+            "resource": right.resource,
+            "group": right.group,
+            **({"subresource": right.subresource} if right.subresource else {}),
+            **({} if right.of_cluster else {"namespace": self.home}),
+        }
+        review = {"spec": {"resourceAttributes": attributes}}
+        found = self.api.call(
+            f"the right to {right}",
+            self.api.authorization.create_self_subject_access_review,
+            review,
+        )
+        return bool(found.status.allowed)
+
+    # -- objects -----------------------------------------------------------------------------------
+
+    def start(self, plan: PodPlan) -> None:
+        """Create a pod; it runs later. Raises ApiError, such as where Pod Security refuses it."""
+        home = self.home_of(plan)
+        try:
+            self.api.call(
+                f"pod {plan.name} in namespace {home}",
+                self.api.core.create_namespaced_pod,
+                home,
+                plan.manifest(),
+            )
+        except ApiError as error:
+            if error.status == Http.FORBIDDEN and "PodSecurity" in error.why:
+                raise ApiError(
+                    error.what, error.why,
+                    "use a namespace of the run's own (leave out --namespace), or one whose Pod "
+                    "Security admits such pods", error.status,
+                ) from error  # fmt: skip
+            raise
+
+    def await_running(self, plan: PodPlan, deadline_s: float = POD_DEADLINE_S) -> Any:
+        """Wait until a pod runs; returns it. Raises LabError with the reason from its status or its
+        events."""
+        end = time.monotonic() + deadline_s
+        while True:
+            pod = self.read(plan)
+            if state.running(pod):
+                return pod
+            failed = state.failure(pod)
+            if failed is not None:
+                raise failed
+            if time.monotonic() >= end:
+                raise state.why_waiting(self.api, self.home_of(plan), pod)
+            time.sleep(_POLL_S)  # a watch would hold a connection for each pod
+
+    def read(self, plan: PodPlan) -> Any:
+        """A pod as it is now; raises LabError if it is gone."""
+        home = self.home_of(plan)
+        found = self.api.call_unless(
+            Http.NOT_FOUND,
+            f"pod {plan.name}",
+            self.api.core.read_namespaced_pod,
+            plan.name,
+            home,
+        )
+        if found is None:
+            raise LabError(
+                f"pod {plan.name}", f"is gone from namespace {home}", "find what deletes pods there"
+            )
+        return found
+
+    def remove(self, *plans: PodPlan) -> None:
+        """Delete pods and wait until they are gone."""
+        core = self.api.core
+        for plan in plans:
+            self.api.call_unless(
+                Http.NOT_FOUND,
+                f"pod {plan.name}",
+                core.delete_namespaced_pod,
+                plan.name,
+                self.home_of(plan),
+                body=_NOW,
+            )
+        for plan in plans:
+            wait_until(
+                partial(self._pod_is_gone, plan),
+                what=f"the removal of pod {plan.name}",
+                deadline_s=GONE_DEADLINE_S,
+                poll_s=_POLL_S,
+                remedy="see the state of its node",
+            )
+
+    def make_service(self, name: str, selector: Mapping[str, str]) -> str:
+        """Create a service; returns its address in the cluster."""
+        assert self.owner is not None  # it is open
+        made = self.api.call(
+            f"service {name}",
+            self.api.core.create_namespaced_service,
+            self.home,
+            manifests.service(name, self.run_id, selector, self.owner),
+        )
+        return str(made.spec.cluster_ip)
+
+    def remove_service(self, name: str) -> None:
+        """Delete a service; no error if there is none."""
+        core = self.api.core
+        self.api.call_unless(
+            Http.NOT_FOUND, f"service {name}", core.delete_namespaced_service, name, self.home
+        )
+
+    def home_of(self, plan: PodPlan) -> str:
+        """The namespace of a pod."""
+        return self.nodes_home if plan.host_network else self.home
+
+    # -- shared ------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        core = self.api.core
+        wanted = manifests.namespaces(
+            self.run_id,
+            nodes=self.options.nodes,
+            network_admin=self.options.network_admin,
+            limit_s=self.options.limit_s,
+        )
+        for manifest in wanted:
+            name = manifest["metadata"]["name"]
+            if name == manifests.namespace_of(self.run_id) and self.options.namespace is not None:
+                continue
+            self.api.call(f"namespace {name}", core.create_namespace, manifest)
+            self._made.append(name)
+        made = self.api.call(
+            "the config map of the run",
+            core.create_namespaced_config_map,
+            self.home,
+            manifests.owner(self.run_id),
+        )
+        self.owner = Owner(made.metadata.name, made.metadata.uid)
+        for name in self._made:
+            wait_until(
+                partial(self._has_account, name),
+                what=f"the default service account of namespace {name}",
+                deadline_s=ACCOUNT_DEADLINE_S,
+                poll_s=_POLL_S,
+                remedy="see the cluster's controller manager, which makes it",
+            )
+
+    def _has_account(self, namespace: str) -> bool:
+        found = self.api.call_unless(
+            Http.FORBIDDEN,
+            "the service accounts",
+            self.api.core.list_namespaced_service_account,
+            namespace,
+        )
+        return found is None or bool(found.items)  # without the right to look, pods will show it
+
+    def _close_in(self, namespace: str) -> None:
+        """In the user's namespace: the objects of the run, by its label."""
+        core, label = self.api.core, f"{manifests.RUN}={self.run_id}"
+        pods = self.api.call("the pods", core.list_namespaced_pod, namespace, label_selector=label)
+        for pod in pods.items:
+            self.api.call_unless(
+                Http.NOT_FOUND,
+                f"pod {pod.metadata.name}",
+                core.delete_namespaced_pod,
+                pod.metadata.name,
+                namespace,
+                body=_NOW,
+            )
+        with suppress(CulvertError):  # a garbage collector may have been quicker
+            core.delete_namespaced_config_map(manifests.OWNER, namespace, body=_NOW)
+
+    def _is_gone(self, namespace: str) -> bool:
+        found = self.api.call_unless(
+            Http.NOT_FOUND, f"namespace {namespace}", self.api.core.read_namespace, namespace
+        )
+        return found is None
+
+    def _pod_is_gone(self, plan: PodPlan) -> bool:
+        found = self.api.call_unless(
+            Http.NOT_FOUND,
+            f"pod {plan.name}",
+            self.api.core.read_namespaced_pod,
+            plan.name,
+            self.home_of(plan),
+        )
+        return found is None

@@ -1,0 +1,219 @@
+"""``k8s_api``: response times of the Kubernetes API, from a pod, at a fixed rate.
+
+kjorveziroski2024 made 5,000 requests at 10 a second with hey, one after the other: a slow answer
+then delays the next request, which is not counted (coordinated omission). The probe sends each
+request when it is due, whatever became of those before, and counts from then.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import NotPossible
+from culvert.journal.record import Metric, Series
+from culvert.labs.kubernetes.pods.manifests import AUTHORITY
+from culvert.labs.kubernetes.pods.node import PodNode
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.instruments.base import InstrumentError
+from culvert.measurements.kubernetes import answers
+from culvert.measurements.kubernetes.answers import HttpsResult, Request, Responses
+from culvert.metrics import Better, MetricSpec, Weight, family
+from culvert.probe.results import parse
+from culvert.proof.limits import GENERATOR
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.units import DurationS, PerSecond
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+MAX_FAILED = 0.05
+LATE_NS = 100_000_000
+SLACK_S = 30.0
+_HOST, _PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
+
+
+class ApiInstrument(StrEnum):
+    """What makes the requests: the probe on an open schedule, or hey as in the paper."""
+
+    PROBE = "probe"
+    HEY = "hey"
+
+
+class K8sApiParameters(BaseParameters):
+    """Parameters of the requests."""
+
+    requests: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    """Requests."""
+    rate_per_s: Annotated[PerSecond, Field(gt=0, le=10_000)] = Field(10, alias="rate")
+    """Requests per second."""
+    path: Annotated[str, Field(pattern=r"^/[!-~]*$")] = "/version"
+    """Path of the API that is read; one that needs no right."""
+    timeout_s: Annotated[DurationS, Field(gt=0, le=300)] = Field(5.0, alias="timeout")
+    """Longest time to wait for an answer."""
+    instrument: ApiInstrument = ApiInstrument.PROBE
+    """The program that makes the requests."""
+
+    @property
+    def lasting_s(self) -> float:
+        """The time from the first request to the last."""
+        return self.requests / self.rate_per_s
+
+
+class K8sApi(Measurement[K8sApiParameters]):
+    """Requests from the pod at the path's source to the API's service."""
+
+    kind: ClassVar[str] = "k8s_api"
+    title: ClassVar[str] = "Kubernetes API"
+    summary: ClassVar[str] = "response times of the Kubernetes API at a fixed rate, from a pod"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec(
+            "response_p50_ms", "ms", "Response of the API, median", Better.LESS, Weight.MAIN
+        ),
+        MetricSpec(
+            "response_p99_ms", "ms", "Response of the API, 99\u00a0%", Better.LESS, Weight.KEY
+        ),
+        *family(
+            "response_{}_ms",
+            "ms",
+            "Response of the API",
+            ("min", "mean", "p90", "max"),
+            Better.LESS,
+        ),
+        MetricSpec("requests_sent", "requests", "Requests sent"),
+        MetricSpec("requests_failed", "requests", "Requests without a success", Better.LESS),
+        MetricSpec("requests_late", "requests", "Requests sent 100 ms late or more"),
+    )
+    Parameters = K8sApiParameters
+
+    @classmethod
+    def estimate_s(cls, parameters: K8sApiParameters) -> float:
+        """Seconds of one trial."""
+        return parameters.lasting_s
+
+    def run(self, session: Session, parameters: K8sApiParameters) -> Outcome:
+        """Make the requests; every one is kept."""
+        source = session.source
+        if not isinstance(source, PodNode):
+            raise NotPossible(
+                "k8s_api", "it needs pods of a cluster", "run it with --lab kubernetes"
+            )
+        host, port = _service(source)
+        request = _by_probe if parameters.instrument is ApiInstrument.PROBE else _by_hey
+        with session.watch(sample_one_in=1) as watched:
+            found = Responses(request(session, parameters, host, port), parameters.requests)
+        times_ms = found.times_ms
+        return Outcome(
+            metrics=[*_times(times_ms), *_counts(found)],
+            watched=[watched],
+            series=[_series(found)],
+            doubts=[_succeeded(found), *_on_time(found, parameters)],
+        )
+
+
+def _service(source: PodNode) -> tuple[str, int]:
+    """The API's service, as every pod finds it in its environment."""
+    words = source.read("/proc/self/environ").decode(errors="replace").split("\0")
+    environment = dict(word.split("=", 1) for word in words if "=" in word)
+    if _HOST not in environment:
+        raise NotPossible("k8s_api", f"the pod has no {_HOST}", "report this")
+    return environment[_HOST], int(environment.get(_PORT, "443"))
+
+
+def _by_probe(
+    session: Session, parameters: K8sApiParameters, host: str, port: int
+) -> list[Request]:
+    answer = session.a.call(
+        "https",
+        parameters.lasting_s + parameters.timeout_s + SLACK_S,
+        to=host,
+        port=port,
+        path=parameters.path,
+        authority_file=AUTHORITY,
+        rate_per_s=parameters.rate_per_s,
+        count=parameters.requests,
+        timeout_ms=round(1000 * parameters.timeout_s),
+    )
+    return answers.of_probe(parse(HttpsResult, answer))
+
+
+def _by_hey(session: Session, parameters: K8sApiParameters, host: str, port: int) -> list[Request]:
+    """With one worker, as its rate is per worker; it does not check the certificate."""
+    hey = session.source.require("hey", 'use an image that has it, or instrument = "probe"')
+    words = [
+        *(hey, "-n", str(parameters.requests), "-c", "1", "-q", f"{parameters.rate_per_s:g}"),
+        *("-t", str(max(round(parameters.timeout_s), 1)), "-o", "csv"),
+        *("-T", "application/json", "-A", "application/json"),
+        f"https://{host}:{port}{parameters.path}",
+    ]
+    timeout_s = parameters.lasting_s * 2 + parameters.timeout_s + SLACK_S
+    done = session.source.run(words, timeout_s=timeout_s, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()[-200:]
+        raise InstrumentError("hey", said or "it failed", f"try in the pod: {shlex.join(words)}")
+    return answers.of_hey(done.stdout)
+
+
+def _times(times_ms: Sequence[float]) -> list[Metric]:
+    if not times_ms:
+        return []
+    found = {
+        **{name: answers.percentile(times_ms, share) for name, share in PERCENTILES.items()},
+        "min": times_ms[0],
+        "mean": answers.mean(times_ms),
+        "max": times_ms[-1],
+    }
+    return [Metric(f"response_{name}_ms", "ms", value) for name, value in found.items()]
+
+
+def _counts(found: Responses) -> list[Metric]:
+    late = sum(one.late_ns >= LATE_NS for one in found.requests)
+    failed = found.unanswered + sum(found.refused.values())
+    return [
+        Metric("requests_sent", "requests", len(found.requests)),
+        Metric("requests_failed", "requests", failed),
+        Metric("requests_late", "requests", late),
+    ]
+
+
+def _series(found: Responses) -> Series:
+    """Every answered request: its time, by when it was due."""
+    kept = [one for one in found.requests if one.response_ns is not None]
+    return Series(
+        "response_ms",
+        "ms",
+        [one.due_ns for one in kept],
+        [(one.response_ns or 0) / answers.NS_PER_MS for one in kept],
+    )
+
+
+def _succeeded(found: Responses) -> Check:
+    refused = ", ".join(f"{count} times {status}" for status, count in found.refused.items())
+    failed = found.unanswered + sum(found.refused.values())
+    return Check(
+        "the API answers",
+        bool(found.times_ms) and failed <= MAX_FAILED * found.planned,
+        f"{len(found.times_ms)} of {found.planned} requests succeeded"
+        + (f"; refused: {refused}" if refused else "")
+        + (f"; {found.unanswered} without an answer" if found.unanswered else ""),
+        "429: the API server limits this client, lower the rate; 500 and above: see its log",
+        {"refused": {str(status): count for status, count in found.refused.items()}},
+    )
+
+
+def _on_time(found: Responses, parameters: K8sApiParameters) -> list[Check]:
+    if parameters.instrument is not ApiInstrument.PROBE:
+        return []
+    late = sum(one.late_ns >= LATE_NS for one in found.requests)
+    return [
+        Check(
+            GENERATOR,
+            late <= MAX_FAILED * max(len(found.requests), 1),
+            f"{late} of {len(found.requests)} requests were sent 100 ms late or more",
+            "lower the rate, or give the node more processor time",
+        )
+    ]

@@ -1,0 +1,97 @@
+"""An observer: a probe in the network of a cluster's node, which captures what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from culvert.errors import LabError
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Captured, parse
+from culvert.proof.cluster import devices
+from culvert.proof.cluster.devices import Device
+from culvert.proof.cluster.judge import Seen
+from culvert.trial.outside import SNAPLEN, capture_parameters
+
+READ_S = 10.0
+RECORDED = 2000
+"""Packets of an interface that are kept, to find those that carried the marked ones."""
+RECORDED_BYTES = 32
+
+
+@dataclass
+class Watching:
+    """Captures that run; ``seen`` is filled when they have ended."""
+
+    seen: list[Seen] = field(default_factory=list)
+
+
+class Observer:
+    """``node`` is the name of the cluster's node."""
+
+    def __init__(self, node: str, probe: Probe) -> None:
+        self.node = node
+        self.probe = probe
+        self.devices = self._own_devices()
+        if not self.devices:
+            raise LabError(
+                f"node {node} of the cluster",
+                "it has no device by which packets leave it",
+                "report this, with its `ip -d link` and `ip route`",
+            )
+
+    def begin(self, canary: bytes, *, record: int, sample_one_in: int) -> list[tuple[str, Task]]:
+        """Begin to capture on all of the node's own devices; returns when all do."""
+        tasks = [
+            (
+                device.name,
+                self.probe.begin(
+                    "capture",
+                    device=device.name,
+                    direction="both",
+                    sample_one_in=sample_one_in,
+                    snaplen=SNAPLEN,
+                    record=record,
+                    snaplen_record=RECORDED_BYTES,
+                    **capture_parameters(None, canary),
+                ),
+            )
+            for device in self.devices
+        ]
+        for _, task in tasks:
+            task.ready()
+        return tasks
+
+    def end(self, tasks: Sequence[tuple[str, Task]]) -> list[Seen]:
+        """End captures; returns what each device carried."""
+        return [Seen(self.node, name, parse(Captured, task.stop(READ_S))) for name, task in tasks]
+
+    def _own_devices(self) -> list[Device]:
+        texts = self._read([devices.DEVICES, devices.ROUTES])
+        routes = texts[devices.ROUTES] or ""
+        found = []
+        for name in devices.names(texts[devices.DEVICES] or ""):
+            files = devices.files_of(name)
+            told = self._read(list(files.values()))
+            about = {what: told[path] for what, path in files.items()}
+            found.append(devices.device(name, about, routes))
+        return [device for device in found if device.is_own]
+
+    def _read(self, paths: Sequence[str]) -> Mapping[str, str | None]:
+        answer = self.probe.call("read", READ_S, paths=list(paths))
+        return {file["path"]: file["text"] for file in answer["files"]}
+
+
+@contextmanager
+def watching(
+    observers: Sequence[Observer], canary: bytes, *, record: int = RECORDED, sample_one_in: int = 1
+) -> Iterator[Watching]:
+    """Capture on all nodes while the body runs."""
+    found = Watching()
+    begun = [
+        (each, each.begin(canary, record=record, sample_one_in=sample_one_in)) for each in observers
+    ]
+    yield found
+    for observer, tasks in begun:
+        found.seen += observer.end(tasks)

@@ -1,0 +1,1 @@
+"""Trials between the pods of a cluster."""

@@ -1,0 +1,120 @@
+"""``culvert kubernetes check``: the proof alone, for every kind of traffic of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from culvert.errors import CulvertError, NotPossible
+from culvert.labs.kubernetes.pods.lab import KubernetesLab
+from culvert.probe.client import Probe
+from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.run.pods import prove
+from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.execution import first_packet
+from culvert.run.pods.network import ClusterNetwork
+from culvert.run.pods.session import PodSession, ServiceProbe
+from culvert.topology.placement import Placement
+from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
+from culvert.vpns import registry
+
+PLACEMENTS = (Placement.TWO_NODES, Placement.SERVICE, Placement.HOST_NETWORK, Placement.ONE_NODE)
+
+
+@dataclass(frozen=True)
+class Proved:
+    """One kind of traffic: what became of it, or why that is not known."""
+
+    placement: Placement
+    verdict: Verdict | None
+    checks: tuple[Check, ...]
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is encrypted, or does not leave the node."""
+        return self.verdict is not None and all(check.passed for check in self.checks)
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        if self.verdict is None:
+            return f"{self.placement}: {self.reason}"
+        failed = next((check for check in self.checks if not check.passed), None)
+        if failed is None or self.verdict.wire is Wire.CLEAR:
+            return self.verdict.text()
+        return f"{self.verdict.text()}; {failed.name}: {failed.detail}"
+
+    def as_json(self) -> dict[str, Any]:
+        """In JSON's types."""
+        verdict = self.verdict
+        return {
+            "placement": str(self.placement),
+            "ok": self.ok,
+            "wire": None if verdict is None else str(verdict.wire),
+            "encapsulation": None if verdict is None else verdict.encapsulation,
+            "reason": self.reason,
+            "remedy": self.remedy,
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+def check(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Iterator[Proved]:
+    """Prove each kind of traffic in turn; ``vpn`` is under the cluster, if Culvert makes it."""
+    driver = registry.create(registry.parse(vpn))
+    under = clusters.under(driver, LabSpec())
+    for placement in placements:
+        yield _one(under, placement)
+
+
+def _one(under: Under, placement: Placement) -> Proved:
+    try:
+        return _prove(under, placement)
+    except NotPossible as error:
+        if placement is Placement.ONE_NODE:
+            raise
+        return Proved(placement, None, (), str(error), error.remedy)
+    except CulvertError as error:
+        return Proved(placement, None, (), str(under.broken() or error), error.remedy)
+
+
+def _prove(under: Under, placement: Placement) -> Proved:
+    spec = replace(LabSpec(), pods=placement)
+    lab = KubernetesLab(under.workspace, spec, under.wishes, shared_kernel=under.shared_kernel)
+    with ExitStack() as stack:
+        stack.enter_context(lab)
+        watched = under.observers.on(lab.chosen)
+        service = lab.service_address
+        near = stack.enter_context(Probe(lab.a))
+        far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
+        stack.enter_context(far)
+        network = ClusterNetwork(registry.create(registry.parse("none")), lab)
+        session = PodSession(lab, network, lab.path, near, far)
+        first_packet(session)
+        verdict = prove.prove(session, lab, watched)
+        return Proved(placement, verdict, tuple(prove.checks_of(verdict, encrypted=True)))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All kinds of traffic together; ``seconds`` is the duration of the proof."""
+
+    proved: tuple[Proved, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is clear between the nodes."""
+        return all(one.ok for one in self.proved)
+
+
+def summary(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Summary:
+    """Prove all, and measure the time."""
+    begun = time.monotonic()
+    proved = tuple(check(clusters, vpn, placements))
+    return Summary(proved, time.monotonic() - begun)

@@ -1,0 +1,106 @@
+"""The cluster of a trial: any that a kubeconfig reaches, or the embedded one over a VPN."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from culvert.errors import CulvertError, NotPossible
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
+from culvert.labs.kubernetes.pods.workspace import Options, Workspace
+from culvert.labs.process import Usage
+from culvert.run.pods.observers import Observers
+from culvert.runid import new_run_id
+from culvert.topology.spec import LabSpec
+from culvert.vpns.base import Vpn
+
+
+@dataclass
+class Under:
+    """A cluster that is up, with the run's place in it.
+
+    ``encrypted``: whether traffic between its nodes is expected to be; None: not looked at.
+    ``shared_kernel``: its nodes are on this machine's kernel.
+    """
+
+    workspace: Workspace
+    version: str
+    encrypted: bool | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    shared_kernel: bool = False
+    wishes: Wishes = NO_WISHES
+
+    def __post_init__(self) -> None:
+        self.observers = Observers(self.workspace)
+        """On the nodes of trials' pods, where the proof is wanted; kept for later trials."""
+
+    def usage(self) -> Mapping[tuple[str, str], Usage]:
+        """What programs of the cluster on this machine have used, by node and name; none if it is
+        elsewhere."""
+        return {}
+
+    def broken(self) -> CulvertError | None:
+        """A part of the cluster that has died; None if it is not known of any."""
+        return None
+
+
+class Clusters(ABC):
+    """A context manager: the clusters of a run, each made when a trial needs it."""
+
+    @abstractmethod
+    def under(self, vpn: Vpn, spec: LabSpec) -> Under:
+        """The cluster over this VPN and these links. Raises CulvertError."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Remove everything that was made."""
+
+    def __enter__(self) -> Clusters:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ReachedCluster(Clusters):
+    """A cluster that a kubeconfig reaches; ``prove`` looks at its nodes' interfaces, on which
+    everything must be encrypted."""
+
+    def __init__(self, api: Api, options: Options, wishes: Wishes, *, prove: bool) -> None:
+        self._api = api
+        self._options = options
+        self._wishes = wishes
+        self._prove = prove
+        self._under: Under | None = None
+        self._stack = ExitStack()
+
+    def under(self, vpn: Vpn, spec: LabSpec) -> Under:
+        """The same for every trial."""
+        del spec
+        if vpn.outer_flow is not None or vpn.name != "none":
+            raise NotPossible(
+                f"{vpn.id} under this cluster",
+                "Culvert installs no VPN on a cluster that it did not make",
+                'write vpns = ["none"] for the cluster as it is, or use --cluster embedded',
+            )
+        if self._under is None:
+            self._under = self._open()
+        return self._under
+
+    def close(self) -> None:
+        """Remove the run's namespaces."""
+        self._under = None
+        self._stack.close()
+
+    def _open(self) -> Under:
+        version = self._api.version()
+        workspace = Workspace(self._api, new_run_id(), self._options)
+        self._stack.enter_context(workspace)
+        facts = {"Kubernetes": version, "API server": self._api.server}
+        encrypted = True if self._prove else None
+        under = Under(workspace, f"Kubernetes {version}", encrypted, facts, wishes=self._wishes)
+        self._stack.callback(under.observers.close)
+        return under

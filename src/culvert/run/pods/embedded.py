@@ -1,0 +1,231 @@
+"""The embedded cluster over a VPN: the lab in namespaces, the VPN on it, and Kubernetes on that.
+
+::
+
+    namespaces a, b, c ── links of the condition ── VPN between all three ── cluster: a, b workers,
+                                                                             c control plane
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path as File
+
+from culvert import __version__
+from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
+from culvert.labs.kubernetes.embedded.node import Underlay
+from culvert.labs.kubernetes.embedded.programs.built import (
+    PACKAGES,
+    ClusterPrograms,
+    require_built,
+)
+from culvert.labs.kubernetes.image import Image, probe_image
+from culvert.labs.kubernetes.pods.workspace import Options, Workspace
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.process import Usage
+from culvert.proof.alive import survivors
+from culvert.run.pods.cluster import Clusters, Under
+from culvert.runid import new_run_id
+from culvert.topology.graph import Path
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh, serving
+from culvert.topology.spec import LabSpec
+from culvert.vpns.base import Vpn
+
+CONTROL = "c"
+PATHS = (Path("a", "b"), Path("a", CONTROL), Path("b", CONTROL))
+INSTRUMENTS = ("hey", "iperf3")
+"""Programs in the image of the embedded cluster's pods, beside the probe."""
+NOT_K3S = "upstream Kubernetes in namespaces, not K3s"
+
+
+def image_of(programs: ClusterPrograms) -> Image:
+    """The probe's image with the instruments, and with the shared libraries that they need."""
+    probe = probe_image(__version__)
+    files = dict(probe.files)
+    for name in INSTRUMENTS:
+        program = programs.program(name)
+        files[f"/usr/bin/{name}"] = program.read_bytes()
+        files |= {path: File(found).read_bytes() for path, found in _libraries(program).items()}
+    return replace(probe, files=files)
+
+
+def _libraries(program: File) -> dict[str, str]:
+    """The shared libraries of a program by the paths at which it looks for them."""
+    beside = program.parents[1] / "lib"
+    places = os.pathsep.join(map(str, sorted(beside.glob("*-linux-gnu"))))
+    done = subprocess.run(
+        ["ldd", str(program)],
+        env={**os.environ, "LD_LIBRARY_PATH": places, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = {}
+    for line in done.stdout.splitlines():
+        words = line.replace("=>", " ").split()
+        paths = [word for word in words if word.startswith("/")]
+        if paths:
+            name = File(words[0])
+            found[str(name) if name.is_absolute() else f"/lib/{name}"] = paths[-1]
+    return found
+
+
+class OverVpn:
+    """One embedded cluster that is up, over one VPN."""
+
+    def __init__(self, vpn: Vpn, spec: LabSpec, *, run_id: str | None = None) -> None:
+        _require_root()
+        self.vpn = vpn
+        self.programs = require_built()
+        self._stack = ExitStack()
+        topology = serving(mesh(3, paths=PATHS), vpn.needs)
+        inside = replace(spec, topology=topology, links={}, cpus=None, firewall=None, pods=None)
+        self.lab = NetnsLab(run_id or new_run_id(), inside)
+        self.cluster: EmbeddedCluster | None = None
+        self.up_s = 0.0
+
+    def open(self) -> EmbeddedCluster:
+        """Build everything; after an error nothing remains. Raises CulvertError."""
+        vpn, lab = self.vpn, self.lab
+        missing = [each for host in lab.hosts for each in vpn.missing(host)]
+        if missing:
+            raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)
+        begun = time.monotonic()
+        try:
+            self._stack.enter_context(lab)
+            self._stack.callback(vpn.stop, lab)
+            vpn.prepare(lab)
+            vpn.bring_up()
+            self.cluster = EmbeddedCluster(
+                lab,
+                self.programs,
+                control=CONTROL,
+                underlays={name: self._underlay(name) for name in ("a", "b", CONTROL)},
+                images=(image_of(self.programs),),
+            )
+            self._stack.callback(self.cluster.close)
+            self.cluster.open()
+        except BaseException:
+            self.close()
+            raise
+        self.up_s = time.monotonic() - begun
+        return self.cluster
+
+    def close(self) -> None:
+        """Remove everything. Idempotent."""
+        self.cluster = None
+        self._stack.close()
+
+    def broken(self) -> CulvertError | None:
+        """What of the lab, the VPN or the cluster's programs has died."""
+        dead = next(iter(survivors(self.vpn)), None)
+        vpn = LabError(self.vpn.id, dead.detail, dead.remedy) if dead is not None else None
+        cluster = None if self.cluster is None else self.cluster.dead()
+        return self.lab.broken() or vpn or cluster
+
+    def facts(self) -> Mapping[str, str]:
+        """The versions of its parts, for a trial's evidence."""
+        programs = self.programs
+        return {
+            "cluster": NOT_K3S,
+            "Kubernetes": programs.kubernetes,
+            "etcd": f"{programs.etcd}, without fsync",
+            "CNI": f"Calico {programs.calico}, VXLAN",
+            "container runtime": f"containerd {programs.packages[PACKAGES[0]]}",
+            "cluster up after": f"{self.up_s:.1f} s",
+        }
+
+    def _underlay(self, name: str) -> Underlay:
+        node = self.lab.nodes[name]
+        device = self.vpn.interface(node)
+        link = node.link(device)
+        if link is None:
+            raise LabError(f"node {name}", f"it has no device {device}", "see the VPN's log")
+        return Underlay(device, self.vpn.inner(node).ip, link.mtu)
+
+
+@dataclass
+class UnderEmbedded(Under):
+    """The place of a run in an embedded cluster."""
+
+    over: OverVpn | None = None
+
+    def usage(self) -> Mapping[tuple[str, str], Usage]:
+        """Of the cluster's programs and of the VPN's."""
+        if self.over is None or self.over.cluster is None:
+            return {}
+        found = {
+            (node.name, name): usage
+            for node in self.over.cluster.nodes
+            for name, usage in node.usage().items()
+        }
+        for node_name, processes in self.over.vpn.processes.items():
+            for process in processes:
+                if (used := process.usage()) is not None:
+                    found[node_name, process.name] = used
+        return found
+
+    def broken(self) -> CulvertError | None:
+        """What of the lab, the VPN or the cluster has died."""
+        return None if self.over is None else self.over.broken()
+
+
+class EmbeddedClusters(Clusters):
+    """One at a time: it is replaced when a trial needs another VPN or other links."""
+
+    def __init__(self) -> None:
+        self._key: tuple[str, LinkSpec] | None = None
+        self._stack = ExitStack()
+        self._under: UnderEmbedded | None = None
+
+    def under(self, vpn: Vpn, spec: LabSpec) -> Under:
+        """The cluster that is up, if it is for the same VPN and links and works; else a new one."""
+        key = (vpn.id, replace(spec.link, seed=0))
+        if self._under is None or key != self._key or self._under.broken() is not None:
+            self.close()
+            self._under = self._open(vpn, spec)
+            self._key = key
+        return self._under
+
+    def close(self) -> None:
+        """Remove the cluster."""
+        self._under = self._key = None
+        self._stack.close()
+
+    def _open(self, vpn: Vpn, spec: LabSpec) -> UnderEmbedded:
+        over = OverVpn(vpn, spec)
+        try:
+            cluster = over.open()
+            self._stack.callback(over.close)
+            options = Options(image=probe_image(__version__).name, nodes=True, network_admin=True)
+            workspace = Workspace(cluster.api, new_run_id(), options)
+            workspace.open()  # it ends with the cluster
+        except BaseException:
+            self._stack.close()
+            raise
+        under = UnderEmbedded(
+            workspace,
+            vpn.version(over.lab.nodes[CONTROL]),
+            vpn.variant.encrypts,
+            over.facts(),
+            shared_kernel=True,
+            over=over,
+        )
+        self._stack.callback(under.observers.close)
+        return under
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise NotPossible(
+            "the embedded cluster",
+            "its nodes need root: mounts, control groups and privileged containers",
+            "run it with sudo",
+        )

@@ -1,0 +1,219 @@
+"""One trial between pods: start them, prove the path if wanted, measure, prove again, remove them.
+
+::
+
+    cluster ── pods ── first packet ── canary ── measure ── canary ── pods removed
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.journal.record import Metric, Status
+from culvert.labs.kubernetes.pods.lab import KubernetesLab
+from culvert.measurements.base import Measurement
+from culvert.probe.client import Probe
+from culvert.proof.alive import ends_in_silence, still_carries
+from culvert.proof.cluster.observer import Observer, watching
+from culvert.run.execution import TrialFinding
+from culvert.run.pods import prove
+from culvert.run.pods.accounts import accounting
+from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.network import ClusterNetwork
+from culvert.run.pods.session import PodSession, ServiceProbe
+from culvert.topology.drawing import as_json
+from culvert.topology.shapes import pair
+from culvert.topology.spec import LabSpec
+from culvert.trial.accounts import add_accounts
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.vpns.base import Vpn
+
+FIRST_PACKET_S = 30.0
+SAMPLE_ONE_IN = 16
+"""Of the packets beside a measurement."""
+NOT_LOOKED_AT = "not looked at: --prove does"
+
+
+class PodExecution:
+    """Executes one cell once, in the cluster that ``clusters`` has for it."""
+
+    def __init__(
+        self,
+        vpn: Vpn,
+        spec: LabSpec,
+        measurement: Measurement[Any],
+        parameters: BaseModel,
+        clusters: Clusters,
+        known_max_size: dict[str, int],
+    ) -> None:
+        self._vpn = vpn
+        self._spec = spec
+        self._measurement = measurement
+        self._parameters = parameters
+        self._clusters = clusters
+        self._known_max_size = known_max_size
+
+    def execute(self) -> TrialFinding:
+        """Run the trial; errors of cluster, pods and probe become the finding's status."""
+        finding = TrialFinding(Status.FAILED)
+        try:
+            self._refuse()
+            under = self._clusters.under(self._vpn, self._spec)
+            finding.version = under.version
+            self._in(under, finding)
+        except NotPossible as error:
+            finding.status = Status.UNSUPPORTED
+            finding.reason, finding.remedy = str(error), error.remedy
+        except CulvertError as error:
+            finding.status = Status.FAILED
+            finding.reason, finding.remedy = str(error), error.remedy
+        return finding
+
+    def _refuse(self) -> None:
+        measurement = self._measurement
+        if measurement.drives_tunnel or measurement.of_the_link:
+            raise NotPossible(
+                f"{measurement.kind} in a cluster",
+                "it starts a tunnel, or measures a link, of Culvert's own",
+                "run it in the lab netns",
+            )
+
+    def _in(self, under: Under, finding: TrialFinding) -> None:
+        lab = KubernetesLab(
+            under.workspace,
+            between_pods(self._spec),
+            under.wishes,
+            shared_kernel=under.shared_kernel,
+        )
+        with ExitStack() as stack:
+            begun = time.monotonic()
+            stack.enter_context(lab)
+            session = self._session(stack, lab)
+            try:
+                first_s = first_packet(session) - begun
+                finding.evidence.underlay = {
+                    node.name: dict(node.facts()) for node in lab.nodes.values()
+                }
+                finding.evidence.topology = as_json(lab.spec.topology)
+                finding.evidence.vpn = {
+                    **self._vpn.variant.facts, **under.facts, "placement": str(lab.placement),
+                    **({"encryption": NOT_LOOKED_AT} if under.encrypted is None else {}),
+                }  # fmt: skip
+                seen_by = [] if under.encrypted is None else under.observers.on(lab.chosen)
+                outcome = self._measure(session, lab, under, seen_by, finding)
+            except CulvertError as error:
+                cause = under.broken() or lab.broken()
+                if cause is None:
+                    raise
+                raise LabError(
+                    cause.what, f"{cause.why}; noticed as: {error}", cause.remedy
+                ) from error
+            if outcome is None:
+                return
+            outcome.metrics += [
+                Metric("pod_first_packet_s", "s", first_s),
+                *(
+                    Metric("pod_running_s", "s", seconds, {"node": name})
+                    for name, seconds in lab.started_s.items()
+                ),
+            ]
+            finding.outcome = outcome
+            finding.evidence.withheld = outcome.withheld
+            finding.evidence.marks = list(outcome.marks)
+            finding.status = Status.OK
+
+    def _session(self, stack: ExitStack, lab: KubernetesLab) -> PodSession:
+        network = ClusterNetwork(self._vpn, lab)
+        near = stack.enter_context(Probe(lab.a))
+        service = lab.service_address
+        far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
+        stack.enter_context(far)
+        known = self._known_max_size
+        return PodSession(lab, network, lab.path, near, far, known_max_size=known)
+
+    def _measure(
+        self,
+        session: PodSession,
+        lab: KubernetesLab,
+        under: Under,
+        observers: Sequence[Observer],
+        finding: TrialFinding,
+    ) -> Outcome | None:
+        """The outcome with its common metrics; None if a proof failed."""
+        encrypted = under.encrypted
+        before = (
+            [prove.carries(session)]
+            if encrypted is None
+            else prove.checks_of(prove.prove(session, lab, observers), encrypted=encrypted)
+        )
+        if not _proved(finding, before):
+            return None
+        measuring = time.monotonic()
+        with (
+            accounting(under, observers) as programs,
+            watching(observers, session.canary, record=0, sample_one_in=SAMPLE_ONE_IN) as watched,
+        ):
+            outcome = self._measurement.run(session, self._parameters)
+        finding.measuring_s += time.monotonic() - measuring
+        after = [*outcome.doubts, *ends_in_silence(session, outcome)]
+        if encrypted is not None:
+            after += prove.during(watched.seen, lab, encrypted=encrypted)
+        if not _proved(finding, [*after, still_carries(session)]):
+            return None
+        outcome.metrics += programs.metrics()
+        for each in outcome.watched:
+            add_accounts(
+                outcome, each.accounted, shared_kernel=lab.shared_kernel, attributable=False
+            )
+        return outcome
+
+
+def between_pods(spec: LabSpec) -> LabSpec:
+    """The part of a condition that pods see: two ends, and links like those below the cluster.
+
+    Raises NotPossible for several measured paths.
+    """
+    if len(spec.topology.paths) != 1:
+        raise NotPossible(
+            f"{len(spec.topology.paths)} paths of the topology {spec.topology.name} in a cluster",
+            "one path between two pods is measured",
+            "leave paths out, or run it in the lab netns",
+        )
+    return replace(spec, topology=pair(), links={}, cpus=None, firewall=None)
+
+
+def first_packet(session: PodSession) -> float:
+    """Wait until the path carries a packet there and back; the time (monotonic) when it did."""
+    to = session.inner(session.target)
+    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=FIRST_PACKET_S + 15)
+    session.a.call(
+        "first_answer",
+        FIRST_PACKET_S + 5,
+        to=to,
+        port=echo.port(),
+        interval_us=5000,
+        deadline_s=FIRST_PACKET_S,
+        **session.marks,
+    )
+    now = time.monotonic()
+    echo.stop()
+    return now
+
+
+def _proved(finding: TrialFinding, checks: list[Check]) -> bool:
+    finding.evidence.checks += checks
+    failure = finding.evidence.first_failure
+    if failure is None:
+        return True
+    finding.status = Status.INVALID
+    finding.reason = f"{failure.name}: {failure.detail}"
+    finding.remedy = failure.remedy
+    return False

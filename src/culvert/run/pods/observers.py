@@ -1,0 +1,77 @@
+"""Observers on the nodes of a trial's pods: made for one trial, where the proof is wanted."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from ipaddress import IPv4Address
+from itertools import count
+
+from culvert.labs.kubernetes.pods.choice import Chosen, ClusterNodeInfo
+from culvert.labs.kubernetes.pods.manifests import CONTAINER, PodPlan
+from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
+from culvert.labs.kubernetes.pods.workspace import Workspace
+from culvert.probe.client import Probe
+from culvert.proof.cluster.observer import Observer
+
+
+class Observers:
+    """One on each of the cluster's nodes that was requested, until it is closed."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stack = ExitStack()
+        self._made: dict[str, Observer] = {}
+        self._numbers = count()
+
+    def on(self, chosen: Chosen) -> list[Observer]:
+        """The observers of both ends' nodes, the source's first, each once."""
+        hosts = {host.name: host for host in (chosen.source, chosen.target)}
+        self._forget_dead()
+        missing = [host for host in hosts.values() if host.name not in self._made]
+        plans = [self._plan(host) for host in missing]
+        for plan in plans:
+            self._workspace.start(plan)
+        for host, plan in zip(missing, plans, strict=True):
+            self._made[host.name] = self._observe(host, plan)
+        return [self._made[name] for name in hosts]
+
+    def _forget_dead(self) -> None:
+        """An observer whose probe has ended, for example at its time limit, is made anew."""
+        dead = [name for name, one in self._made.items() if one.probe.broken() is not None]
+        for name in dead:
+            del self._made[name]
+
+    def close(self) -> None:
+        """End the probes; the pods are removed with their namespace."""
+        self._stack.close()
+        self._made.clear()
+
+    def _plan(self, host: ClusterNodeInfo) -> PodPlan:
+        options = self._workspace.options
+        return PodPlan(
+            f"observer-{next(self._numbers)}-{_word(host.name)}",
+            host.name,
+            options.image,
+            self._workspace.run_id,
+            limit_s=options.limit_s,
+            host_network=True,
+            observer=True,
+        )
+
+    def _observe(self, host: ClusterNodeInfo, plan: PodPlan) -> Observer:
+        pod = self._workspace.await_running(plan)
+        where = PodAddress(
+            pod.metadata.namespace,
+            pod.metadata.name,
+            CONTAINER,
+            IPv4Address(pod.status.pod_ip),
+            host_network=True,
+        )
+        node = PodNode(f"observer on {host.name}", self._workspace.api, where, host)
+        self._stack.callback(node.close)
+        return Observer(host.name, self._stack.enter_context(Probe(node)))
+
+
+def _word(name: str) -> str:
+    """A node's name as a part of a pod's."""
+    return name.replace(".", "-")[:40].strip("-").lower()

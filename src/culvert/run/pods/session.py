@@ -1,0 +1,84 @@
+"""A session between two pods: no capture there, and a service in front of the target if wanted."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
+from culvert.labs.link.witness import View, Witness
+from culvert.labs.node import Node
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Captured
+from culvert.probe.results.capture import Others, TwoWay
+from culvert.trial.outside import Outside, Sighting
+from culvert.trial.session import Session
+
+_LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder", "watch_gap"})
+
+
+class Unseen(Sighting):
+    """No capture: a pod has no right to one. The observers on the nodes capture instead."""
+
+    def ready(self) -> None:
+        """At once."""
+
+    def end(self) -> Captured:
+        """Nothing was captured."""
+        return Captured(
+            packets=0,
+            bytes=0,
+            matching=TwoWay.model_validate({"in": {}}),
+            other=Others(),
+            seen_by="not captured in a pod",
+        )
+
+
+class NoOutside(Outside):
+    """The link of pods cannot be captured from within them."""
+
+    def __init__(self) -> None:
+        """There is nothing to know about it."""
+
+    def witness(self, name: str) -> Witness | None:
+        """There is none."""
+        del name
+        return None
+
+    def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Sighting:
+        """A sighting of nothing."""
+        del name, view, sample_one_in, kept
+        return Unseen()
+
+    def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
+        """None."""
+        del kept
+        return {}
+
+
+class PodSession(Session):
+    """A session whose packets are not captured at its ends."""
+
+    @property
+    def outside(self) -> Outside:
+        """Nothing is seen there."""
+        return NoOutside()
+
+
+class ServiceProbe(Probe):
+    """The probe of a pod behind a service: it listens at the pod's address, on ports that the
+    service passes on."""
+
+    def __init__(self, node: Node, service: str) -> None:
+        super().__init__(node)
+        self._service = service
+        self._own = str(node.underlay.address.ip)
+        self._ports = itertools.cycle(SERVICE_PORTS)
+
+    def begin(self, task: str, **parameters: Any) -> Task:
+        """Start a task; one that would listen at the service's address listens at the pod's."""
+        if parameters.get("bind") == self._service:
+            parameters["bind"] = self._own
+            if task in _LISTENERS and not parameters.get("port"):
+                parameters["port"] = next(self._ports)
+        return super().begin(task, **parameters)

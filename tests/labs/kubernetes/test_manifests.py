@@ -1,0 +1,80 @@
+"""What a run creates in a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from culvert.labs.kubernetes.pods import manifests
+from culvert.labs.kubernetes.pods.manifests import Owner, PodPlan
+
+PLAN = PodPlan("p", "node-1", "image:1", "abc123", owner=Owner("run", "uid-1"))
+
+
+def container(plan: PodPlan) -> dict[str, Any]:
+    (found,) = plan.manifest()["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_measuring_pod_is_restricted_and_ends_by_itself() -> None:
+    spec = PLAN.manifest()["spec"]
+    context = container(PLAN)["securityContext"]
+    assert context["runAsNonRoot"]
+    assert context["allowPrivilegeEscalation"] is False
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert spec["activeDeadlineSeconds"] == manifests.LIMIT_S
+    assert spec["automountServiceAccountToken"] is False
+    assert "hostNetwork" not in spec
+    assert "hostPID" not in spec
+    assert "finalizers" not in PLAN.manifest()["metadata"]
+    assert PLAN.manifest()["metadata"]["ownerReferences"][0]["uid"] == "uid-1"
+
+
+def test_only_an_observer_is_privileged() -> None:
+    observer = PodPlan("o", "n", "i", "r", host_network=True, observer=True)
+    assert container(observer)["securityContext"]["privileged"]
+    spec = observer.manifest()["spec"]
+    assert spec["hostPID"]
+    assert spec["hostNetwork"]
+    assert spec["tolerations"] == [{"operator": "Exists"}]
+    assert "ownerReferences" not in observer.manifest()["metadata"]
+
+
+def test_the_scheduler_decides_about_the_node() -> None:
+    spec = PLAN.manifest()["spec"]
+    assert "nodeName" not in spec
+    wanted = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert wanted["nodeSelectorTerms"][0]["matchFields"][0]["values"] == ["node-1"]
+
+
+def test_the_namespaces_have_their_levels() -> None:
+    home, nodes = manifests.namespaces("abc123", nodes=True)
+    levels = [each["metadata"]["labels"] for each in (home, nodes)]
+    key = "pod-security.kubernetes.io/enforce"
+    assert [each[key] for each in levels] == ["restricted", "privileged"]
+    assert len(manifests.namespaces("abc123", nodes=False)) == 1
+
+
+def test_the_printed_list_has_a_role_with_every_right() -> None:
+    made = manifests.everything("RUN", "image:1", prove=True)
+    kinds = [each["kind"] for each in made]
+    assert kinds.count("Pod") == 3
+    (role,) = (each for each in made if each["kind"] == "ClusterRole")
+    granted = {
+        f"{verb} {resource}"
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert granted == {str(right) for right in manifests.rights(own_namespace=True)}
+    without = manifests.everything("RUN", "image:1", prove=False)
+    assert not [each for each in without if "privileged" in str(each)]
+
+
+def test_a_service_passes_its_ports_on_unchanged() -> None:
+    made = manifests.service("t", "r", {"a": "b"}, Owner("run", "u"))
+    ports = made["spec"]["ports"]
+    assert {each["protocol"] for each in ports} == {"TCP", "UDP"}
+    assert all("targetPort" not in each for each in ports)
+    assert len({each["name"] for each in ports}) == len(ports)

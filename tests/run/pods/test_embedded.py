@@ -1,0 +1,226 @@
+"""The embedded cluster over WireGuard and over nothing: life, proof, trials between pods."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from culvert import tools
+from culvert.journal.record import Status
+from culvert.labs.kubernetes.embedded import groups
+from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
+from culvert.labs.kubernetes.image import is_static
+from culvert.labs.kubernetes.pods import choice, manifests
+from culvert.labs.kubernetes.pods.node import PodNode
+from culvert.labs.netns import cleanup
+from culvert.labs.netns.node import NetnsNode
+from culvert.labs.netns.places import run_directory
+from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
+from culvert.measurements.rtt.rtt import Rtt, RttParameters
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.proof.cluster.judge import Wire
+from culvert.run.pods import check
+from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
+from culvert.run.pods.execution import PodExecution
+from culvert.topology.placement import Placement
+from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.vpns import registry
+from tests.here import HERE
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow, pytest.mark.timeout(600)]
+
+OURS = (
+    *("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory", "vm/panic_on_oom"),
+    *("net/ipv4/ip_forward", "net/netfilter/nf_conntrack_max", "kernel/keys/root_maxkeys"),
+)
+WIREGUARD, NOTHING = "wireguard/go", "none"
+
+
+def settings() -> dict[str, str]:
+    """The machine's own, which a cluster must not change."""
+    paths = {name: Path("/proc/sys") / name for name in OURS}
+    return {name: path.read_text() for name, path in paths.items() if path.exists()}
+
+
+def mounts() -> set[str]:
+    return {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[EmbeddedClusters]:
+    """One cluster at a time; tests are in the order of the VPNs."""
+    pytest.importorskip("kubernetes", reason="pip install 'culvert[kubernetes]'")
+    if built() is None or os.geteuid() != 0:
+        pytest.skip(f"the programs of the embedded cluster are not built: {BUILD_IT}")
+    probe = tools.find("culvert-probe")
+    if probe is None or not is_static(probe.read_bytes()):
+        pytest.skip("culvert-probe is not static: run `make setup`")
+    if lacks := registry.create(registry.parse(WIREGUARD)).missing(HERE):
+        pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
+    before = settings()
+    made = EmbeddedClusters()
+    with made:
+        yield made
+    assert settings() == before
+
+
+def over(clusters: EmbeddedClusters, vpn: str) -> UnderEmbedded:
+    under = clusters.under(registry.create(registry.parse(vpn)), LabSpec())
+    assert isinstance(under, UnderEmbedded)
+    return under
+
+
+def execution(
+    clusters: EmbeddedClusters,
+    vpn: str,
+    measurement: Tcp | Rtt | K8sApi,
+    parameters: object,
+    placement: Placement = Placement.TWO_NODES,
+) -> PodExecution:
+    spec = replace(LabSpec(), pods=placement)
+    driver = registry.create(registry.parse(vpn))
+    return PodExecution(driver, spec, measurement, parameters, clusters, {})  # type: ignore[arg-type]
+
+
+def pods(under: UnderEmbedded) -> list[str]:
+    core = under.workspace.api.core
+    label = f"{manifests.MANAGED}={manifests.MANAGER}"
+    found = core.list_pod_for_all_namespaces(label_selector=label).items
+    return [each.metadata.name for each in found if not each.metadata.name.startswith("observer")]
+
+
+# -- over WireGuard --------------------------------------------------------------------------------
+
+
+def test_two_workers_are_ready_over_the_vpn(clusters: EmbeddedClusters) -> None:
+    under = over(clusters, WIREGUARD)
+    assert under.over is not None
+    nodes = choice.nodes_of(under.workspace.api)
+    assert [(node.name, node.usable) for node in nodes] == [("a", True), ("b", True)]
+    inside = {IPv4Address(node.address) for node in nodes}
+    assert all(address in IPv4Network("198.19.0.0/16") for address in inside)
+    assert under.over.cluster is not None
+    assert under.over.cluster.times is not None
+
+
+def test_everything_is_encrypted_over_wireguard(clusters: EmbeddedClusters) -> None:
+    proved = {one.placement: one for one in check.check(clusters, WIREGUARD, check.PLACEMENTS)}
+    for placement in (Placement.TWO_NODES, Placement.SERVICE, Placement.HOST_NETWORK):
+        verdict = proved[placement].verdict
+        assert verdict is not None, proved[placement].reason
+        assert (verdict.wire, verdict.encapsulation) == (Wire.ENCRYPTED, "WireGuard")
+        assert proved[placement].ok, proved[placement].text
+    one = proved[Placement.ONE_NODE].verdict
+    assert one is not None
+    assert one.wire is Wire.NOT_LEAVING
+
+
+@pytest.mark.parametrize("placement", [Placement.TWO_NODES, Placement.SERVICE])
+def test_a_trial_between_pods(clusters: EmbeddedClusters, placement: Placement) -> None:
+    parameters = TcpParameters.model_validate({"duration": "500ms", "warmup": "200ms"})
+    found = execution(clusters, WIREGUARD, Tcp(), parameters, placement).execute()
+    assert (found.status, found.reason) == (Status.OK, "")
+    metrics = {metric.name: metric.value for metric in found.outcome.metrics}
+    assert metrics["goodput_bps"] > 1e6
+    assert 0 < metrics["pod_running_s"] < metrics["pod_first_packet_s"]
+    assert found.evidence.proved
+    assert pods(over(clusters, WIREGUARD)) == []
+
+
+@pytest.mark.parametrize("instrument", list(ApiInstrument))
+def test_every_request_to_the_api_is_kept(
+    clusters: EmbeddedClusters, instrument: ApiInstrument
+) -> None:
+    given = {"requests": 20, "rate": "20/s", "instrument": instrument}
+    parameters = K8sApiParameters.model_validate(given)
+    found = execution(clusters, WIREGUARD, K8sApi(), parameters).execute()
+    assert (found.status, found.reason) == (Status.OK, "")
+    (series,) = (one for one in found.outcome.series if one.name == "response_ms")
+    assert len(series.values) == 20
+    assert all(value > 0 for value in series.values)
+
+
+def test_a_leak_in_one_direction_is_invalid_with_its_traffic(clusters: EmbeddedClusters) -> None:
+    """Pods of node b are also reached beside the overlay and the VPN."""
+    under = over(clusters, WIREGUARD)
+    assert under.over is not None
+    near, core, far = (under.over.lab.nodes[name] for name in ("a", "core", "b"))
+    (pods_of_b,) = (one["dst"] for one in routes(near) if one.get("dev") == "vxlan.calico")
+    (default,) = (one["gateway"] for one in routes(near) if one["dst"] == "default")
+    with ExitStack() as stack:
+        for node, via in ((near, default), (core, str(far.underlay.address.ip))):
+            for half in IPv4Network(pods_of_b).subnets():  # more specific than Calico's own
+                node.run(["ip", "route", "add", str(half), "via", via])
+                stack.callback(node.run, ["ip", "route", "del", str(half)], check=False)
+        (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
+    verdict = proved.verdict
+    assert verdict is not None, proved.reason
+    assert verdict.wire is Wire.CLEAR
+    assert not proved.ok
+    assert "pod to pod: clear" in proved.text
+    assert "u0 of a" in proved.text
+
+
+def routes(node: NetnsNode) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(node.run(["ip", "-j", "route"]).stdout)
+    return found
+
+
+def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedClusters) -> None:
+    core = over(clusters, WIREGUARD).workspace.api.core
+
+    class Deleted(Rtt):
+        def run(self, session: Session, parameters: RttParameters) -> Outcome:
+            assert isinstance(session.target, PodNode)
+            where = session.target.where
+            core.delete_namespaced_pod(where.pod, where.namespace, grace_period_seconds=0)
+            return super().run(session, parameters)
+
+    parameters = RttParameters.model_validate({"probes": 2000, "rate": "1000/s"})
+    found = execution(clusters, WIREGUARD, Deleted(), parameters).execute()
+    assert found.status is Status.FAILED
+    assert "-b" in found.reason
+    assert found.remedy
+    assert pods(over(clusters, WIREGUARD)) == []
+
+
+# -- over nothing ----------------------------------------------------------------------------------
+
+
+def test_a_cluster_without_encryption_is_caught(clusters: EmbeddedClusters) -> None:
+    (proved,) = check.check(clusters, NOTHING, [Placement.TWO_NODES])
+    assert proved.verdict is not None, proved.reason
+    assert (proved.verdict.wire, proved.verdict.encapsulation) == (Wire.CLEAR, "VXLAN")
+    assert not proved.ok
+
+
+def test_the_baseline_is_clear_and_counts(clusters: EmbeddedClusters) -> None:
+    parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
+    found = execution(clusters, NOTHING, Rtt(), parameters).execute()
+    assert (found.status, found.reason) == (Status.OK, "")
+
+
+def test_nothing_is_left(clusters: EmbeddedClusters) -> None:
+    under = over(clusters, NOTHING)
+    assert under.over is not None
+    cluster, run_id = under.over.cluster, under.over.lab.run_id
+    assert cluster is not None
+    names = [node.group for node in cluster.nodes]
+    assert all(groups.exist(name) for name in names)
+    begun = time.monotonic()
+    clusters.close()
+    assert time.monotonic() - begun < 30
+    assert not any(groups.exist(name) for name in names)
+    assert not run_directory(run_id).exists()
+    assert not [path for path in mounts() if run_id in path]
+    assert not [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]
