@@ -50,6 +50,15 @@ class NoOutside(Outside):
         del name, view, sample_one_in, kept
         return Unseen()
 
+    def begin_inside(self, name: str, device: str) -> Sighting:
+        """A sighting of nothing."""
+        del name, device
+        return Unseen()
+
+    def begin_beside(self, name: str) -> Task | None:
+        """Nothing is counted."""
+        del name
+
     def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
         """None."""
         del kept
