@@ -58,6 +58,7 @@ class NoOutside(Outside):
     def begin_beside(self, name: str) -> Task | None:
         """Nothing is counted."""
         del name
+        return None
 
     def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
         """None."""
