@@ -9,6 +9,7 @@ from bench.goals.lab_200 import Lab200
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
 from bench.goals.machine_cpu import MachineCpu, MachineCpuSteered, SenderUnsteered
+from bench.goals.mesh_proved import MeshDirect, MeshRelayed
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
@@ -42,6 +43,8 @@ GOALS: tuple[type[Goal], ...] = (
     LabUp,
     Lab200,
     WireGuardProved,
+    MeshDirect,
+    MeshRelayed,
     Variants,
     RootlessEqualsRoot,
     MachineCpu,

@@ -23,7 +23,7 @@ from culvert.topology.graph import Path, Role
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.base import underlay_address
-from culvert.vpns.variant import DIRECT, Route, Variant
+from culvert.vpns.variant import DIRECT, Route, RouteCount, Variant
 from culvert.vpns.wireguard.control import ControlSocket
 from culvert.vpns.wireguard.driver import PORT, WireGuard
 from culvert.waiting import wait_until
@@ -133,6 +133,16 @@ class ClaimsRelay(Relayed):
 
 class PretendsRelay(ReportsItsClaim):
     travels = DIRECT
+
+
+class CountsDirect(Relayed):
+    """By its own counters some packets do not go through the relay."""
+
+    packets: ClassVar[int] = 0
+
+    def sent(self, node: Node) -> RouteCount:
+        CountsDirect.packets += 1
+        return RouteCount(direct=self.packets, relayed=1000 * self.packets)
 
 
 class Direct(Relayed):

@@ -20,6 +20,7 @@ from .relayed import (
     ChangesPath,
     ClaimsDirect,
     ClaimsRelay,
+    CountsDirect,
     Direct,
     PretendsDirect,
     PretendsRelay,
@@ -99,6 +100,13 @@ def test_a_path_that_is_direct_against_its_report_is_invalid() -> None:
     finding = execute(made(PretendsRelay), "tcp", MESH)
     assert finding.status is Status.INVALID
     assert finding.reason.startswith(f"packets are seen at {RELAY}: 0 packets")
+
+
+def test_a_path_on_which_the_program_counts_another_route_is_invalid() -> None:
+    finding = execute(made(CountsDirect), "rtt", MESH)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith("all packets took the claimed route: ")
+    assert "packets direct and" in finding.reason
 
 
 @pytest.mark.parametrize("driver", [Relayed, ReportsItsClaim])

@@ -25,6 +25,9 @@ from culvert.trial.session import Session
 
 CANARY_PACKETS = 40
 CANARY_RATE_PPS = 4000
+STREAM_RATE_PPS = 500
+"""Through a stream: a relay may have a short queue for each member (32 packets in DERP), in which a
+burst would be lost."""
 CANARY_PAYLOAD_BYTES = 1000
 LONGEST_OUTER_BYTES = 1200
 TIMEOUT_MS = 500
@@ -81,6 +84,8 @@ def echo_marked(
         "echo", bind=session.inner(session.target), token=session.token, idle_s=30
     )
     rate_pps = _pace(session.link)
+    if session.vpn.outer_length(CANARY_PAYLOAD_BYTES) is None:
+        rate_pps = min(rate_pps, STREAM_RATE_PPS)
     count = max(min(at_most, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
     to: dict[str, object] = {"protocol": "udp", "port": echo.port()}
     if session.vpn.outer_flow is None and session.link.impairment.drops_udp:

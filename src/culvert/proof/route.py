@@ -43,7 +43,7 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
         return []
     via = session.route.via if session.route is not None else None
     sent = _sent(session, watched)
-    checks = []
+    checks = _by_own_count(watched, relayed=via is not None)
     for relay in relays:
         device = watched.others[relay.name].device(relay.underlay.device)
         crossed = device.rx_packets if device is not None else 0
@@ -62,6 +62,25 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
             )
         )
     return checks
+
+
+def _by_own_count(watched: Watched, *, relayed: bool) -> list[Check]:
+    """A check that the programs at the ends sent every packet by the claimed route, if they count
+    packets by route."""
+    direct_packets = sum(count.direct for count in watched.sent.values())
+    relayed_packets = sum(count.relayed for count in watched.sent.values())
+    if not watched.sent:
+        return []
+    return [
+        Check(
+            "all packets took the claimed route",
+            (direct_packets if relayed else relayed_packets) == 0,
+            f"by the VPN's own counters both ends sent {direct_packets} packets direct and "
+            f"{relayed_packets} through a relay",
+            "the path changed during the trial: repeat it, or give the direct path less load",
+            {"direct": direct_packets, "relayed": relayed_packets},
+        )
+    ]
 
 
 def _sent(session: Session, watched: Watched) -> int:

@@ -27,6 +27,7 @@ from culvert.trial.everybody import Everybody, sees_the_machine
 from culvert.trial.outside import SNAPLEN, Outside
 from culvert.trial.surroundings import foreign_s
 from culvert.vpns.base import Vpn
+from culvert.vpns.variant import RouteCount
 
 CANARY_BYTES = 32
 
@@ -54,6 +55,9 @@ class Watched:
     nodes: dict[str, NodeWatch]
     seconds: float
     others: dict[str, Accounted] = field(default_factory=dict)
+    sent: dict[str, RouteCount] = field(default_factory=dict)
+    """Packets that the VPN's programs at both ends have sent, by their own counters; empty if they
+    count none."""
 
     @property
     def accounted(self) -> dict[str, Accounted]:
@@ -98,6 +102,7 @@ class Watcher:
         for counting in filter(None, beside.values()):
             counting.ready()
         everybody = self._everybody()
+        sent = self._sent()
         accounts = self._begin_accounting()
         begun = time.monotonic()
         yield watched
@@ -105,6 +110,7 @@ class Watcher:
         accounted = _end(accounts)
         self._leave_out(accounted, beside)
         self._beside(accounted, everybody.end())
+        watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
         for name, before in handed.items():
             now = self._handed(name)
             passed = now.since(before) if now is not None and before is not None else None
@@ -153,6 +159,10 @@ class Watcher:
         processes = [*accounted[first].processes, *everybody.processes]
         changes = {"processes": processes, "foreign_s": used}
         accounted[first] = accounted[first].model_copy(update=changes)
+
+    def _sent(self) -> dict[str, RouteCount]:
+        counts = {name: self._vpn.sent(self._lab.nodes[name]) for name in self._ends}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def _handed(self, name: str) -> Handed | None:
         witness = self._outside.witness(name)

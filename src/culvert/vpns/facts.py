@@ -104,6 +104,12 @@ def listens(node: Node, pid: int, port: int) -> bool:
     return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING for row in rows)
 
 
+def accepts(node: Node, path: str) -> bool:
+    """Whether a process accepts connections to a unix socket; raises OSError if none does."""
+    node.dial(path).close()
+    return True
+
+
 def hang_up(node: Node, process: Process) -> None:
     """Send SIGHUP to a program, on which it reads its configuration again."""
     kill = node.require("kill", "install procps")

@@ -10,7 +10,7 @@ from culvert.errors import DeadlineExceeded, VpnError
 from culvert.labs.host import Completed, Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.facts import missing_tun, wait_for_fact
+from culvert.vpns.facts import accepts, missing_tun, wait_for_fact
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
@@ -76,7 +76,7 @@ class Charon:
         process = node.daemon([program(node, _DAEMON)], name="charon", env=_environment(node))
         running.append(process)
         started = cls(vpn, node, process, deadline_s)
-        started.wait(lambda: _listens(node), f"listened at {VICI}")
+        started.wait(lambda: accepts(node, VICI), f"listened at {VICI}")
         return started
 
     def wait(self, fact: Callable[[], bool], what: str) -> None:
@@ -133,11 +133,6 @@ def sweep(node: Node) -> None:
 def _environment(node: Node) -> dict[str, str]:
     directory = node.directory / "strongswan"
     return {"STRONGSWAN_CONF": str(directory / "strongswan.conf"), "SWANCTL_DIR": str(directory)}
-
-
-def _listens(node: Node) -> bool:
-    node.dial(VICI).close()
-    return True
 
 
 def _log_end(process: Process) -> str:

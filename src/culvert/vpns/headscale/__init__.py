@@ -1,0 +1,1 @@
+"""Tailscale's clients with a Headscale control server and a DERP relay."""

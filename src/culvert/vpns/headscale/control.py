@@ -1,0 +1,107 @@
+"""Headscale, the control server, on the node ``control``: its configuration and its commands.
+
+Source: config-example.yaml of Headscale. The file is JSON, which is YAML too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+from typing import Any
+
+from culvert.errors import VpnError
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.base import underlay_address
+from culvert.vpns.facts import accepts, hang_up
+from culvert.vpns.headscale.programs import HEADSCALE, path
+
+PORT = 8080
+ADDRESSES = IPv4Network("100.64.0.0/10")
+"""Of members: clients accept no others (RFC 6598, and tsaddr.CGNATRange of tailscale.com)."""
+CHANGES_DELAY = "20ms"
+"""Time for which Headscale collects changes before it sends them to members; by default 800 ms."""
+_USER = "culvert"
+
+
+class Control:
+    """Headscale on one node; ``key_lifetime`` is that of the keys with which members register."""
+
+    program = HEADSCALE
+
+    def __init__(self, node: Node, key_lifetime: str) -> None:
+        self.node = node
+        self._key_lifetime = key_lifetime
+        self._directory = node.directory / HEADSCALE
+        self._config = str(self._directory / "config.yaml")
+        self._socket = str(self._directory / "headscale.sock")
+        self.url = f"http://{underlay_address(node)}:{PORT}"
+
+    def write(self, relay_map: str, policy: str) -> None:
+        """Configuration, the map of relays, the policy; and an empty database that no other user
+        may read, because Headscale keeps the members' keys in it."""
+        self.node.write(f"{HEADSCALE}/config.yaml", json.dumps(self._settings(), indent=1))
+        self.node.write(f"{HEADSCALE}/derp.yaml", relay_map)
+        self.node.write(f"{HEADSCALE}/db.sqlite", "", secret=True)
+        self.write_policy(policy)
+
+    def write_policy(self, policy: str) -> None:
+        """Headscale reads it at its start and on SIGHUP."""
+        self.node.write(f"{HEADSCALE}/acl.json", policy)
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """For the foreground."""
+        return ("-c", self._config, "serve")
+
+    def ready(self, process: Process) -> bool:
+        """Whether its commands can be given."""
+        del process
+        return accepts(self.node, self._socket)
+
+    def reload(self, process: Process) -> None:
+        """Have it read the policy again, and distribute it."""
+        hang_up(self.node, process)
+
+    def new_key(self) -> str:
+        """A key with which any number of members may register."""
+        self._run("users", "create", _USER)
+        words = ["preauthkeys", "create", "--user", "1", "--reusable"]
+        answer = self._run(*words, "--expiration", self._key_lifetime, "-o", "json")
+        return str(json.loads(answer)["key"])
+
+    def _run(self, *words: str) -> str:
+        done = self.node.run([path(self.node, HEADSCALE), "-c", self._config, *words], check=False)
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
+            raise VpnError(f"headscale {words[0]} {words[1]}", " / ".join(lines), "see its log")
+        return done.stdout
+
+    def _settings(self) -> Mapping[str, Any]:
+        return {
+            "server_url": self.url,
+            "listen_addr": f"{underlay_address(self.node)}:{PORT}",
+            "metrics_listen_addr": "127.0.0.1:9090",
+            "grpc_listen_addr": "127.0.0.1:50443",
+            "noise": {"private_key_path": f"{self._directory}/noise.key"},
+            "prefixes": {"v4": str(ADDRESSES), "allocation": "sequential"},
+            "derp": {
+                "server": {"enabled": False},
+                "urls": [],
+                "paths": [f"{self._directory}/derp.yaml"],
+                "auto_update_enabled": False,
+            },
+            "disable_check_updates": True,
+            "database": {"type": "sqlite", "sqlite": {"path": f"{self._directory}/db.sqlite"}},
+            "policy": {"mode": "file", "path": f"{self._directory}/acl.json"},
+            "dns": {
+                "magic_dns": False,
+                "override_local_dns": False,
+                "base_domain": "culvert.internal",
+            },
+            "unix_socket": self._socket,
+            "unix_socket_permission": "0700",
+            "logtail": {"enabled": False},
+            "tuning": {"batch_change_delay": CHANGES_DELAY},
+        }

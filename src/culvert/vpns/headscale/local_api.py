@@ -1,0 +1,163 @@
+"""tailscaled's local API: HTTP over its unix socket, as the program ``tailscale`` uses it.
+
+Source: ipn/localapi and ipn/ipnstate of tailscale.com; ``usermetrics`` is what ``tailscale metrics
+print`` shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from ipaddress import IPv4Address
+from socket import socket
+from typing import Any
+
+from culvert.errors import VpnError
+from culvert.labs.node import Node
+from culvert.vpns.variant import RouteCount
+
+_HOST = "local-tailscaled.sock"
+_PREFIX = "/localapi/v0"
+_TIMEOUT_S = 5.0
+_RUNNING = "Running"
+_PACKETS = re.compile(r'^tailscaled_outbound_packets_total\{path="([a-z0-9_]+)"\} (\d+)', re.M)
+_DIRECT = "direct_"
+"""Prefix of the paths without a relay; the others are ``derp`` and ``peer_relay_...``."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another member, as a member knows it."""
+
+    current_address: str
+    """Its address and port on the underlay if the path is direct; else empty."""
+    relay: str
+    """The code of its home region: known before any packet, and whether it is used or not."""
+    last_handshake: str
+    """Time of the last WireGuard handshake, as text."""
+
+
+@dataclass(frozen=True)
+class MemberStatus:
+    """``state`` is the backend's: NeedsLogin, Starting, Running, Stopped ..."""
+
+    state: str
+    relay: str
+    """The code of its own home region; empty before it has one."""
+    addresses: tuple[IPv4Address, ...]
+    health: tuple[str, ...]
+    peers: Mapping[IPv4Address, Peer]
+    """By inner address."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether it has an address, and a relay."""
+        return self.state == _RUNNING and bool(self.addresses) and bool(self.relay)
+
+    @property
+    def described(self) -> str:
+        """For a reader of an error."""
+        paths = (
+            f"{address}: {peer.current_address or f'through relay {peer.relay}'}"
+            for address, peer in self.peers.items()
+        )
+        return "; ".join((f"state {self.state}", *paths, *self.health))
+
+
+class LocalApi:
+    """Requests to the tailscaled of a node; ``path`` is its socket. Each raises OSError if nothing
+    listens there."""
+
+    def __init__(self, node: Node, path: str) -> None:
+        self._node = node
+        self._path = path
+
+    def status(self) -> MemberStatus:
+        """The member and its peers now."""
+        answer = json.loads(self._request("GET", "/status"))
+        peers = {
+            address: Peer(peer["CurAddr"], peer["Relay"], peer["LastHandshake"])
+            for peer in (answer.get("Peer") or {}).values()
+            for address in _v4(peer)
+        }
+        own = answer.get("Self") or {}
+        return MemberStatus(
+            answer["BackendState"],
+            own.get("Relay", ""),
+            _v4(own),
+            tuple(answer.get("Health") or ()),
+            peers,
+        )
+
+    def peer(self, address: IPv4Address) -> Peer | None:
+        """The other member of that inner address; None if it is not known."""
+        return self.status().peers.get(address)
+
+    def knows(self, address: IPv4Address) -> bool:
+        """Whether the other member is known, with its relay."""
+        peer = self.peer(address)
+        return peer is not None and bool(peer.relay)
+
+    def reaches_directly(self, address: IPv4Address) -> bool:
+        """Whether the path to a member that is known is direct; if not, discovery packets are sent
+        to all its addresses, as by ``tailscale ping``."""
+        peer = self.peer(address)
+        if peer is None or not peer.relay:
+            return False
+        if not peer.current_address:
+            self._request("POST", f"/ping?ip={address}&type=disco")
+        return bool(peer.current_address)
+
+    def last_handshake(self, address: IPv4Address) -> str:
+        """The time of the last WireGuard handshake with another member; empty if unknown."""
+        peer = self.peer(address)
+        return "" if peer is None else peer.last_handshake
+
+    def sent(self) -> RouteCount:
+        """WireGuard packets that it has sent since its start, by their path."""
+        text = self._request("GET", "/usermetrics")
+        counts = {path: int(number) for path, number in _PACKETS.findall(text)}
+        direct = sum(count for path, count in counts.items() if path.startswith(_DIRECT))
+        return RouteCount(direct=direct, relayed=sum(counts.values()) - direct)
+
+    def want(self, *, running: bool) -> None:
+        """``tailscale up`` and ``tailscale down`` of a member that is registered."""
+        body = json.dumps({"WantRunning": running, "WantRunningSet": True})
+        self._request("PATCH", "/prefs", body)
+
+    def _request(self, method: str, path: str, body: str | None = None) -> str:
+        connection = _Connection(lambda: self._node.dial(self._path))
+        try:
+            connection.request(method, _PREFIX + path, body)
+            answer = connection.getresponse()
+            text = answer.read().decode(errors="replace")
+        except HTTPException as error:
+            raise ConnectionError(f"tailscaled on node {self._node.name}: {error!r}") from error
+        finally:
+            connection.close()
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise VpnError(
+                f"tailscaled on node {self._node.name}",
+                f"refused {method} {path}: {text.strip()}",
+                "see its log",
+            )
+        return text
+
+
+class _Connection(HTTPConnection):
+    def __init__(self, dial: Callable[[], socket]) -> None:
+        super().__init__(_HOST, timeout=_TIMEOUT_S)
+        self._dial = dial
+
+    def connect(self) -> None:
+        self.sock = self._dial()
+        self.sock.settimeout(_TIMEOUT_S)
+
+
+def _v4(member: Mapping[str, Any]) -> tuple[IPv4Address, ...]:
+    texts = member.get("TailscaleIPs") or ()
+    return tuple(IPv4Address(text) for text in texts if ":" not in text)

@@ -1,0 +1,186 @@
+"""tailscaled on a member: its start, its registration at the control server, its paths to others.
+
+Each member has its own state, socket and log directory; no log leaves the lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import IPv4Address
+
+from culvert.errors import DeadlineExceeded, VpnError
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.facts import wait_for_fact, wait_for_ping
+from culvert.vpns.headscale import programs
+from culvert.vpns.headscale.local_api import LocalApi
+from culvert.vpns.headscale.programs import CLIENT, DAEMON
+
+DEVICE = "tailscale0"
+PORT = 41641
+MTU = 1280
+_KEY_FILE = f"{CLIENT}/auth.key"
+_SLACK_S = 2.0
+_TO_RELAY, _CANCELLED = "connect to region", "context canceled"
+"""In its log: errors of DERP, and those that follow from an end of the attempt."""
+_POLL_S = 0.005
+_DISCOVER_S = 0.05
+"""Time between attempts to find a direct path; by itself tailscaled repeats them after 5 s."""
+
+
+class Member:
+    """One node's tailscaled. Errors name ``vpn``; what takes longer than ``deadline_s`` fails."""
+
+    def __init__(self, vpn: str, node: Node, running: list[Process]) -> None:
+        """``running`` are the node's processes: a new one is added at once, so that the caller can
+        stop it."""
+        self.vpn = vpn
+        self.node = node
+        self.deadline_s = 10.0
+        self.running = running
+        self._directory = node.directory / CLIENT
+        self._socket = str(self._directory / "tailscaled.sock")
+        self._address: IPv4Address | None = None
+        self.api = LocalApi(node, self._socket)
+
+    def write_key(self, key: str) -> None:
+        """The key with which it registers."""
+        self.node.write(_KEY_FILE, key, secret=True)
+
+    @property
+    def address(self) -> IPv4Address:
+        """Its inner address; raises VpnError before it has joined."""
+        if self._address is None:
+            raise VpnError(
+                f"{self.vpn} on node {self.node.name}", "has no address yet", "let it join first"
+            )
+        return self._address
+
+    def join(self, url: str, *, relayed: bool, plain: bool) -> None:
+        """Start it, and register at the control server if it is the first time; returns when it is
+        connected to both servers."""
+        self._start(relayed=relayed, plain=plain)
+        if self._address is None:
+            self._register(url)
+        self._wait(
+            lambda: self.api.status().connected, "was connected to the control server and the relay"
+        )
+        self._address = self.api.status().addresses[0]
+
+    def meet(self, other: Member, *, direct: bool) -> None:
+        """Return when both know each other, have a direct path if ``direct``, and the other answers
+        a ping."""
+        self._discover(other, direct=direct)
+        other._discover(self, direct=direct)
+        process = self.running[0]
+        try:
+            wait_for_ping(self.vpn, self.node, other.address, process, deadline_s=self.deadline_s)
+        except VpnError as error:
+            why = f"{error.why}; {self._evidence()}"
+            raise VpnError(error.what, why, error.remedy) from error
+
+    def wait_for_rekey(self, other: Member, *, deadline_s: float) -> None:
+        """Return when the time of the last handshake has changed."""
+        before = self.api.last_handshake(other.address)
+        self._wait(
+            lambda: self.api.last_handshake(other.address) != before,
+            f"renewed its keys with node {other.node.name}",
+            deadline_s=deadline_s,
+        )
+
+    def _start(self, *, relayed: bool, plain: bool) -> None:
+        """``relayed``: no packet is sent direct; ``plain``: DERP over HTTP
+        without TLS."""
+        variables = _environment(str(self._directory), relayed=relayed, plain=plain)
+        argv = [programs.path(self.node, DAEMON), *_arguments(str(self._directory), self._socket)]
+        self.running.append(self.node.spawn(argv, name=DAEMON, env=variables))
+        self._wait(lambda: bool(self.api.status()), "tailscaled answered")
+
+    def _register(self, url: str) -> None:
+        """Register at the control server. Raises VpnError with what the client prints: a key that
+        has expired, a server that does not answer."""
+        argv = [
+            programs.path(self.node, CLIENT),
+            f"--socket={self._socket}",
+            "up",
+            f"--login-server={url}",
+            f"--auth-key=file:{self.node.directory / _KEY_FILE}",
+            f"--hostname=node-{self.node.name}",
+            "--accept-dns=false",
+            "--netfilter-mode=off",
+            f"--timeout={self.deadline_s:g}s",
+        ]
+        what = f"{self.vpn} on node {self.node.name}"
+        remedy = "see the logs of headscale on its node and of tailscaled"
+        try:
+            done = self.node.run(argv, timeout_s=self.deadline_s + _SLACK_S, check=False)
+        except DeadlineExceeded as error:
+            raise VpnError(
+                what, f"it did not register within {self.deadline_s:g} s", remedy
+            ) from error
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
+            raise VpnError(what, f"it did not register: {' / '.join(lines)}", remedy)
+
+    def _discover(self, other: Member, *, direct: bool) -> None:
+        """A WireGuard handshake before that would be lost, and repeated after 5 s only."""
+        if direct:
+            self._wait(
+                lambda: self.api.reaches_directly(other.address),
+                f"had a direct path to node {other.node.name}",
+                poll_s=_DISCOVER_S,
+            )
+        else:
+            self._wait(lambda: self.api.knows(other.address), f"knew node {other.node.name}")
+
+    def _wait(
+        self,
+        fact: Callable[[], bool],
+        what: str,
+        *,
+        deadline_s: float | None = None,
+        poll_s: float = _POLL_S,
+    ) -> None:
+        wait_for_fact(
+            fact,
+            vpn=self.vpn,
+            process=self.running[0],
+            what=f"node {self.node.name} {what}",
+            deadline_s=deadline_s or self.deadline_s,
+            evidence=self._evidence,
+            poll_s=poll_s,
+        )
+
+    def _evidence(self) -> str:
+        """Its own status, and the last error of its connection to the relay."""
+        try:
+            status = self.api.status().described
+        except (OSError, VpnError):
+            status = "its tailscaled does not answer"
+        log = self.running[0].log_text().splitlines()
+        errors = [line for line in log if _TO_RELAY in line and _CANCELLED not in line]
+        return "; ".join((status, *errors[-1:]))
+
+
+def _arguments(directory: str, socket: str) -> Sequence[str]:
+    return (
+        "--no-logs-no-support",
+        f"--statedir={directory}",
+        f"--socket={socket}",
+        f"--tun={DEVICE}",
+        f"--port={PORT}",
+    )
+
+
+def _environment(directory: str, *, relayed: bool, plain: bool) -> Mapping[str, str]:
+    """The lab's routers map no ports, so none is requested of them."""
+    found = {
+        "TS_NO_LOGS_NO_SUPPORT": "true",
+        "TS_LOGS_DIR": directory,
+        "TS_DISABLE_PORTMAPPER": "true",
+    }
+    if relayed:
+        found["TS_DEBUG_ALWAYS_USE_DERP"] = "true"
+    if plain:
+        found["TS_DEBUG_USE_DERP_HTTP"] = "true"
+    return found

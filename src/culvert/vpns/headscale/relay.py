@@ -1,0 +1,104 @@
+"""derper, Tailscale's relay, on the node ``relay``: its certificate, its arguments, and the map by
+which members find and trust it.
+
+Members trust the certificate by its hash in the map (``certname: sha256-raw:...``), as the map that
+derper itself prints for an address without a name. Source: cmd/derper and tailcfg/derpmap.go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from ipaddress import IPv4Address
+from ssl import PEM_cert_to_DER_cert
+
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.vpns.base import underlay_address
+from culvert.vpns.facts import listens
+from culvert.vpns.headscale.programs import DERPER
+from culvert.vpns.pki import Authority, CertificateUsage, Credential, KeyKind
+
+STUN_PORT = 3478
+REGION = 900
+"""Regions from 900 on are private by Tailscale's convention."""
+CODE = "lab"
+_TLS_PORT = 8443
+_PLAIN_PORT = 3340
+"""Members use it with TS_DEBUG_USE_DERP_HTTP, unless the map has another."""
+PORTS = frozenset({_TLS_PORT, _PLAIN_PORT})
+
+
+@dataclass(frozen=True)
+class Relay:
+    """derper on one node; ``credential`` None: plain HTTP."""
+
+    node: Node
+    address: IPv4Address
+    credential: Credential | None
+    program: str = DERPER
+
+    @classmethod
+    def new(cls, node: Node, *, tls: bool, now: datetime | None = None) -> Relay:
+        """With a certificate of its own, valid from ``now`` on."""
+        address = underlay_address(node)
+        if not tls:
+            return cls(node, address, None)
+        authority = Authority(KeyKind.SECP384R1, now=now or datetime.now(UTC))
+        credential = authority.issue(str(address), CertificateUsage.SERVER)
+        return cls(node, address, credential)
+
+    @property
+    def port(self) -> int:
+        """TCP."""
+        return _PLAIN_PORT if self.credential is None else _TLS_PORT
+
+    def write(self) -> None:
+        """Its certificate and key, by the names that derper looks for."""
+        if self.credential is not None:
+            self.node.write(f"derper/{self.address}.crt", self.credential.certificate)
+            self.node.write(f"derper/{self.address}.key", self.credential.key, secret=True)
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """For the foreground; it keeps its own key in the node's directory."""
+        directory = self.node.directory / DERPER
+        words = ["-c", f"{directory}/derper.json", "-a", f"{self.address}:{self.port}"]
+        words += ["-http-port", "-1", "-stun-port", str(STUN_PORT), "-hostname", str(self.address)]
+        if self.credential is not None:
+            words += ["-certmode", "manual", "-certdir", str(directory)]
+        return words
+
+    def ready(self, process: Process) -> bool:
+        """Whether it listens."""
+        return listens(self.node, process.pid, self.port)
+
+    def map(self, *, measured: bool) -> str:
+        """The DERP map as Headscale reads it: YAML, whose keys of regions are numbers.
+
+        Not ``measured``: members take the only region there is. Otherwise each waits for STUN, and
+        without UDP for 3 s (stunProbeTimeout in net/netcheck).
+        """
+        node: dict[str, object] = {
+            "name": f"{REGION}a",
+            "regionid": REGION,
+            "hostname": str(self.address),
+            "ipv4": str(self.address),
+            "ipv6": "none",
+            "stunport": STUN_PORT,
+            "derpport": self.port,
+        }
+        if self.credential is not None:
+            der = PEM_cert_to_DER_cert(self.credential.certificate.decode())
+            node["certname"] = f"sha256-raw:{sha256(der).hexdigest()}"
+        region = {
+            "regionid": REGION,
+            "regioncode": CODE,
+            "regionname": CODE,
+            "nomeasurenohome": not measured,
+            "nodes": [node],
+        }
+        return f"regions:\n  {REGION}: {json.dumps(region)}\n"

@@ -1,0 +1,1 @@
+"""Headscale, Tailscale and DERP."""

@@ -1,0 +1,139 @@
+"""A trial that something outside of it spoils: a clear status and reason, and nothing is left."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+import pytest
+
+from culvert.journal.record import Status
+from culvert.labs.node import Node
+from culvert.measurements.base import BaseParameters
+from culvert.measurements.rtt.rtt import Rtt, RttParameters
+from culvert.run.execution import TrialFinding
+from culvert.topology.graph import Role
+from culvert.topology.shapes import mesh
+from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.vpns.headscale.driver import Headscale
+from culvert.vpns.headscale.relay import Relay
+from culvert.vpns.variant import Variant
+from tests.run.cells import SHORT, measure
+from tests.vpns.tunnels import skip_reason
+
+WORD = "headscale/direct"
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.vpn,
+    pytest.mark.usefixtures("outside"),
+    pytest.mark.skipif(bool(skip_reason(WORD)), reason=skip_reason(WORD)),
+]
+
+
+_DROP = """\
+table ip unreachable {
+  chain arrives {
+    type filter hook input priority filter; policy drop;
+  }
+}
+"""
+
+
+class Hasty(Headscale):
+    """Gives up soon."""
+
+    variants: ClassVar[tuple[Variant, ...]] = Headscale.variants
+    up_deadline_s = 6.0
+
+
+class KeyExpires(Hasty):
+    key_lifetime = "1ms"
+
+
+class NoRelay(Hasty):
+    """Nothing reaches derper."""
+
+    def serve(self, server: Node) -> None:
+        super().serve(server)
+        if server.role is Role.RELAY:
+            server.run(["nft", "-f", "-"], stdin=_DROP)
+
+
+class ClockOfTomorrow(Hasty):
+    """The relay's clock is a day ahead of the members'."""
+
+    def configure(self) -> None:
+        super().configure()
+        (node,) = self.lab.of_role(Role.RELAY)
+        self._relay = Relay.new(node, tls=True, now=datetime.now(UTC) + timedelta(days=1))
+        self._relay.write()
+        self._control.write(self._relay.map(measured=False), '{"acls": []}')
+
+
+class TakenAddresses(Hasty):
+    """Another VPN's interface is on node b."""
+
+    def configure(self) -> None:
+        super().configure()
+        for words in ("tuntap add dev other0 mode tun", "address add 100.64.7.1/24 dev other0"):
+            self.lab.b.run(["ip", *words.split()])
+
+
+class KillsHeadscale(Rtt):
+    def run(self, session: Session, parameters: BaseParameters) -> Outcome:
+        (headscale,) = session.vpn.processes["control"]
+        headscale.stop(grace_s=0)
+        assert isinstance(parameters, RttParameters)
+        return super().run(session, parameters)
+
+
+def trial(
+    driver: type[Headscale], *, relayed: bool = False, spec: LabSpec | None = None
+) -> TrialFinding:
+    measurement, parameters = SHORT["rtt"]
+    contestant = driver(driver.variants[1 if relayed else 0])
+    return measure(contestant, measurement(), parameters, spec or LabSpec(topology=mesh(2)))
+
+
+def test_a_key_that_has_expired() -> None:
+    finding = trial(KeyExpires)
+    assert finding.status is Status.FAILED
+    assert "it did not register" in finding.reason
+    assert "expired" in finding.reason
+
+
+def test_a_relay_that_does_not_answer() -> None:
+    finding = trial(NoRelay, relayed=True)
+    assert finding.status is Status.FAILED
+    assert "not after 6 s" in finding.reason
+    assert "region 900" in finding.reason
+
+
+def test_a_relay_whose_clock_is_a_day_ahead() -> None:
+    finding = trial(ClockOfTomorrow, relayed=True)
+    assert finding.status is Status.FAILED
+    assert "is your clock correct?" in finding.reason
+
+
+def test_addresses_of_another_vpn() -> None:
+    finding = trial(TakenAddresses)
+    assert finding.status is Status.UNSUPPORTED
+    assert "100.64.0.0/10, and other0 there has 100.64.7.1/24" in finding.reason
+    assert "other0" in finding.remedy
+
+
+def test_a_member_that_never_becomes_direct() -> None:
+    finding = trial(Hasty, spec=LabSpec(topology=mesh(2, block_udp=["a"])))
+    assert finding.status is Status.FAILED
+    assert "had a direct path to node" in finding.reason
+    assert "through relay" in finding.reason
+
+
+def test_a_control_server_that_dies_during_the_measurement() -> None:
+    _, parameters = SHORT["rtt"]
+    contestant = Hasty(Hasty.variants[0])
+    finding = measure(contestant, KillsHeadscale(), parameters, LabSpec(topology=mesh(2)))
+    assert finding.status is Status.FAILED
+    assert "headscale on node control" in finding.reason
