@@ -114,7 +114,8 @@ def test_a_relay_that_does_not_answer() -> None:
 def test_a_relay_whose_clock_is_a_day_ahead() -> None:
     finding = trial(ClockOfTomorrow, relayed=True)
     assert finding.status is Status.FAILED
-    assert "is your clock correct?" in finding.reason
+    assert "not after 6 s" in finding.reason
+    assert "region 900" in finding.reason
 
 
 def test_addresses_of_another_vpn() -> None:
