@@ -60,6 +60,16 @@ def test_a_study_runs_over_ssh_and_leaves_nothing(
         wait_unchanged(demo, name, before[name])
 
 
+@pytest.mark.vpn
+def test_ssh_on_the_measured_link_is_left_out(say: Cli, tmp_path: Path) -> None:
+    with DemoHosts(3) as demo:  # one device for both: only two hosts have a second link
+        assert demo.node("a").attachments[0] is demo.node("a").attachments[-1]
+        out = tmp_path / "run"
+        words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out, "--only", "tcp"]
+        told = say("run", study(tmp_path), *words)
+    assert set(trials(out)["status"]) == {"ok"}, told.out + told.err
+
+
 def test_a_condition_that_the_link_does_not_have_is_invalid_with_both_figures(
     say: Cli, demo: DemoHosts, tmp_path: Path
 ) -> None:

@@ -156,6 +156,9 @@ def test_the_guard_removes_everything_when_the_agent_is_killed(
     _busy(node)
     if victim == "agent":
         _kill(node, "pid")
+        wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
+        assert not node.host.connection.run(f"exec ls -d {node.directory}").stdout
+        node.host.connection.close()
     else:
         node.host.connection.kill()
     wait_unchanged(demo, "a", before)
