@@ -4,6 +4,7 @@ from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.hosts_ratio import HostsRatio
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
 from bench.goals.lab_up import LabUp
@@ -47,6 +48,7 @@ GOALS: tuple[type[Goal], ...] = (
     MeshRelayed,
     Variants,
     RootlessEqualsRoot,
+    HostsRatio,
     MachineCpu,
     MachineCpuSteered,
     *PACKETS_BESIDE,

@@ -22,7 +22,7 @@ from culvert.labs.hosts.connection import Connection
 
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
-ANSWER_S = 15.0
+ANSWER_S = 30.0
 END_S = 6.0
 """The host removes everything within five seconds."""
 BEAT_S = 2.0

@@ -14,7 +14,7 @@ from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.programs import PROBE, Architecture, probe_for
 
 COPY_S = 120.0
-START_S = 15.0
+START_S = 30.0
 SILENCE_S = 20
 """A host that hears nothing for so long removes everything."""
 
