@@ -13,6 +13,7 @@ from pathlib import Path as File
 
 import pytest
 
+from culvert.errors import VpnError
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tunnel.path_switch import received_packets
@@ -23,6 +24,7 @@ from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns.contract.observe import pings_answered
 from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.netbird.driver import NetBird
 from culvert.vpns.variant import DIRECT
 from tests.run.cells import execute
 
@@ -125,3 +127,36 @@ def test_the_hosts_files_are_as_before(up: Up) -> None:
 def test_a_trial_is_proved(word: str) -> None:
     finding = execute(made(word), "tcp", MESH)
     assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("netbird/relay", r"0 of \d relays"), ("zerotier/relay", "REQUESTING_CONFIGURATION")],
+)
+def test_a_relay_that_is_gone_is_named_within_the_deadline(word: str, reason: str) -> None:
+    vpn = made(word)
+    with NetnsLab(new_run_id(), LabSpec(serving(mesh(2), vpn.needs))) as lab:
+        try:
+            vpn.prepare(lab)
+            vpn.serve_all()
+            vpn.crash(vpn.relay)
+            vpn.up_deadline_s = 5.0
+            with pytest.raises(VpnError, match=reason):
+                vpn.join(lab.a)
+        finally:
+            vpn.stop(lab)
+
+
+def test_a_wrong_setup_key_is_named() -> None:
+    vpn = made("netbird/direct")
+    assert isinstance(vpn, NetBird)
+    with NetnsLab(new_run_id(), LabSpec(serving(mesh(2), vpn.needs))) as lab:
+        try:
+            vpn.prepare(lab)
+            vpn.serve_all()
+            vpn.up_deadline_s = 5.0
+            vpn.setup_key = "00000000-0000-0000-0000-000000000000"
+            with pytest.raises(VpnError, match=r"did not join.*setup key"):
+                vpn.join(lab.a)
+        finally:
+            vpn.stop(lab)

@@ -18,6 +18,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.facts import log_tail
 from culvert.vpns.http import answers
 from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netbird import daemon, packet
@@ -73,7 +74,8 @@ class NetBird(AssigningMeshVpn):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self._relay_secret = secrets.token_hex(16)
-        self._setup_key = ""
+        self.setup_key = ""
+        """With which members join, once the control server has issued it."""
 
     def version(self, host: Host) -> str:
         """What the client prints."""
@@ -102,7 +104,7 @@ class NetBird(AssigningMeshVpn):
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
         self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
-        self._setup_key = control_server.new_setup_key(server, self._url, INNER)
+        self.setup_key = control_server.new_setup_key(server, self._url, INNER)
 
     def _launch(
         self, server: Node, argv: Sequence[str], settings: Mapping[str, str], url: str
@@ -118,8 +120,12 @@ class NetBird(AssigningMeshVpn):
         process = self.launch(member, daemon.PROGRAM, *daemon.ARGUMENTS, env=settings)
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
-        its.log_in(self._url, self._setup_key)
-        its.call("Up")
+        try:
+            its.log_in(self._url, self.setup_key)
+            its.call("Up")
+        except VpnError as error:
+            why = f"it did not join: {error.why}{log_tail(process)}"
+            raise VpnError(f"{self.id} on node {member.name}", why, error.remedy) from error
         self.addresses[member.name] = self.await_fact(
             lambda: its.status().address,
             process,
