@@ -24,9 +24,9 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 # Tests that use the machine run one by one on one worker; all others beside them: tests/conftest.py.
 WORKERS := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
-# The VPNs of the tests; those of the vendors' own repositories are tested where they are installed.
+# The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
 VPNS := wireguard openvpn strongswan
-MESHES := nebula headscale innernet wesher
+MESHES := nebula headscale
 
 # To build a guest kernel from source, and libFuzzer.
 TEST_APT := gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils
