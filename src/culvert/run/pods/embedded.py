@@ -39,7 +39,8 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 
 CONTROL = "c"
-PATHS = (Path("a", "b"), Path("a", CONTROL), Path("b", CONTROL))
+PATHS = (Path("a", "b"), Path("a", CONTROL), Path(CONTROL, "b"))
+"""A condition's impairments act on the link of each source: once between the pods of a and b."""
 INSTRUMENTS = ("hey", "iperf3")
 """Programs in the image of the embedded cluster's pods, beside the probe."""
 NOT_K3S = "upstream Kubernetes in namespaces, not K3s"

@@ -1,0 +1,45 @@
+"""What the programs of a cluster's nodes used."""
+
+from __future__ import annotations
+
+from culvert.labs.process import Usage
+from culvert.probe.results import Accounted
+from culvert.run.pods.accounts import MOST, Programs, Used, between, of_node
+from culvert.run.pods.request import ClusterRequest
+
+
+def test_processes_of_one_name_count_together() -> None:
+    processes = [
+        {"label": "node", "pid": 1, "comm": "shim", "run_ns": 10**9, "vm_hwm_bytes": 5},
+        {"label": "node", "pid": 2, "comm": "shim", "run_ns": 2 * 10**9, "vm_hwm_bytes": 7},
+        {"label": "node", "pid": 3, "comm": "gone", "run_ns": None},
+    ]
+    accounted = Accounted.model_validate({"seconds": 1.0, "cpus": [], "processes": processes})
+    assert of_node(accounted) == {"shim": Used(3.0, 12)}
+
+
+def test_a_program_that_was_started_meanwhile_has_no_figure() -> None:
+    before = {("a", "felix"): Usage(10**9, 0, 0, 5)}
+    after = {("a", "felix"): Usage(3 * 10**9, 0, 0, 9), ("a", "new"): Usage(10**9, 0, 0, 1)}
+    assert between(before, after) == {"a": {"felix": Used(2.0, 9)}}
+
+
+def test_those_that_used_most_are_reported() -> None:
+    programs = Programs({"a": {f"p{number}": Used(float(number), 1) for number in range(20)}})
+    metrics = programs.metrics()
+    assert len(metrics) == 2 * MOST
+    assert metrics[0].labels == {"node": "a", "process": "p19"}
+
+
+def test_the_words_of_a_request_make_it_again() -> None:
+    assert list(ClusterRequest().words()) == []
+    given = ClusterRequest("embedded", source="a", target="zone:x", prove=True)
+    assert list(given.words()) == [
+        "--cluster",
+        "embedded",
+        "--from",
+        "a",
+        "--to",
+        "zone:x",
+        "--prove",
+    ]
