@@ -30,6 +30,40 @@ def hosts_check(
         raise typer.Exit(1)
 
 
+@app.command("install", epilog="Example: culvert hosts install wireguard --inventory hosts.yml")
+def hosts_install(
+    names: Annotated[list[str], typer.Argument(metavar="VPN...")],
+    inventory: Annotated[
+        Path, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+    ],
+    ask_sudo_password: AskSudoPassword = False,
+    as_json: Json = False,
+) -> None:
+    """Install VPNs on all hosts with their Ansible roles; hosts need Python for that."""
+    from dataclasses import asdict
+
+    from culvert.console import out, print_json
+    from culvert.install.on_hosts import install_on_hosts
+    from culvert.labs.hosts.inventory import read_inventory
+
+    password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
+    hosts = read_inventory(inventory).hosts
+    results = install_on_hosts(names, inventory, hosts, password)
+    if as_json:
+        print_json([asdict(result) for result in results])
+    else:
+        for result in results:
+            changed = sum(host.changed for host in result.hosts)
+            done = sum(host.done for host in result.hosts)
+            text = f"{result.vpn}: {done} of {len(result.hosts)} hosts, {changed} tasks changed, "
+            effort = f"{result.duration_s:.1f} s, {result.playbook_lines} lines of playbook"
+            out.print(text + effort, markup=False)
+            for failure in result.failures:
+                out.print(f"  {failure}", markup=False, style="yellow")
+    if not all(result.ok for result in results):
+        raise typer.Exit(1)
+
+
 @app.command("demo", epilog="Example: sudo culvert hosts demo")
 def hosts_demo(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study to run.")] = "quick",

@@ -32,6 +32,11 @@ def remember(results: Sequence[InstallResult]) -> None:
         for result in results
         if result.role is not None and (result.changed or not result.ok)
     ]
+    append(lines)
+
+
+def append(lines: Sequence[str]) -> None:
+    """Lines of JSON. Raises UsageError."""
     if not lines:
         return
     try:

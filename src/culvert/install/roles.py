@@ -56,15 +56,15 @@ def install(names: Sequence[str]) -> list[InstallResult]:
     installed. A failure of one VPN is a result, and the others are still installed. Without root,
     VPNs that need packages fail, and programs are installed into the user's own tools.
     """
-    wanted = _wanted(names)
-    playbook_program = _playbook_program()
+    wanted = wanted_vpns(names)
+    program = playbook_program()
     return [
-        _install(registry.installed().driver(name), variants, playbook_program)
+        _install(registry.installed().driver(name), variants, program)
         for name, variants in wanted.items()
     ]
 
 
-def _wanted(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def wanted_vpns(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The requested variants of each VPN; a bare name means all of them."""
     if not names:
         raise UsageError(
@@ -176,7 +176,7 @@ def _run_role(
 
 def _outcome(runner: Any) -> _Done:
     events = list(runner.events)
-    failures = list(_failed_tasks(events))
+    failures = list(failed_tasks(events))
     if not failures and runner.status != "successful":
         with runner.stdout as output, runner.stderr as errors:
             lines = [line.strip() for line in (*output, *errors) if line.strip()]
@@ -192,7 +192,7 @@ def _ignored_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield f"{data.get('task')}: {_message(data.get('res', {}))}"
 
 
-def _failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
+def failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Task and message of every failure without a successful rescue."""
     pending: list[str] = []
     for event in events:
@@ -221,7 +221,7 @@ def roles_path(driver: type[Vpn]) -> tuple[Path, ...]:
     return (*((beside,) if beside.is_dir() else ()), ANSIBLE / "roles")
 
 
-def _playbook_program() -> Path:
+def playbook_program() -> Path:
     """ansible-playbook of this Python environment, otherwise of PATH."""
     beside = Path(sys.executable).parent / "ansible-playbook"
     found = str(beside) if beside.exists() else shutil.which("ansible-playbook")

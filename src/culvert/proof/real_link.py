@@ -20,7 +20,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 
 REMEDY = (
-    "the link does not have it: request what it has, or use --allow-impairment or the lab netns"
+    "the link does not have it: request what it has, or measure this condition in the lab netns"
 )
 _MTU_REMEDY = "set the MTU of both hosts' devices, or write the link's own MTU in the study"
 _SHOWN = frozenset({"rate_bps", "delay_ns", "loss", "queue_bytes", "queue_packets"})

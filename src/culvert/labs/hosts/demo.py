@@ -192,7 +192,11 @@ Host *
             }
             for name in self.names
         }
-        common = {"ansible_user": "root", "ansible_ssh_common_args": f"-F {self.ssh_config}"}
+        common = {
+            "ansible_user": "root",
+            "ansible_ssh_common_args": f"-F {self.ssh_config}",
+            "ansible_python_interpreter": sys.executable,
+        }
         return {"all": {"vars": common, "hosts": hosts}}
 
     def __enter__(self) -> Self:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from culvert.errors import LabError, UsageError
+from culvert.errors import LabError, NotPossible, UsageError
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Completed
 from culvert.labs.hosts import facts
 from culvert.labs.hosts.agent import encoded
@@ -66,6 +68,29 @@ class SshNode(Node):
             log=PurePosixPath(self.host.directory / "logs" / f"{name}.log"),
             pipes=pipes,
             cpus=self.cpus,
+        )
+
+    def daemon(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None = None,
+        capabilities: AbstractSet[Capability] = TUNNEL,
+    ) -> Process:
+        """The same with no more than ``capabilities``."""
+        program = self.require(argv[0], f"install {argv[0]} there")
+        probe = self.require("culvert-probe", "report it")
+        limit = f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"
+        words = [probe, "exec", limit, "--", program, *argv[1:]]
+        return self.spawn(words, name=name, env=env)
+
+    def keep_changes(self, *paths: str) -> None:
+        """Refused: they would be changes of the host's own files."""
+        raise NotPossible(
+            f"{', '.join(paths)} on host {self.host.name}",
+            "the VPN changes these files, and a host's own stay as they are",
+            "measure this VPN in the lab netns",
         )
 
     def run(

@@ -1,0 +1,150 @@
+"""Installing VPNs on the hosts of an inventory: one playbook, many hosts at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import ansible_runner
+
+from culvert import tools
+from culvert.install.log import append
+from culvert.install.roles import ANSIBLE, failed_tasks, playbook_program, roles_path, wanted_vpns
+from culvert.labs.hosts.entry import HostEntry
+from culvert.vpns import registry
+
+FORKS = 50
+
+
+@dataclass(frozen=True)
+class HostInstall:
+    """Tasks of a role on one host, by their outcome."""
+
+    host: str
+    ok: int
+    changed: int
+    failed: int
+    unreachable: bool
+
+    @property
+    def done(self) -> bool:
+        """Whether the role was applied."""
+        return not self.failed and not self.unreachable
+
+
+@dataclass(frozen=True)
+class HostsInstall:
+    """One VPN on all hosts. ``playbook_lines`` are those of its role, without comments and empty
+    lines: a measure of effort (mackey2020)."""
+
+    vpn: str
+    role: str
+    duration_s: float
+    playbook_lines: int
+    hosts: tuple[HostInstall, ...]
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the role was applied on every host."""
+        return all(host.done for host in self.hosts) and not self.failures
+
+
+def install_on_hosts(
+    names: Sequence[str], inventory: Path, hosts: Sequence[HostEntry], sudo_password: str | None
+) -> list[HostsInstall]:
+    """Install VPNs one after another, each on all hosts at the same time; a second time nothing
+    changes. Raises UsageError for unknown names, NotPossible without Ansible."""
+    program = playbook_program()
+    results = []
+    for name, variants in wanted_vpns(names).items():
+        driver = registry.installed().driver(name)
+        if driver.role is None:
+            continue
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="culvert-install-") as private:
+            runner = ansible_runner.run(
+                private_data_dir=private,
+                playbook=str(ANSIBLE / "install.yml"),
+                inventory=str(inventory.absolute()),
+                forks=FORKS,
+                # In a file of that directory: no secret is on a command line.
+                extravars={
+                    "culvert_role": driver.role,
+                    "culvert_variants": list(variants),
+                    "culvert_tools": HostEntry.tools,
+                    "ansible_become": True,
+                    **({"ansible_become_password": sudo_password} if sudo_password else {}),
+                },
+                envvars={
+                    "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
+                    "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
+                    "ANSIBLE_HOST_KEY_CHECKING": "True",
+                    "PATH": os.pathsep.join((str(program.parent), tools.search_path())),
+                    "LC_ALL": "C.UTF-8",
+                    "ANSIBLE_FORCE_COLOR": "False",
+                },
+                settings={"runner_mode": "subprocess"},
+                quiet=True,
+            )
+            events = list(runner.events)
+            stats = runner.stats or {}
+        failures = tuple(failed_tasks(events))
+        if not stats and not failures:
+            failures = (f"ansible-playbook {runner.status}",)
+        results.append(
+            HostsInstall(
+                name,
+                driver.role,
+                time.monotonic() - begun,
+                playbook_lines(driver.role, roles_path(driver)),
+                tuple(_host(host.name, stats) for host in hosts),
+                failures,
+            )
+        )
+    _remember(results)
+    return results
+
+
+def playbook_lines(role: str, places: Sequence[Path]) -> int:
+    """Lines of a role's YAML files that are neither empty nor a comment."""
+    folder = next((place / role for place in places if (place / role).is_dir()), None)
+    if folder is None:
+        return 0
+    texts = (path.read_text("utf-8") for path in folder.rglob("*.yml"))
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return sum(1 for line in lines if line and line != "---" and not line.startswith("#"))
+
+
+def _host(name: str, stats: Mapping[str, Mapping[str, int]]) -> HostInstall:
+    def count(kind: str) -> int:
+        return int((stats.get(kind) or {}).get(name, 0))
+
+    return HostInstall(
+        name, count("ok"), count("changed"), count("failures"), count("dark") > 0 or not stats
+    )
+
+
+def _remember(results: Sequence[HostsInstall]) -> None:
+    """Only what installed something is a result."""
+    append(
+        [
+            json.dumps(
+                asdict(result)
+                | {
+                    "ok": result.ok,
+                    "changed": True,
+                    "version": "",
+                    "at": datetime.now(UTC).isoformat(timespec="seconds"),
+                }
+            )
+            for result in results
+            if any(host.changed for host in result.hosts)
+        ]
+    )
