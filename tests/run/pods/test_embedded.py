@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from culvert import tools
+from culvert.errors import NotPossible
 from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded import groups
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
-from culvert.labs.kubernetes.image import is_static
+from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, manifests
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.netns import cleanup
@@ -62,9 +62,10 @@ def clusters() -> Iterator[EmbeddedClusters]:
     pytest.importorskip("kubernetes", reason="pip install 'culvert[kubernetes]'")
     if built() is None or os.geteuid() != 0:
         pytest.skip(f"the programs of the embedded cluster are not built: {BUILD_IT}")
-    probe = tools.find("culvert-probe")
-    if probe is None or not is_static(probe.read_bytes()):
-        pytest.skip("culvert-probe is not static: run `make setup`")
+    try:
+        static_probe("the probe's image")
+    except NotPossible as error:
+        pytest.skip(str(error))
     if lacks := registry.create(registry.parse(WIREGUARD)).missing(HERE):
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     before = settings()

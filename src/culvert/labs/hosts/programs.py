@@ -43,8 +43,9 @@ class Architecture:
         return cls(name, target)
 
 
-def probe_for(host: str, architecture: Architecture) -> Path:
+def probe_for(what: str, architecture: Architecture) -> Path:
     """The program to copy: a static one, else this machine's own if it is of that architecture.
+    ``what`` is named in an error.
 
     Raises NotPossible with the command that builds it.
     """
@@ -56,7 +57,7 @@ def probe_for(host: str, architecture: Architecture) -> Path:
     if program_architecture(own) == architecture.name:
         return own
     raise NotPossible(
-        f"host {host}",
+        what,
         f"it is {architecture.name}, and there is no probe for it "
         f"(this machine is {platform.machine()})",
         f"make probe-static TARGET={architecture.target}",

@@ -35,7 +35,7 @@ def place_probe(connection: Connection, contact: FirstContact) -> str:
     """
     name = connection.entry.name
     architecture = Architecture.of(contact.machine, big_endian=contact.big_endian)
-    content = probe_for(name, architecture).read_bytes()
+    content = probe_for(f"host {name}", architecture).read_bytes()
     digest = hashlib.sha256(content).hexdigest().encode()
     target = f"{contact.directory}/{PROBE}"
     if contact.probe is not None:

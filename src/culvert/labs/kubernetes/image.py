@@ -10,13 +10,14 @@ import hashlib
 import io
 import json
 import platform
+import sys
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from culvert import tools
 from culvert.errors import NotPossible, UsageError
+from culvert.labs.hosts.programs import Architecture, probe_for
 
 PROBE_IMAGE = "culvert.local/probe"
 PROBE_PATH = "/culvert-probe"
@@ -83,16 +84,24 @@ def archive(image: Image) -> bytes:
 
 
 def probe_image(version: str) -> Image:
-    """The probe alone. Raises NotPossible if the probe of this machine needs shared libraries."""
-    program = tools.require("culvert-probe", "run `make setup`")
+    """The probe alone. Raises NotPossible if there is no static probe for this machine."""
+    content = static_probe("the probe's image")
+    return Image(f"{PROBE_IMAGE}:{version}", (PROBE_PATH,), {PROBE_PATH: content})
+
+
+def static_probe(purpose: str) -> bytes:
+    """The probe that ``make probe-static`` builds for this machine's architecture; ``purpose`` is
+    named in an error. Raises NotPossible if there is none."""
+    here = Architecture.of(platform.machine(), big_endian=sys.byteorder == "big")
+    program = probe_for(purpose, here)
     content = program.read_bytes()
     if not is_static(content):
         raise NotPossible(
-            "the probe's image",
-            f"{program} needs shared libraries, which an image of the probe alone lacks",
-            "run `make setup`, which links it statically",
+            purpose,
+            f"{program} needs shared libraries, which are missing there",
+            "make probe-static",
         )
-    return Image(f"{PROBE_IMAGE}:{version}", (PROBE_PATH,), {PROBE_PATH: content})
+    return content
 
 
 def is_static(program: bytes) -> bool:

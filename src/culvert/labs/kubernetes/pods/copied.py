@@ -5,10 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Any
 
-from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.kubernetes.api.client import Api, Http
-from culvert.labs.kubernetes.image import is_static
+from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import state
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
@@ -30,9 +29,7 @@ def node(workspace: Workspace, name: str, wish: Wish, host: ClusterNodeInfo) -> 
     )
     path = f"{_PLACE}-{workspace.run_id}-{name}"
     made = PodNode(name, workspace.api, where, host, program=path)
-    content = tools.require("culvert-probe", "run `make setup`").read_bytes()
-    if not is_static(content):
-        raise NotPossible("the probe in a pod", "it needs shared libraries", "run `make setup`")
+    content = static_probe("the probe in a pod")
     script = f"cat > {path} && chmod 755 {path} && wc -c < {path}"
     done = made.run_bytes(["sh", "-c", script], content, timeout_s=COPY_DEADLINE_S, check=False)
     if done.returncode != 0 or done.stdout.strip() != str(len(content)):
