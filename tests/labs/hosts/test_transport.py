@@ -177,8 +177,11 @@ def test_the_next_connection_removes_what_a_killed_guard_left(
     _kill(node, "guard", "pid")
     wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
     assert remains(demo, "a") != before
+    others = Path(f"/proc/{init_of(demo, 'a')}/root/tmp/culvert-job-of-another-program")
+    others.mkdir()
     HostsLab(fleet, LabSpec())
     fleet.close()
+    others.rmdir()
     wait_unchanged(demo, "a", before)
 
 

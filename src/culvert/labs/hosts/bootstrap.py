@@ -33,7 +33,9 @@ else say rise none; fi
 found=$(command -v culvert-probe 2>/dev/null) && say probe "$found"
 for place in @PLACES@; do
   [ -d "$place" ] || continue
-  for old in "$place"/@PREFIX@*; do [ -d "$old" ] && [ -O "$old" ] && say stale "$old"; done
+  for old in "$place"/@PREFIX@*; do
+    [ -O "$old" ] && [ -f "$old/lock" ] && [ -f "$old/culvert-probe" ] && say stale "$old"
+  done
 done
 for place in @PLACES@; do
   [ -d "$place" ] || continue
