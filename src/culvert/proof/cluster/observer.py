@@ -28,12 +28,13 @@ class Watching:
 
 
 class Observer:
-    """``node`` is the name of the cluster's node."""
+    """``node`` is the name of the cluster's node; ``devices`` are those by which packets leave it,
+    if they are known, else they are found."""
 
-    def __init__(self, node: str, probe: Probe) -> None:
+    def __init__(self, node: str, probe: Probe, devices: Sequence[str] = ()) -> None:
         self.node = node
         self.probe = probe
-        self.devices = self._own_devices()
+        self.devices = tuple(devices) or self._own_devices()
         if not self.devices:
             raise LabError(
                 f"node {node} of the cluster",
@@ -45,10 +46,10 @@ class Observer:
         """Begin to capture on all of the node's own devices; returns when all do."""
         tasks = [
             (
-                device.name,
+                device,
                 self.probe.begin(
                     "capture",
-                    device=device.name,
+                    device=device,
                     direction="both",
                     sample_one_in=sample_one_in,
                     snaplen=SNAPLEN,
@@ -67,16 +68,16 @@ class Observer:
         """End captures; returns what each device carried."""
         return [Seen(self.node, name, parse(Captured, task.stop(READ_S))) for name, task in tasks]
 
-    def _own_devices(self) -> list[Device]:
+    def _own_devices(self) -> tuple[str, ...]:
         texts = self._read([devices.DEVICES, devices.ROUTES])
         routes = texts[devices.ROUTES] or ""
-        found = []
+        found: list[Device] = []
         for name in devices.names(texts[devices.DEVICES] or ""):
             files = devices.files_of(name)
             told = self._read(list(files.values()))
             about = {what: told[path] for what, path in files.items()}
             found.append(devices.device(name, about, routes))
-        return [device for device in found if device.is_own]
+        return tuple(device.name for device in found if device.is_own)
 
     def _read(self, paths: Sequence[str]) -> Mapping[str, str | None]:
         answer = self.probe.call("read", READ_S, paths=list(paths))

@@ -32,9 +32,11 @@ class Under:
     facts: Mapping[str, str] = field(default_factory=dict)
     shared_kernel: bool = False
     wishes: Wishes = NO_WISHES
+    devices: tuple[str, ...] = ()
+    """The devices by which packets leave each node, if they are known."""
 
     def __post_init__(self) -> None:
-        self.observers = Observers(self.workspace)
+        self.observers = Observers(self.workspace, self.devices)
         """On the nodes of trials' pods, where the proof is wanted; kept for later trials."""
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:

@@ -217,6 +217,8 @@ class EmbeddedClusters(Clusters):
             vpn.variant.encrypts,
             over.facts(),
             shared_kernel=True,
+            # A wire's end looks like a tunnel's: both are devices of a program.
+            devices=(over.lab.nodes[CONTROL].underlay.device,),
             over=over,
         )
         self._stack.callback(under.observers.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from ipaddress import IPv4Address
 from itertools import count
@@ -17,7 +18,9 @@ from culvert.proof.cluster.observer import Observer
 class Observers:
     """One on each of the cluster's nodes that was requested, until it is closed."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, devices: Sequence[str] = ()) -> None:
+        """``devices`` are those by which packets leave each node, if they are known."""
+        self._devices = devices
         self._workspace = workspace
         self._stack = ExitStack()
         self._made: dict[str, Observer] = {}
@@ -69,7 +72,7 @@ class Observers:
         )
         node = PodNode(f"observer on {host.name}", self._workspace.api, where, host)
         self._stack.callback(node.close)
-        return Observer(host.name, self._stack.enter_context(Probe(node)))
+        return Observer(host.name, self._stack.enter_context(Probe(node)), self._devices)
 
 
 def _word(name: str) -> str:
