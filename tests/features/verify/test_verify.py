@@ -62,7 +62,7 @@ def test_packets_must_cross_after_new_keys() -> None:
 
 
 def test_what_a_vpn_does_not_have_is_undecided() -> None:
-    found = records("wireguard/go", EveryPair, ForbiddenFlows)
+    found = records("openvpn/aes-256-gcm", EveryPair, ForbiddenFlows)
     assert {one.holds for one in found.values()} == {None}
     assert "has no policy" in found["forbidden-flows"].detail
 
