@@ -39,13 +39,15 @@ def quiet(attempt: Callable[[], TrialFinding]) -> TrialFinding:
         finding = attempt()
         if not spoilt_by_the_machine(finding) or used_by_others() < BUSY:
             return finding
-    pytest.skip(f"the machine stays busy: {finding.reason}")
+    marks = ", ".join(mark.by for mark in finding.evidence.marks)
+    pytest.skip(f"the machine stays busy: {finding.reason or marks}")
 
 
 def spoilt_by_the_machine(finding: TrialFinding) -> bool:
-    """Whether it is invalid because of a check that a busy machine fails."""
+    """Whether it is invalid because of a check that a busy machine fails, or marked: processors were
+    stolen, or others used them."""
     failure = finding.evidence.first_failure
-    return (
+    return bool(finding.evidence.marks) or (
         finding.status is Status.INVALID
         and failure is not None
         and failure.name.startswith(OF_THE_MACHINE)

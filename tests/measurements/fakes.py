@@ -126,6 +126,8 @@ class FakeLab:
     b: FakeNode
     spec: LabSpec = field(default_factory=LabSpec)
     shared_kernel: bool = True
+    shared_processes: bool = True
+    real_links: bool = False
 
     @property
     def nodes(self) -> Mapping[str, FakeNode]:
