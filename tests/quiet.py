@@ -44,8 +44,8 @@ def quiet(attempt: Callable[[], TrialFinding]) -> TrialFinding:
 
 
 def spoilt_by_the_machine(finding: TrialFinding) -> bool:
-    """Whether it is invalid because of a check that a busy machine fails, or marked: processors were
-    stolen, or others used them."""
+    """Whether it is invalid because of a check that a busy machine fails, or marked: others used
+    processors, or they were stolen."""
     failure = finding.evidence.first_failure
     return bool(finding.evidence.marks) or (
         finding.status is Status.INVALID
