@@ -179,12 +179,14 @@ def trial(name: str) -> Iterator[ControlGroup]:
 
 
 def runs() -> dict[Path, str]:
-    """The run of each group that a lab has created, in every hierarchy."""
+    """The run of each group that a lab has created, in every hierarchy. Groups that this user
+    cannot remove are another user's, whose runs this one does not see."""
     where = place()
     if where is None:
         return {}
     places = {where.path, *(each.path for each in hierarchies())} if is_root() else {where.path}
-    groups = [path for place in sorted(places) for path in place.glob("culvert-*")]
+    named = [path for place in sorted(places) for path in place.glob("culvert-*")]
+    groups = [path for path in named if os.access(path, os.W_OK)]
     found = {path: _NAME.fullmatch(path.name) for path in groups}
     return {path: match[1] for path, match in found.items() if match}
 
