@@ -143,9 +143,15 @@ def test_a_vpn_that_does_not_forward_is_unsupported(word: str) -> None:
 
 def test_a_path_beside_the_tunnels_is_unsupported() -> None:
     spec = LabSpec(topology=mesh(3, paths=[Path("a", "b"), Path("a", "c")]))
-    finding = execute(vpn(WIREGUARD), "rtt", spec)
+    finding = execute(vpn("openvpn/aes-256-gcm"), "rtt", spec)
     assert finding.status is Status.UNSUPPORTED
     assert "the path a>c is not between them" in finding.reason
+
+
+def test_wireguard_has_a_tunnel_for_each_path_of_a_mesh() -> None:
+    spec = LabSpec(topology=mesh(3, paths=[Path("a", "b"), Path("a", "c")]))
+    finding = execute(vpn(WIREGUARD), "rtt", spec)
+    assert (finding.status, finding.reason) == (Status.OK, "")
 
 
 def test_the_baseline_needs_no_gateway() -> None:

@@ -93,7 +93,7 @@ class Member:
         without TLS."""
         variables = _environment(str(self._directory), relayed=relayed, plain=plain)
         argv = [programs.path(self.node, DAEMON), *_arguments(str(self._directory), self._socket)]
-        self.running.append(self.node.spawn(argv, name=DAEMON, env=variables))
+        self.running.append(self.node.daemon(argv, name=DAEMON, env=variables))
         self._wait(lambda: bool(self.api.status()), "tailscaled answered")
 
     def _register(self, url: str) -> None:
