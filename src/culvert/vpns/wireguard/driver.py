@@ -188,8 +188,9 @@ class WireGuard(TunnelVpn):
         return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))
 
     def join(self, member: Node) -> None:
-        """A target listens."""
-        self.listen(member)
+        """A target of a path listens; other members start when they connect."""
+        if any(path.target == member.name for path in self.paths):
+            self.listen(member)
 
     def listen(self, target: Node) -> None:
         """Start it; ready when its socket is bound to the port."""
