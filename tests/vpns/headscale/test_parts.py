@@ -93,8 +93,13 @@ class FakeNode:
         return near
 
     def _answer(self, far: socket.socket, code: int, text: str) -> None:
-        with far:
-            self.requests.append(far.recv(65536).decode().partition("\r\n")[0])
+        with far, far.makefile("rb") as request:
+            self.requests.append(request.readline().decode().rstrip())
+            length = 0
+            for line in iter(request.readline, b"\r\n"):
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.partition(b":")[2])
+            request.read(length)  # whole: a close with unread bytes would reset the connection
             head = f"HTTP/1.1 {code} X\r\nContent-Length: {len(text)}\r\n\r\n"
             far.sendall((head + text).encode())
 
