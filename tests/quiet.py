@@ -15,7 +15,7 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.proof.limits import GENERATOR, RECEIVER
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 
 ATTEMPTS = 3
 LOOK_S = 0.3

@@ -6,7 +6,7 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.proof.limits import GENERATOR
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.trial.check import Check, Evidence
 from tests import quiet as module
 from tests.quiet import ATTEMPTS, quiet, used_by_others

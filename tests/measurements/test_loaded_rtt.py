@@ -11,7 +11,8 @@ from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.rtt import loaded_rtt
 from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

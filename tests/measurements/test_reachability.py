@@ -6,7 +6,7 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.measurements.tunnel.reachability import Reachability
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh

@@ -19,7 +19,8 @@ from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters
 from culvert.measurements.tunnel.stream import lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

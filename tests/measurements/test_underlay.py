@@ -8,7 +8,8 @@ import pytest
 
 from culvert.journal.record import Status
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec

@@ -13,7 +13,8 @@ from culvert.errors import DeadlineExceeded, JournalError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
 from culvert.plan.plan import Plan
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.run.progress import ProgressStep
 from culvert.run.runner import GIVE_UP_AFTER
 from culvert.run.tally import Tally, TrialProblem

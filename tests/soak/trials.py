@@ -12,7 +12,8 @@ from culvert.journal.marks import Disturber
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec

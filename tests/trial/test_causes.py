@@ -18,7 +18,7 @@ from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.run.neighbours import warning
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec

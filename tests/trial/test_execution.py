@@ -17,7 +17,7 @@ from culvert.journal.record import Status
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed

@@ -16,7 +16,8 @@ from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.rtt import Rtt
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.link.spec import LinkSpec

@@ -9,7 +9,7 @@ import pytest
 from culvert.journal.record import Status
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec

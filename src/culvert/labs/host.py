@@ -18,6 +18,16 @@ class Completed:
     stdout: str
     stderr: str
 
+    @classmethod
+    def decoded(
+        cls, argv: Sequence[str], returncode: int | None, stdout: bytes, stderr: bytes
+    ) -> Completed:
+        """From bytes; ``returncode`` None: it is unknown how it ended, which is no success."""
+        code = -1 if returncode is None else returncode
+        return cls(
+            tuple(argv), code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
+        )
+
     def require_success(self, where: str) -> None:
         """Raise LabError with its last lines of output unless it ended with 0."""
         if self.returncode != 0:

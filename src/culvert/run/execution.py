@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
 from culvert.measurements.base import Measurement
@@ -30,6 +30,7 @@ from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
 from culvert.run.causes import cause_of_trouble, naming_the_cause
+from culvert.run.finding import TrialFinding
 from culvert.run.footprints import footprint
 from culvert.run.neighbours import Neighbours
 from culvert.run.paths import open_session, require_room, together
@@ -39,7 +40,7 @@ from culvert.topology.graph import Path
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import add_accounts
-from culvert.trial.check import Check, Evidence
+from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.third_nodes import third_node_metrics
@@ -50,21 +51,6 @@ MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
 
 LabFactory = Callable[[LabSpec], Lab]
-
-
-@dataclass
-class TrialFinding:
-    """The outcome of a trial, before it is recorded."""
-
-    status: Status
-    version: str = ""
-    reason: str = ""
-    remedy: str = ""
-    measuring_s: float = 0.0
-    evidence: Evidence = field(default_factory=Evidence)
-    outcome: Outcome = field(default_factory=lambda: Outcome([], []))
-    up_s: float | None = None
-    """Seconds from the start of the responder to a tunnel that is up."""
 
 
 class Execution:
@@ -89,7 +75,7 @@ class Execution:
     def execute(self) -> TrialFinding:
         """Run the trial; errors of lab, VPN and probe become the finding's status."""
         finding = TrialFinding(Status.FAILED)
-        try:
+        with finding.of_errors():
             require_room(self._vpn, self._spec.topology)
             topology = serving(self._spec.topology, self._vpn.needs)
             lab = self._make_lab(replace(self._spec, topology=topology))
@@ -99,12 +85,6 @@ class Execution:
             versions = (self._vpn.version(host) for host in lab.hosts)
             finding.version = "; ".join(dict.fromkeys(versions))
             self._on_lab(lab, finding)
-        except NotPossible as error:
-            finding.status = Status.UNSUPPORTED
-            finding.reason, finding.remedy = str(error), error.remedy
-        except CulvertError as error:
-            finding.status = Status.FAILED
-            finding.reason, finding.remedy = str(error), error.remedy
         return finding
 
     def _on_lab(self, lab: Lab, finding: TrialFinding) -> None:
@@ -157,10 +137,7 @@ class Execution:
                 outcomes.append((path, outcome))
             neighbours.look()
         _note_clocks(finding, lab, "clock after")
-        finding.outcome = together(outcomes)
-        finding.evidence.withheld = finding.outcome.withheld
-        finding.evidence.marks = [*finding.outcome.marks, *neighbours.marks()]
-        finding.status = Status.OK
+        finding.counts(together(outcomes), neighbours.marks())
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
 
@@ -207,14 +184,7 @@ class Execution:
     def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
         if len(self._spec.topology.paths) > 1:
             checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
-        finding.evidence.checks += checks
-        failure = finding.evidence.first_failure
-        if failure is None:
-            return True
-        finding.status = Status.INVALID
-        finding.reason = f"{failure.name}: {failure.detail}"
-        finding.remedy = failure.remedy
-        return False
+        return finding.proved(checks)
 
     def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
         for watched in outcome.watched:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 
 
 def record_of(

@@ -24,8 +24,9 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.execution import Execution, LabFactory, TrialFinding
+from culvert.run.execution import Execution, LabFactory
 from culvert.run.expected import expectation, verifications
+from culvert.run.finding import TrialFinding
 from culvert.run.line_here import line_here
 from culvert.run.notes import notes_on
 from culvert.run.pods.cluster import Clusters

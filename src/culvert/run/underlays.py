@@ -15,7 +15,7 @@ from culvert.journal.record import Status, TrialRecord
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.run.record import record_of
 from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json

@@ -10,7 +10,7 @@ import pytest
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec

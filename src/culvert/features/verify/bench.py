@@ -14,7 +14,8 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.tunnel.reachability import Reachability
 from culvert.proof.canary import echo_marked
-from culvert.run.execution import Execution, TrialFinding
+from culvert.run.execution import Execution
+from culvert.run.finding import TrialFinding
 from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.access import Access

@@ -130,13 +130,7 @@ class SshHost(Host):
         )
         given = None if stdin is None else stdin.encode()
         printed, complained = process.communicate(given, timeout_s=timeout_s)
-        code = process.returncode()
-        done = Completed(
-            tuple(argv),
-            -1 if code is None else code,
-            printed.decode(errors="replace"),
-            complained.decode(errors="replace"),
-        )
+        done = Completed.decoded(argv, process.returncode(), printed, complained)
         if check:
             done.require_success(f"host {self.name}")
         return done

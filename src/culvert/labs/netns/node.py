@@ -178,13 +178,7 @@ class NetnsNode(Node):
         finally:
             process.stop(grace_s=0)
             self._processes.remove(process)
-        code = process.returncode()
-        done = Completed(
-            tuple(argv),
-            -1 if code is None else code,
-            out.decode(errors="replace"),
-            err.decode(errors="replace"),
-        )
+        done = Completed.decoded(argv, process.returncode(), out, err)
         if check:
             done.require_success(f"node {self.name}")
         return done

@@ -89,7 +89,7 @@ class Acl(Measurement[AclParameters]):
         ends = (session.source, session.target)
         sightings = [look(session, node.name) for node in ends]
         services = Services(session, idle_s=4 * (EVENT_S + 2 * parameters.settle_max_s))
-        policies = _policies(session, services)
+        policies = _policies(services)
         session.vpn.apply_policy(OPEN)  # what it cannot do is refused before anything is measured
         rounds = []
         for name, permitted in policies.items():
@@ -107,9 +107,8 @@ class Acl(Measurement[AclParameters]):
         )
 
 
-def _policies(session: Session, services: Services) -> Mapping[str, Flow | None]:
+def _policies(services: Services) -> Mapping[str, Flow | None]:
     """The flow that each policy permits, by the policy's name; None: it permits nothing."""
-    del session
     only: dict[str, Flow | None] = {
         f"only {protocol}": services.of(protocol)[0] for protocol in Protocol
     }

@@ -22,7 +22,7 @@ from culvert.measurements.base import Measurement
 from culvert.probe.client import Probe
 from culvert.proof.alive import ends_in_silence, still_carries
 from culvert.proof.cluster.observer import Observer, watching
-from culvert.run.execution import TrialFinding
+from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
@@ -32,7 +32,6 @@ from culvert.topology.drawing import as_json
 from culvert.topology.shapes import pair
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import add_accounts
-from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Vpn
 
@@ -64,17 +63,11 @@ class PodExecution:
     def execute(self) -> TrialFinding:
         """Run the trial; errors of cluster, pods and probe become the finding's status."""
         finding = TrialFinding(Status.FAILED)
-        try:
+        with finding.of_errors():
             self._refuse()
             under = self._clusters.under(self._vpn, self._spec)
             finding.version = under.version
             self._in(under, finding)
-        except NotPossible as error:
-            finding.status = Status.UNSUPPORTED
-            finding.reason, finding.remedy = str(error), error.remedy
-        except CulvertError as error:
-            finding.status = Status.FAILED
-            finding.reason, finding.remedy = str(error), error.remedy
         return finding
 
     def _refuse(self) -> None:
@@ -125,10 +118,7 @@ class PodExecution:
                     for name, seconds in lab.started_s.items()
                 ),
             ]
-            finding.outcome = outcome
-            finding.evidence.withheld = outcome.withheld
-            finding.evidence.marks = list(outcome.marks)
-            finding.status = Status.OK
+            finding.counts(outcome)
 
     def _session(self, stack: ExitStack, lab: KubernetesLab) -> PodSession:
         network = ClusterNetwork(self._vpn, lab)
@@ -154,7 +144,7 @@ class PodExecution:
             if encrypted is None
             else prove.checks_of(prove.prove(session, lab, observers), encrypted=encrypted)
         )
-        if not _proved(finding, before):
+        if not finding.proved(before):
             return None
         measuring = time.monotonic()
         with (
@@ -166,7 +156,7 @@ class PodExecution:
         after = [*outcome.doubts, *ends_in_silence(session, outcome)]
         if encrypted is not None:
             after += prove.during(watched.seen, lab, encrypted=encrypted)
-        if not _proved(finding, [*after, still_carries(session)]):
+        if not finding.proved([*after, still_carries(session)]):
             return None
         outcome.metrics += programs.metrics()
         for each in outcome.watched:
@@ -206,14 +196,3 @@ def first_packet(session: PodSession) -> float:
     now = time.monotonic()
     echo.stop()
     return now
-
-
-def _proved(finding: TrialFinding, checks: list[Check]) -> bool:
-    finding.evidence.checks += checks
-    failure = finding.evidence.first_failure
-    if failure is None:
-        return True
-    finding.status = Status.INVALID
-    finding.reason = f"{failure.name}: {failure.detail}"
-    finding.remedy = failure.remedy
-    return False

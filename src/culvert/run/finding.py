@@ -1,0 +1,58 @@
+"""What a trial found, before it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from culvert.errors import CulvertError, NotPossible
+from culvert.journal.marks import Mark
+from culvert.journal.record import Status
+from culvert.trial.check import Check, Evidence
+from culvert.trial.outcome import Outcome
+
+
+@dataclass
+class TrialFinding:
+    """The outcome of a trial, before it is recorded."""
+
+    status: Status
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+    measuring_s: float = 0.0
+    evidence: Evidence = field(default_factory=Evidence)
+    outcome: Outcome = field(default_factory=lambda: Outcome([], []))
+    up_s: float | None = None
+    """Seconds from the start of the responder to a tunnel that is up."""
+
+    @contextmanager
+    def of_errors(self) -> Iterator[None]:
+        """Errors of lab, VPN and probe in the body become the status, the reason and the remedy."""
+        try:
+            yield
+        except NotPossible as error:
+            self.status = Status.UNSUPPORTED
+            self.reason, self.remedy = str(error), error.remedy
+        except CulvertError as error:
+            self.status = Status.FAILED
+            self.reason, self.remedy = str(error), error.remedy
+
+    def proved(self, checks: Sequence[Check]) -> bool:
+        """Add checks to the evidence; the first that failed makes the trial invalid."""
+        self.evidence.checks += checks
+        failure = self.evidence.first_failure
+        if failure is None:
+            return True
+        self.status = Status.INVALID
+        self.reason = f"{failure.name}: {failure.detail}"
+        self.remedy = failure.remedy
+        return False
+
+    def counts(self, outcome: Outcome, marks: Sequence[Mark] = ()) -> None:
+        """The trial is ok with this outcome; ``marks`` are those that are not the outcome's."""
+        self.outcome = outcome
+        self.evidence.withheld = outcome.withheld
+        self.evidence.marks = [*outcome.marks, *marks]
+        self.status = Status.OK
