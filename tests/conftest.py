@@ -47,6 +47,7 @@ NICENESS = 10
 """How much they give way to the others."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs a lab where none can be made. What uses the machine comes one by one, what
     boots a guest as well; they begin, for they last longest."""
