@@ -270,6 +270,14 @@ def test_a_wire_that_is_killed_is_named(lab: LabFactory) -> None:
     pair.close()
 
 
+@pytest.mark.parametrize("_again", range(5))
+def test_a_wire_that_is_killed_is_to_blame_for_its_devices(lab: LabFactory, _again: int) -> None:
+    pair = lab(spec())
+    with killed(pair):
+        wait_until(lambda: pair.a.link("u0") is None, what="the device's end", deadline_s=5)
+    assert "culvert-wire" in str(pair.broken())
+
+
 def test_closing_leaves_nothing(lab: LabFactory) -> None:
     pair = lab(spec())
     pid = pair.wires[0].program.pid

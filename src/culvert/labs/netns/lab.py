@@ -34,6 +34,9 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import EVERYWHERE, TUNNELS, Cable, Plug, mac_of, plan
 from culvert.topology.spec import LabSpec
 
+ENDING_S = 1.0
+"""Longest time from the removal of a process's devices to its end."""
+
 
 class NetnsLab(Lab):
     """Namespaces joined by cables: veth pairs, wires, or veth pairs with netem."""
@@ -105,7 +108,9 @@ class NetnsLab(Lab):
 
     def broken(self) -> LabError | None:
         """The program of the wires, if it has ended or is stopped; a link that is down."""
-        return self._wire_program.broken() or self._link_down()
+        broken = self._wire_program.broken() or self._link_down()
+        # The kernel removes the devices of a process a moment before the process counts as ended.
+        return (broken and self._wire_program.broken(within_s=ENDING_S)) or broken
 
     def _link_down(self) -> LabError | None:
         for node in self._nodes.values():

@@ -65,13 +65,13 @@ class WireProgram:
             self._process.stop()
             self._process, self._unread = None, b""
 
-    def broken(self) -> LabError | None:
-        """The error that says that it was killed, crashed, or is stopped; None while it works."""
+    def broken(self, *, within_s: float = 0.0) -> LabError | None:
+        """The error that says that it was killed, crashed, or is stopped; None if it still works
+        after ``within_s`` seconds."""
         process = self._process
         if process is None:
             return None
-        if not process.alive():
-            code = process.returncode()
+        if (code := process.wait(deadline_s=within_s)) is not None:
             return LabError(
                 "the wire (culvert-wire)",
                 f"it {how_ended(code)}, and every link with it",
