@@ -253,7 +253,7 @@ def test_a_program_that_dies_at_start_is_quoted(
     dying = tmp_path / "wireguard-go"
     dying.write_text("#!/bin/sh\necho cannot open /dev/net/tun >&2\nexit 3\n")
     dying.chmod(0o755)
-    monkeypatch.setattr(vpn, "_program", lambda _: str(dying))
+    monkeypatch.setattr(vpn._device, "_find", lambda _: str(dying))
     vpn.prepare(pair)
     with pytest.raises(VpnError, match=r"code 3.*cannot open /dev/net/tun"):
         vpn.join(pair.b)

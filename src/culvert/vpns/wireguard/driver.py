@@ -10,7 +10,7 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import ClassVar
 
-from culvert.errors import LabError, NotPossible, VpnError
+from culvert.errors import VpnError
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
@@ -18,23 +18,22 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Path
 from culvert.topology.shapes import Shape
 from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import missing_from_kernel, missing_tun, path_of_device, wait_for_fact
+from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.forwarding import Forwarding
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire
-from culvert.vpns.wireguard import program as wireguard_program
-from culvert.vpns.wireguard import tool as wg_tool
 from culvert.vpns.wireguard import uapi
-from culvert.vpns.wireguard.control import Control, ControlSocket, ControlTool
+from culvert.vpns.wireguard.control import Control
+from culvert.vpns.wireguard.device import Device, KernelDevice, ProgramDevice
 from culvert.vpns.wireguard.keys import Keys
-from culvert.vpns.wireguard.program import PROGRAM
 from culvert.waiting import wait_until
 
 DEVICE = "wg0"
 PORT = 51820
 _KERNEL = "kernel"
+_DISTRIBUTIONS = "go-debian"
 
 _UNDERLAY_ROOM = 80
 """Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
@@ -78,7 +77,7 @@ class WireGuard(TunnelVpn):
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
     variants: ClassVar[tuple[Variant, ...]] = (
         _variant("go", "the current Go module, at a pinned version"),
-        _variant("go-debian", "the distribution's package, without UDP GSO and GRO"),
+        _variant(_DISTRIBUTIONS, "the distribution's package, without UDP GSO and GRO"),
         _variant(_KERNEL, "the kernel's WireGuard", _IN_KERNEL),
     )
     options: ClassVar[Mapping[str, str]] = {
@@ -98,29 +97,24 @@ class WireGuard(TunnelVpn):
         if _PSK in options:
             facts["pre-shared key"] = "yes"
         self.variant = replace(variant, facts=facts)
-        self.in_kernel = variant.name == _KERNEL
-        if self.in_kernel:
+        self._device: Device
+        if variant.name == _KERNEL:
+            self._device = KernelDevice(self.id, DEVICE)
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
-        self.control: Control = (ControlTool if self.in_kernel else ControlSocket)(DEVICE)
+        else:
+            distributions = variant.name == _DISTRIBUTIONS
+            self._device = ProgramDevice(self.id, DEVICE, distributions=distributions)
         self._keys = Keys({})
         self._forwarding = Forwarding()
 
     # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
-        """The program of this variant, and /dev/net/tun; or the kernel's WireGuard and its tool."""
-        missing = []
-        if self.in_kernel:
-            missing += missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
-            if host.find(wg_tool.PROGRAM) is None:
-                missing.append(Missing.to_install(wg_tool.PROGRAM, self.id))
-        else:
-            if self._program(host) is None:
-                missing.append(Missing.to_install(f"{PROGRAM} for {self.id}", self.id))
-            missing += missing_tun(host)
+        """What the device needs, and what its options need."""
+        missing = self._device.missing(host)
         if _NO_OFFLOADS not in self.chosen:
             return missing
-        if self.variant.name == "go-debian":
+        if self.variant.name == _DISTRIBUTIONS:
             what = "segmentation offload (this version has none)"
             missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
@@ -129,21 +123,12 @@ class WireGuard(TunnelVpn):
 
     def version(self, host: Host) -> str:
         """Versions of the module (or the package) and the compiler; or of the kernel."""
-        if self.in_kernel:
-            return f"Linux {host.kernel_release}"
-        return wireguard_program.version(host, self._installed(host))
+        return self._device.version(host)
 
-    def _program(self, host: Host) -> str | None:
-        distributions = self.variant.name == "go-debian"
-        return (wireguard_program.distributions if distributions else wireguard_program.current)(
-            host
-        )
-
-    def _installed(self, host: Host) -> str:
-        program = self._program(host)
-        if program is None:
-            raise NotPossible(self.id, f"{PROGRAM} is missing", f"culvert install {self.id}")
-        return program
+    @property
+    def control(self) -> Control:
+        """Of the device, on any node."""
+        return self._device.control
 
     # -- the life of a tunnel ----------------------------------------------------------------------
 
@@ -309,7 +294,7 @@ class WireGuard(TunnelVpn):
         """The other end keeps its keys, and the target its guard against handshakes in quick
         succession: returns when the guard accepts the next one. In the kernel there is no process,
         so the interface is removed."""
-        if self.in_kernel:
+        if self.data_path is DataPath.KERNEL:
             self._stop_processes(node)
         else:
             super().crash(node)
@@ -353,34 +338,17 @@ class WireGuard(TunnelVpn):
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         super()._stop_processes(node, grace_s=grace_s)
-        if self.in_kernel:
-            link = node.link(DEVICE)
-            if link is not None and link.kind == "wireguard":
-                node.del_link(DEVICE)
-        elif isinstance(self.control, ControlSocket):
-            # wireguard-go removes it unless it was killed.
-            node.remove(self.control.path)
+        self._device.remove(node)
 
     def _process(self, node: Node) -> Process | None:
         return next(iter(self.processes[node.name]), None)
 
     def _start(self, node: Node) -> Process | None:
-        if self.in_kernel:
-            self._make_device(node)
-            return None
-        assert isinstance(self.control, ControlSocket)
-        process = wireguard_program.spawn(node, self._installed(node), DEVICE)
-        self.processes[node.name].append(process)
-        wireguard_program.await_answer(
-            node, process, self.control, vpn=self.id, deadline_s=self.up_deadline_s
-        )
+        process = self._device.create(node)
+        if process is not None:
+            self.processes[node.name].append(process)
+            self._device.await_answer(node, process, deadline_s=self.up_deadline_s)
         return process
-
-    def _make_device(self, node: Node) -> None:
-        try:
-            node.add_link(DEVICE, "wireguard")
-        except LabError as error:
-            raise VpnError(self.id, error.why, error.remedy) from error
 
     def _bring_up(self, node: Node) -> None:
         node.add_address(DEVICE, self.inner(node))
@@ -419,8 +387,8 @@ class WireGuard(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """From the variant."""
-        return DataPath.KERNEL if self.in_kernel else DataPath.USER
+        """From the device."""
+        return self._device.data_path
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the interface."""
