@@ -21,8 +21,8 @@ OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
 APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev) \
   $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
 
-# Tests that use the machine run one by one on one worker; all others beside them: tests/conftest.py.
-WORKERS := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+# Tests that measure run one by one on one worker, and come first: tests/conftest.py.
+WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 # The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
 VPNS := wireguard openvpn strongswan

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -30,42 +31,47 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LabFactory = Callable[..., NetnsLab]
 
 
-BESIDE = {
-    "analysis",
-    "bundle",
-    "compare",
-    "files",
-    "journal",
-    "plan",
-    "report",
-    "statistics",
-    "study",
-    "topology",
-}
-"""Folders of tests that leave the machine alone: these may run beside those that do not."""
+class Group(StrEnum):
+    """Tests that come one by one; the groups that last longest first. All other tests of a file are
+    one group as well, so that what its fixtures start is started once."""
+
+    GUEST = "guest"
+    MEASURING = "measuring"
+    ROUNDS = "rounds"
+
+
+MEASURING = {"features", "measurements", "run", "soak", "trial"}
+"""Folders of tests that measure: the processors are theirs first."""
 NICENESS = 10
-"""How much they give way to the others."""
+"""How much all others give way to them."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a lab where none can be made. What uses the machine comes one by one, what
-    boots a guest as well; they begin, for they last longest."""
+    """Skip what needs a lab where none can be made; group the tests for several workers."""
     reason = _no_lab()
-    for item in items:
+    groups = {item: _group(item) for item in items}
+    for item, group in groups.items():
         if reason and _in_a_lab(item):
             item.add_marker(pytest.mark.skip(reason=reason))
-        if item.get_closest_marker("guest"):
-            item.add_marker(pytest.mark.xdist_group("guest"))
-        elif _uses_machine(item):
-            item.add_marker(pytest.mark.xdist_group("machine"))
-    items.sort(key=lambda item: (not item.get_closest_marker("guest"), not _uses_machine(item)))
+        item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
+    files_of_labs = {item.path for item in items if _in_a_lab(item)}
+    order = [*Group, None]
+    items.sort(key=lambda item: (order.index(groups[item]), item.path not in files_of_labs))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Raise an error if xdist has not understood the groups."""
+    worker = "PYTEST_XDIST_WORKER" in os.environ
+    if worker and any("@" not in item.nodeid for item in session.items):
+        raise pytest.UsageError("pytest-xdist did not take the groups of tests: see its version")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Of several workers, one with pure tests gives way to the one with the labs."""
-    if "PYTEST_XDIST_WORKER" in os.environ and not _uses_machine(item):
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+    """Of several workers, those that do not measure give way to the one that does."""
+    if "PYTEST_XDIST_WORKER" in os.environ and os.geteuid() == 0:
+        measuring = _group(item) is Group.MEASURING
+        os.setpriority(os.PRIO_PROCESS, 0, 0 if measuring else NICENESS)
 
 
 @pytest.fixture
@@ -102,9 +108,13 @@ def _in_a_lab(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("lab", "vpn"))
 
 
-def _uses_machine(item: pytest.Item) -> bool:
-    folder = item.path.relative_to(Path(__file__).parent).parts[0]
-    return _in_a_lab(item) or folder not in BESIDE
+def _group(item: pytest.Item) -> Group | None:
+    if item.get_closest_marker("guest"):
+        return Group.GUEST
+    folder, *rest = item.path.relative_to(Path(__file__).parent).parts
+    if folder in MEASURING and len(rest) == 1 and _in_a_lab(item):
+        return Group.MEASURING
+    return Group.ROUNDS if item.path.name == "test_rounds.py" else None
 
 
 def _no_lab() -> str | None:
