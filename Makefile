@@ -1,5 +1,6 @@
 # make demo    set up, run the study `quick`, write the report and print its path
-# make test    set up, run all tests
+# make test    set up, run all tests but the long ones
+# make test-long    ten rounds of each VPN, kills at random moments, twenty members
 # make setup   build; then .venv/bin/culvert runs
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
@@ -51,7 +52,7 @@ define without-services
 	  && { $(SUDO) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true; }
 endef
 
-.PHONY: help setup demo test lint fmt bench docs fuzz soak probe-static clean
+.PHONY: help setup demo test test-long lint fmt bench docs fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -67,7 +68,10 @@ demo: setup
 test: setup .venv/.set-up-tests
 	cargo test --workspace --locked
 	crates/fuzz 5
-	$(SUDO) $(BIN)/pytest $(WORKERS) $(PYTEST)
+	$(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
+
+test-long: setup .venv/.set-up-tests
+	$(SUDO) $(BIN)/pytest $(WORKERS) -m long $(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check

@@ -17,7 +17,7 @@ PAIRS = MEMBERS * (MEMBERS - 1) // 2
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["headscale/direct", "nebula/aes"])
 def test_twenty_members_converge(word: str) -> None:
     if why_not := skip_reason(word):

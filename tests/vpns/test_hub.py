@@ -159,6 +159,6 @@ def test_the_baseline_needs_no_gateway() -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_rounds_of_a_hub_leave_nothing() -> None:
     assert faults_of_rounds(WIREGUARD, HUB.topology) == []

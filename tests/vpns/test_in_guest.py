@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,28 @@ from .kernel.test_tunnels import PLAIN
 from .tunnels import skip_reason
 
 DEADLINE_S = 900
-"""Under five minutes on two cores: a guest has one, so each file has a guest of its own."""
+"""A few minutes on two cores, of which a guest has one."""
+FOLDER = Path(__file__).parent / "kernel"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.guest,
+    pytest.mark.timeout(DEADLINE_S + 20),
+    pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build"),
+    pytest.mark.skipif(guest() is not None, reason="this is the guest"),
+]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(DEADLINE_S + 20)
-@pytest.mark.guest
-@pytest.mark.skipif(built() is None, reason="no guest kernel: culvert vm build")
-@pytest.mark.skipif(guest() is not None, reason="this is the guest")
-def test_kernel_vpns_in_a_guest() -> None:
+@pytest.fixture(autouse=True)
+def _where_the_kernel_lacks_something() -> None:
     if not any(skip_reason(word) for word in PLAIN):
         pytest.skip("this machine's kernel has all that they need: they were tested on it")
-    files = sorted((Path(__file__).parent / "kernel").glob("test_*.py"))
-    with ThreadPoolExecutor() as guests:
-        passed = [guests.submit(pass_in_a_guest, file, deadline_s=DEADLINE_S) for file in files]
-    for each in passed:
-        each.result()
+
+
+def test_kernel_vpns_in_a_guest() -> None:
+    pass_in_a_guest(FOLDER / "test_tunnels.py", deadline_s=DEADLINE_S)
+
+
+@pytest.mark.long
+def test_their_rounds_in_a_guest() -> None:
+    pass_in_a_guest(FOLDER / "test_rounds.py", deadline_s=DEADLINE_S)

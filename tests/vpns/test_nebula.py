@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from culvert.errors import UsageError
 from culvert.journal.record import Status
 from culvert.measurements.acl.acl import Acl
-from culvert.measurements.mesh.convergence import Convergence
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
 from culvert.run.finding import TrialFinding
@@ -31,7 +30,6 @@ from ..conftest import LabFactory
 from .tunnels import driver, skip_reason
 
 RELAY = Route("relay")
-MANY = 20
 HANDSHAKE, MESSAGE, RELAYED = b"\x10\x00", b"\x11\x00", b"\x11\x01"
 """Version 1 and the type, and the subtype."""
 real = pytest.mark.skipif(bool(skip_reason("nebula/aes")), reason=skip_reason("nebula/aes"))
@@ -176,15 +174,3 @@ def test_a_policy_permits_and_forbids_what_it_states() -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "permitted_share") == 1
     assert value(finding, "forbidden_share") == 0
-
-
-@real
-@pytest.mark.lab
-@pytest.mark.vpn
-@pytest.mark.slow
-def test_twenty_members_converge() -> None:
-    spec = LabSpec(topology=mesh(MANY), link=LinkSpec())
-    finding = measure(driver("nebula/aes"), Convergence(), {}, spec)
-    assert (finding.status, finding.reason) == (Status.OK, "")
-    pairs = MANY * (MANY - 1) // 2
-    assert (value(finding, "pairs"), value(finding, "direct_pairs")) == (pairs, pairs)

@@ -35,7 +35,7 @@ def found(request: pytest.FixtureRequest) -> Iterator[Found]:
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)  # ZeroTier's rounds take half a minute each
 @pytest.mark.parametrize("word", WORDS)
 def test_ten_rounds(found: Found, word: str) -> None:

@@ -21,7 +21,7 @@ from culvert.labs.hosts.demo import DemoHosts
 from tests.cli import CULVERT
 from tests.labs.hosts.remains import init_of, remains, wait_unchanged
 
-pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow]
+pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.long]
 VICTIMS = ("controller", "connection", "sshd")
 _STUDY = """\
 name = "cut"

@@ -16,7 +16,7 @@ WORDS = [word for word in map(str, listed()) if driver(word).data_path is DataPa
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("word", WORDS)
 def test_ten_rounds(word: str) -> None:
     require(word)

@@ -114,7 +114,7 @@ def test_what_has_no_handshake_has_no_initiation(word: str) -> None:
 @pytest.mark.parametrize("word", ONE_OF_EACH)
 def test_each_way_is_proved_and_counts(word: str, kind: str) -> None:
     require(word)
-    finding = execute(driver(word), kind)
+    finding = quiet(lambda: execute(driver(word), kind))
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert finding.evidence.proved
     assert "Linux" in finding.version
