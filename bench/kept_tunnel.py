@@ -21,6 +21,7 @@ from culvert.vpns import registry
 
 METRICS = {"tcp": "goodput_bps", "rtt": "rtt_p50_us"}
 TCP = {"duration": "400ms", "warmup": "200ms"}
+CPUS = {"a": (0,), "b": (1,)}
 RTT = {"rate": "1000/s", "probes": 300}
 
 
@@ -54,7 +55,7 @@ def main(word: str) -> None:
     """Serve until standard input ends."""
     vpn = registry.create(registry.parse(word))
     with ExitStack() as stack:
-        lab = stack.enter_context(NetnsLab(new_run_id(), LabSpec()))
+        lab = stack.enter_context(NetnsLab(new_run_id(), LabSpec(cpus=CPUS)))
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
         vpn.bring_up()

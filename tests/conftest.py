@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item, group in groups.items():
         if reason and _in_a_lab(item):
             item.add_marker(pytest.mark.skip(reason=reason))
-        item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(group or _place(item).as_posix()))
     files_of_labs = {item.path for item in items if _in_a_lab(item)}
     order = [*Group, None]
     items.sort(key=lambda item: (order.index(groups[item]), item.path not in files_of_labs))
@@ -111,10 +111,14 @@ def _in_a_lab(item: pytest.Item) -> bool:
 def _group(item: pytest.Item) -> Group | None:
     if item.get_closest_marker("guest"):
         return Group.GUEST
-    folder, *rest = item.path.relative_to(Path(__file__).parent).parts
+    folder, *rest = _place(item).parts
     if folder in MEASURING and len(rest) == 1 and _in_a_lab(item):
         return Group.MEASURING
     return Group.ROUNDS if item.path.name == "test_rounds.py" else None
+
+
+def _place(item: pytest.Item) -> Path:
+    return item.path.relative_to(Path(__file__).parent)
 
 
 def _no_lab() -> str | None:
