@@ -3,7 +3,7 @@
 //! Counters of the network are those of the agent's own network namespace; those of processors, of
 //! softnet and context switches are the machine's.
 
-use super::idle::IdleTimes;
+use super::idle::IdleReadings;
 use super::network::{Device, Protocols, Softnet, devices, protocols, softnet};
 use super::processes::{Processes, Watched, find_processes};
 use super::surroundings::Surroundings;
@@ -45,7 +45,7 @@ pub struct Snapshot {
     pub time_ns: u64,
     pub ticks_per_second: u64,
     pub cpus: Vec<Cpu>,
-    pub idle: IdleTimes,
+    pub idle: IdleReadings,
     pub context_switches: u64,
     pub processes: Processes,
     pub kernel_threads: Processes,
@@ -67,7 +67,7 @@ pub enum End {
 struct Whole {
     time_ns: u64,
     cpus: Vec<Cpu>,
-    idle: IdleTimes,
+    idle: IdleReadings,
     context_switches: u64,
 }
 
@@ -78,7 +78,7 @@ impl Whole {
         let cpus: Vec<Cpu> = kernel.cpu_time.iter().map(cpu).collect();
         Ok(Whole {
             time_ns,
-            idle: IdleTimes::read(&cpus, procfs::ticks_per_second(), time_ns),
+            idle: IdleReadings::read(&cpus, procfs::ticks_per_second(), time_ns),
             cpus,
             context_switches: kernel.ctxt,
         })

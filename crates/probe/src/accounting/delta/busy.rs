@@ -1,6 +1,6 @@
 //! Elapsed time less idle time.
 
-use super::super::idle::{IdleClock, IdleTimes};
+use super::super::idle::{IdleClock, IdleReadings, IdleTimes};
 use super::since;
 use serde::Serialize;
 
@@ -18,9 +18,15 @@ pub struct BusyCpu {
     pub uncertainty_ns: u64,
 }
 
-/// None if idle time was sampled, if the clocks differ between both moments, or if a processor came
+/// By the finest clock that both moments have; None if idle time was sampled, or if a processor came
 /// or went.
-pub fn busy(before: &IdleTimes, after: &IdleTimes) -> Option<Busy> {
+pub fn busy(before: &IdleReadings, after: &IdleReadings) -> Option<Busy> {
+    let fine = before.timer_list.as_ref().zip(after.timer_list.as_ref());
+    fine.and_then(|(before, after)| between(before, after))
+        .or_else(|| between(&before.stat, &after.stat))
+}
+
+fn between(before: &IdleTimes, after: &IdleTimes) -> Option<Busy> {
     let same = before.clock == after.clock && before.cpus.len() == after.cpus.len();
     if !same || after.clock == IdleClock::Ticks {
         return None;
@@ -55,28 +61,50 @@ mod tests {
         }
     }
 
+    fn readings(stat: IdleTimes, timer_list: Option<IdleTimes>) -> IdleReadings {
+        IdleReadings { stat, timer_list }
+    }
+
+    fn coarse(idle_ns: u64) -> IdleTimes {
+        times(1000 + idle_ns, IdleClock::Stat, idle_ns)
+    }
+
     #[test]
     fn busy_is_what_was_not_idle() {
-        let before = times(1000, IdleClock::TimerList, 100);
-        let found = busy(&before, &times(1500, IdleClock::TimerList, 400)).unwrap();
+        let before = readings(coarse(0), Some(times(1000, IdleClock::TimerList, 100)));
+        let after = readings(coarse(0), Some(times(1500, IdleClock::TimerList, 400)));
+        let found = busy(&before, &after).unwrap();
         let expected = BusyCpu {
             cpu: 0,
             busy_ns: 200,
             uncertainty_ns: 6,
         };
-        assert_eq!(found.cpus, [expected]);
+        assert_eq!(
+            (found.clock, found.cpus),
+            (IdleClock::TimerList, vec![expected])
+        );
     }
 
     #[test]
-    fn samples_and_mixed_clocks_give_no_busy_time() {
-        let ticks = times(0, IdleClock::Ticks, 0);
+    fn a_clock_that_one_moment_lacks_is_not_used() {
+        let fine = Some(times(1000, IdleClock::TimerList, 100));
+        for (first, last) in [(None, fine.clone()), (fine, None)] {
+            let before = readings(times(0, IdleClock::Stat, 0), first);
+            let found = busy(&before, &readings(times(20, IdleClock::Stat, 7), last)).unwrap();
+            assert_eq!((found.clock, found.cpus[0].busy_ns), (IdleClock::Stat, 13));
+        }
+    }
+
+    #[test]
+    fn samples_and_other_processors_give_no_busy_time() {
+        let ticks = readings(times(0, IdleClock::Ticks, 0), None);
         assert_eq!(busy(&ticks, &ticks), None);
-        let stat = times(9, IdleClock::Stat, 5);
-        assert_eq!(busy(&stat, &times(20, IdleClock::TimerList, 7)), None);
+        let one = readings(coarse(5), None);
+        assert_eq!(busy(&ticks, &one), None);
         let two = IdleTimes {
             cpus: vec![Idle::default(); 2],
-            ..stat.clone()
+            ..coarse(5)
         };
-        assert_eq!(busy(&stat, &two), None);
+        assert_eq!(busy(&one, &readings(two, None)), None);
     }
 }
