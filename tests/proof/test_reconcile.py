@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.proof.reconcile import LinkCount, cost_bounds, on_the_wire, reconcile
+from culvert.proof.reconcile import NONE, LinkCount, cost_bounds, on_the_wire, reconcile
 from culvert.trial.traffic import Flow
 
 ETHERNET_MTU = 1500
@@ -12,7 +12,14 @@ def wireguard(inner: int) -> int:
     return 60 + -(-inner // 16) * 16
 
 
-def judge(sent: Flow, received: Flow, link_bytes: int, *, super_packets: bool = False) -> bool:
+def judge(
+    sent: Flow,
+    received: Flow,
+    link_bytes: int,
+    *,
+    super_packets: bool = False,
+    to_control: LinkCount = NONE,
+) -> bool:
     return reconcile(
         "a to b",
         sent=sent,
@@ -22,6 +29,7 @@ def judge(sent: Flow, received: Flow, link_bytes: int, *, super_packets: bool = 
         inner_mtu=1420,
         ethernet_mtu=ETHERNET_MTU,
         super_packets=super_packets,
+        to_control=to_control,
     ).passed
 
 
@@ -58,6 +66,17 @@ def test_more_than_was_sent_is_refused() -> None:
     flow = Flow(10_000, 10_000 * 512, 512)
     outer = wireguard(512)
     assert not judge(flow, flow, 11_000 * outer)
+
+
+@given(st.integers(20, 1000), st.integers(5000, 10**6))
+def test_what_the_control_server_received_may_be_beside(packets: int, control_bytes: int) -> None:
+    flow = Flow(packets, packets * 84, 84)
+    counted = packets * wireguard(84) + control_bytes
+    control = LinkCount.of_frames(10, control_bytes + 140, "the control servers")
+    assert control.ip_bytes == control_bytes
+    assert judge(flow, flow, counted, to_control=control)
+    as_much_again = counted + control_bytes + 20 * wireguard(84)
+    assert not judge(flow, flow, as_much_again, to_control=control)
 
 
 def test_nothing_sent_and_nothing_counted_reconcile_but_a_stranger_does_not() -> None:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from culvert.errors import VpnError
 from culvert.vpns.netbird.packet import carried
-from culvert.vpns.netbird.server import configuration, new_setup_key
+from culvert.vpns.netbird.policy import Rules
+from culvert.vpns.netbird.server import Account, configuration
 from culvert.vpns.netbird.status import Connection, Status
+from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
 
 from .fake_node import Runs, node_that_prints
 
@@ -57,15 +59,21 @@ def test_the_configuration_has_one_relay_and_new_secrets() -> None:
     assert first["store"]["encryptionKey"] != second["store"]["encryptionKey"]
 
 
+URL = "http://198.18.4.2:8080"
+NETWORK = IPv4Network("198.19.0.0/16")
+
+
 def test_a_setup_key_is_issued_with_a_token_of_the_setup() -> None:
     runs: Runs = []
     account = {"id": "x1", "settings": {"peer_login_expiration": 7}}
     answers = [{"personal_access_token": "tok"}, [account], {}, {"key": "KEY"}]
     node = node_that_prints(*map(json.dumps, answers), runs=runs)
-    assert new_setup_key(node, "http://198.18.4.2:8080", IPv4Network("198.19.0.0/16")) == "KEY"
+    made = Account.create(node, URL, NETWORK)
+    assert made.new_setup_key() == "KEY"
+    assert "tok" not in repr(made)
     assert all('header = "Authorization: Token tok"' in stdin for _, stdin in runs[1:])
     network = runs[2][1].splitlines()
-    assert 'url = "http://198.18.4.2:8080/api/accounts/x1"' in network
+    assert f'url = "{URL}/api/accounts/x1"' in network
     assert 'request = "PUT"' in network
     assert "198.19.0.0/16" in runs[2][1]
     assert "peer_login_expiration" in runs[2][1]  # the other settings stay
@@ -74,9 +82,66 @@ def test_a_setup_key_is_issued_with_a_token_of_the_setup() -> None:
 @pytest.mark.parametrize("made", ["{}", "[]", '{"personal_access_token": 1}', "null"])
 def test_a_server_that_issues_no_token_is_named(made: str) -> None:
     with pytest.raises(VpnError, match="has no personal_access_token"):
-        new_setup_key(
-            node_that_prints(made), "http://198.18.4.2:8080", IPv4Network("198.19.0.0/16")
-        )
+        Account.create(node_that_prints(made), URL, NETWORK)
+
+
+@pytest.mark.parametrize("accounts", ["[]", "{}", "null", '[{"id": "1"}]', '["x"]'])
+def test_a_server_without_an_account_is_named(accounts: str) -> None:
+    node = node_that_prints('{"personal_access_token": "t"}', accounts)
+    with pytest.raises(VpnError, match="its answer has no account"):
+        Account.create(node, URL, NETWORK)
+
+
+ADDRESSES = {"a": IPv4Address("198.19.0.1"), "b": IPv4Address("198.19.0.2")}
+ACCOUNT = (
+    [{"id": "p0", "name": "Default"}],
+    [{"id": "g0", "name": "All"}],
+    [{"id": "pa", "ip": "198.19.0.1"}, {"id": "pb", "ip": "198.19.0.2"}],
+    {"id": "ga"},
+    {"id": "gb"},
+    {},
+)
+
+
+def put_by(policy: Policy) -> dict[str, Any]:
+    """The body with which a policy replaces the account's."""
+    runs: Runs = []
+    node = node_that_prints(*map(json.dumps, ACCOUNT), runs=runs)
+    Rules(Account(node, URL, "tok"), ADDRESSES).apply(policy)
+    lines = runs[-1][1].splitlines()
+    assert f'url = "{URL}/api/policies/p0"' in lines
+    assert 'request = "PUT"' in lines
+    (data,) = (line for line in lines if line.startswith("data-raw"))
+    body = json.loads(json.loads(data.partition(" = ")[2]))
+    assert isinstance(body, dict)
+    return body
+
+
+def test_a_permit_is_a_rule_from_one_group_to_another() -> None:
+    permits = (Permit("a", "b", Protocol.TCP, 5201), Permit("b", "a", Protocol.ICMP))
+    body = put_by(Policy(permits))
+    assert (body["name"], body["enabled"]) == ("Default", True)
+    tcp, icmp = body["rules"]
+    assert (tcp["sources"], tcp["destinations"], tcp["ports"]) == (["ga"], ["gb"], ["5201"])
+    assert (tcp["protocol"], tcp["bidirectional"], tcp["action"]) == ("tcp", False, "accept")
+    assert (icmp["sources"], icmp["destinations"], icmp["protocol"]) == (["gb"], ["ga"], "icmp")
+    assert "ports" not in icmp
+
+
+@pytest.mark.parametrize(("policy", "enabled"), [(OPEN, True), (Policy(), False)])
+def test_everything_is_one_rule_and_nothing_is_a_disabled_policy(
+    policy: Policy, *, enabled: bool
+) -> None:
+    body = put_by(policy)
+    assert body["enabled"] is enabled
+    (rule,) = body["rules"]
+    assert (rule["sources"], rule["destinations"], rule["protocol"]) == (["g0"], ["g0"], "all")
+
+
+def test_a_member_that_the_server_does_not_know_is_named() -> None:
+    node = node_that_prints(*map(json.dumps, ([{"id": "p0", "name": "Default"}], [], [])))
+    with pytest.raises(VpnError, match=r"no peer 198\.19\.0\.1 \(node a\)"):
+        Rules(Account(node, URL, "tok"), ADDRESSES)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
+from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
 from culvert.vpns.zerotier import packet, status, world
+from culvert.vpns.zerotier.policy import rules
 from culvert.vpns.zerotier.world import Identity
 
 from .test_netbird_texts import JSON
@@ -133,3 +135,59 @@ def test_the_largest_packet_is_neither_split_nor_fragmented() -> None:
     assert packet.largest_inner(1500) == 1394
     assert packet.outer_length(packet.largest_inner(1500)) == 1460
     assert packet.outer_length(packet.largest_inner(1400)) == 1400
+
+
+ADDRESSES = {"a": IPv4Address("198.19.0.1"), "b": IPv4Address("198.19.0.2")}
+
+
+def groups(policy: Policy) -> list[tuple[str, set[str]]]:
+    """The action of each group of rules, and what a packet must be for it."""
+    found: list[tuple[str, set[str]]] = []
+    wanted: set[str] = set()
+    for rule in rules(policy, ADDRESSES):
+        kind = str(rule["type"])
+        if kind.startswith("ACTION"):
+            found.append((kind, wanted))
+            wanted = set()
+        else:
+            wanted.add(" ".join(str(each) for key, each in rule.items() if each is not None))
+    assert wanted == set()
+    return found
+
+
+def test_everything_is_accepted_by_one_rule() -> None:
+    assert groups(OPEN) == [("ACTION_ACCEPT", set())]
+
+
+def test_nothing_but_arp_passes_without_a_permit() -> None:
+    arp = {f"MATCH_ETHERTYPE {0x0806}"}
+    assert groups(Policy()) == [("ACTION_ACCEPT", arp), ("ACTION_DROP", set())]
+
+
+@pytest.mark.parametrize(
+    ("permit", "there", "back"),
+    [
+        (
+            Permit("a", "b", Protocol.TCP, 80),
+            {"MATCH_IP_PROTOCOL 6", "MATCH_IP_DEST_PORT_RANGE 80 80"},
+            {
+                "MATCH_IP_PROTOCOL 6",
+                "MATCH_IP_SOURCE_PORT_RANGE 80 80",
+                "MATCH_CHARACTERISTICS 0000000000000010",
+            },
+        ),
+        (
+            Permit("a", "b", Protocol.UDP, 53),
+            {"MATCH_IP_PROTOCOL 17", "MATCH_IP_DEST_PORT_RANGE 53 53"},
+            {"MATCH_IP_PROTOCOL 17", "MATCH_IP_SOURCE_PORT_RANGE 53 53"},
+        ),
+        (Permit("a", "b", Protocol.ICMP), {"MATCH_ICMP 8"}, {"MATCH_ICMP 0"}),
+    ],
+)
+def test_a_permit_is_a_rule_for_the_request_and_one_for_its_answer(
+    permit: Permit, there: set[str], back: set[str]
+) -> None:
+    request = {"MATCH_IPV4_SOURCE 198.19.0.1/32", "MATCH_IPV4_DEST 198.19.0.2/32", *there}
+    answer = {"MATCH_IPV4_SOURCE 198.19.0.2/32", "MATCH_IPV4_DEST 198.19.0.1/32", *back}
+    accepted = [("ACTION_ACCEPT", request), ("ACTION_ACCEPT", answer)]
+    assert groups(Policy((permit,)))[1:-1] == accepted

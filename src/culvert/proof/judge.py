@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from culvert.labs.node import Node
 from culvert.proof.capture import judge_capture
+from culvert.proof.control import to_control
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.route import judge_relays
 from culvert.topology.link.spec import LinkSpec
@@ -13,7 +14,6 @@ from culvert.trial.session import Session
 from culvert.trial.traffic import Flow
 from culvert.trial.watch import Watched
 
-ETHERNET_HEADER = 14
 _GOODPUT = ("goodput_bps", "goodput_up_bps", "goodput_down_bps")
 """Goodput of both directions together (or the only one), and of each if both carry data."""
 
@@ -104,23 +104,20 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
             if handed is None
             else (handed.packets, handed.frame_bytes)
         )
-        count = LinkCount(
-            packets,
-            frame_bytes - ETHERNET_HEADER * packets,
-            "the link" if handed is None else "the wire",
-        )
+        counted_by = "the link" if handed is None else "the wire"
         checks.append(
             reconcile(
                 direction,
                 sent=sent,
                 received=received,
-                link=count,
+                link=LinkCount.of_frames(packets, frame_bytes, counted_by),
                 outer_length=vpn.outer_length,
                 inner_mtu=interface.mtu,
                 ethernet_mtu=link.mtu,
                 # The wire counts each packet of a super-packet.
                 super_packets=link.offloads and handed is None,
                 duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
+                to_control=to_control(session, watched),
             )
         )
     return checks

@@ -7,6 +7,7 @@ by their absence there.
 from __future__ import annotations
 
 from culvert.probe.results import Accounted
+from culvert.proof.control import to_control
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
@@ -14,7 +15,7 @@ from culvert.trial.watch import Watched
 ALL_BUT = 0.02
 """Share of the path's packets that a relay's counters may miss: they are read at other times."""
 TO_SERVERS_PACKETS = 5
-"""Packets that both ends may send to other servers meanwhile, such as the control server."""
+"""Packets that both ends may send to control servers between two readings of the counters."""
 BESIDE = 0.02
 """Packets that a relay may see, as a share of a direct path's: keepalives and its own traffic."""
 BESIDE_PACKETS = 100
@@ -43,12 +44,13 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
         return []
     via = session.route.via if session.route is not None else None
     sent = _sent(session, watched)
+    to_relay = sent - to_control(session, watched).packets
     checks = _by_own_count(watched, relayed=via is not None)
     for relay in relays:
         device = watched.others[relay.name].device(relay.underlay.device)
         crossed = device.rx_packets if device is not None else 0
         used = relay.name == via
-        enough = crossed >= (1 - ALL_BUT) * sent - TO_SERVERS_PACKETS
+        enough = crossed >= (1 - ALL_BUT) * to_relay - TO_SERVERS_PACKETS
         beside = crossed <= BESIDE * sent + BESIDE_PACKETS
         expected = "all of them" if used else "none of them"
         checks.append(

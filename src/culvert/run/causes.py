@@ -1,4 +1,5 @@
-"""The true cause of a trial that did not work: what was killed, has crashed or is stopped.
+"""The true cause of a trial that did not work: what was killed, has crashed or is stopped; or
+clocks that differ.
 
 What is noticed first is seldom the cause: a probe that is killed leaves its peer with a connection
 that was reset, a wire that is killed leaves a VPN that cannot reach its server.
@@ -13,6 +14,7 @@ from culvert.errors import CulvertError, DeadlineExceeded, VpnError
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
 from culvert.proof.alive import survivors
+from culvert.run.clocks import clocks_apart
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import ProgramEnded
 from culvert.waiting import wait_until
@@ -53,6 +55,10 @@ def naming_the_cause(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> Iterat
         yield
     except CulvertError as error:
         cause = cause_of_trouble(vpn, lab, probes)
-        if cause is None or (isinstance(error, ProgramEnded) and isinstance(cause, VpnError)):
+        if isinstance(error, ProgramEnded) and isinstance(cause, VpnError):
+            cause = None  # the program that ended is the one that was noticed
+        if cause is None and isinstance(error, VpnError):
+            cause = clocks_apart(vpn.id, lab)
+        if cause is None:
             raise
         raise type(cause)(cause.what, f"{cause.why}; noticed as: {error}", cause.remedy) from error

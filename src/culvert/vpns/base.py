@@ -75,6 +75,8 @@ class Vpn(ABC):
     many members join at once."""
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
+    no_policy: ClassVar[str] = "has no policy of what members may send"
+    """Why ``apply_policy`` is not possible, where a driver does not override it."""
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
     first packet after drop(), and resume() is not called."""
@@ -225,7 +227,7 @@ class Vpn(ABC):
         Raises NotPossible if the VPN has none.
         """
         del policy
-        raise NotPossible(self.id, "has no policy of what members may send", LEAVE_OUT)
+        raise NotPossible(self.id, self.no_policy, LEAVE_OUT)
 
     # -- what the proof needs ----------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 import pytest
 
 from culvert.journal.record import Status
+from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
@@ -62,12 +64,15 @@ class NoRelay(Hasty):
 
 
 class ClockOfTomorrow(Hasty):
-    """The relay's clock is a day ahead of the members'."""
+    """The relay's clock is a day ahead of the members'. All namespaces have one clock: the relay's
+    certificate is that of such a node, and ``CLOCK`` is what the node reports."""
+
+    CLOCK: ClassVar = timedelta(days=1)
 
     def configure(self) -> None:
         super().configure()
         (node,) = self.lab.of_role(Role.RELAY)
-        self._relay = Relay.new(node, tls=True, now=datetime.now(UTC) + timedelta(days=1))
+        self._relay = Relay.new(node, tls=True, now=datetime.now(UTC) + self.CLOCK)
         self._relay.write()
         self._control.write(self._relay.map(measured=False), '{"acls": []}')
 
@@ -111,11 +116,19 @@ def test_a_relay_that_does_not_answer() -> None:
     assert "region 900" in finding.reason
 
 
-def test_a_relay_whose_clock_is_a_day_ahead() -> None:
+def test_a_relay_whose_clock_is_a_day_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def realtime_ns(node: NetnsNode) -> int:
+        ahead = ClockOfTomorrow.CLOCK if node.role is Role.RELAY else timedelta()
+        return time.time_ns() + round(1e9 * ahead.total_seconds())
+
+    monkeypatch.setattr(NetnsNode, "realtime_ns", realtime_ns)
     finding = trial(ClockOfTomorrow, relayed=True)
     assert finding.status is Status.FAILED
-    assert "not after 6 s" in finding.reason
-    assert "region 900" in finding.reason
+    assert finding.reason.startswith(
+        "headscale/relay: the clock of node relay is 86400 s ahead of that of node "
+    )
+    assert "; noticed as: headscale/relay: not after 6 s" in finding.reason
+    assert finding.remedy.startswith("set the clocks")
 
 
 def test_addresses_of_another_vpn() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from culvert.errors import VpnError
@@ -25,9 +26,11 @@ from culvert.vpns.netbird import daemon, packet
 from culvert.vpns.netbird import server as control_server
 from culvert.vpns.netbird.daemon import Daemon
 from culvert.vpns.netbird.packet import PORT, is_handshake
-from culvert.vpns.netbird.server import RELAY_PORT
+from culvert.vpns.netbird.policy import Rules
+from culvert.vpns.netbird.server import RELAY_PORT, Account
 from culvert.vpns.netbird.status import Connection
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.policy import Policy
 from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
@@ -104,7 +107,8 @@ class NetBird(AssigningMeshVpn):
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
         self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
-        self.setup_key = control_server.new_setup_key(server, self._url, INNER)
+        self._account = Account.create(server, self._url, INNER)
+        self.setup_key = self._account.new_setup_key()
 
     def _launch(
         self, server: Node, argv: Sequence[str], settings: Mapping[str, str], url: str
@@ -156,6 +160,14 @@ class NetBird(AssigningMeshVpn):
             f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
         )
+
+    def apply_policy(self, policy: Policy) -> None:
+        """Replace the rules of the server's policy, which it distributes."""
+        self._rules.apply(policy)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self._account, {name: each.ip for name, each in self.addresses.items()})
 
     @property
     def _url(self) -> str:

@@ -1,4 +1,4 @@
-"""NetBird's control server: its configuration, and the keys with which members join.
+"""NetBird's control server: its configuration, and requests to it.
 
 Sources: combined/config.yaml.example of NetBird 0.76 for the configuration;
 https://docs.netbird.io/api for the requests.
@@ -10,7 +10,9 @@ import base64
 import json
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
+from typing import Any
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
@@ -23,7 +25,7 @@ RELAY_HEALTH = "http://127.0.0.1:9000/health"
 ENVIRONMENT = {"NB_DISABLE_GEOLOCATION": "true", "NB_SETUP_PAT_ENABLED": "true"}
 """It must not download a database, and may be set up by a request."""
 _DAY_S = 86400
-_OTHER_VERSION = "use NetBird's server of version 0.75 to 0.80"
+OTHER_VERSION = "use NetBird's server of version 0.75 to 0.80"
 
 
 def url_of(control: IPv4Address) -> str:
@@ -73,35 +75,60 @@ def relay_environment(relay: IPv4Address, secret: str) -> Mapping[str, str]:
     }
 
 
-def new_setup_key(server: Node, url: str, network: IPv4Network) -> str:
-    """Create the account of a new server, whose members get addresses of this network, and a key
-    with which any number of members join.
+@dataclass(frozen=True)
+class Account:
+    """The account of a control server, which has all members. Methods raise VpnError if the server
+    refuses, or answers in another form."""
 
-    Raises VpnError if the server refuses, or answers in another form.
-    """
-    owner = {"email": "lab@lab.internal", "password": f"Aa1-{secrets.token_urlsafe(16)}"}
-    made = request(server, f"{url}/api/setup", {**owner, "name": "lab", "create_pat": True})
-    admin = {"Authorization": f"Token {_text(made, 'personal_access_token', url)}"}
-    _set_network(server, url, admin, network)
-    key = {"name": "lab", "type": "reusable", "expires_in": _DAY_S, "usage_limit": 0}
-    made = request(server, f"{url}/api/setup-keys", {**key, "auto_groups": []}, admin)
-    return _text(made, "key", url)
+    server: Node
+    url: str
+    token: str = field(repr=False)
+    """A personal access token of its owner."""
+
+    @classmethod
+    def create(cls, server: Node, url: str, network: IPv4Network) -> Account:
+        """That of a new server, whose members get addresses of this network. By default it is a
+        random one, to which a node without the VPN has a route."""
+        owner = {"email": "lab@lab.internal", "password": f"Aa1-{secrets.token_urlsafe(16)}"}
+        made = request(server, f"{url}/api/setup", {**owner, "name": "lab", "create_pat": True})
+        account = cls(server, url, text_of(made, "personal_access_token", url))
+        (found,) = account.listed("accounts", "settings")[:1] or [{}]
+        settings = found.get("settings")
+        if not isinstance(settings, dict):
+            raise VpnError(url, "its answer has no account", OTHER_VERSION)
+        changed = {"settings": {**settings, "network_range": str(network)}}
+        account.put(f"accounts/{text_of(found, 'id', url)}", changed)
+        return account
+
+    def new_setup_key(self) -> str:
+        """A key with which any number of members join."""
+        key = {"name": "lab", "type": "reusable", "expires_in": _DAY_S, "usage_limit": 0}
+        return text_of(self.make("setup-keys", {**key, "auto_groups": []}), "key", self.url)
+
+    def listed(self, what: str, *keys: str) -> list[dict[str, Any]]:
+        """All of a kind; each has an ``id`` and these keys."""
+        answer = request(self.server, f"{self.url}/api/{what}", headers=self._headers)
+        found = answer if isinstance(answer, list) else [None]
+        if not all(isinstance(each, dict) and {"id", *keys} <= each.keys() for each in found):
+            raise VpnError(self.url, f"its answer has no {what}", OTHER_VERSION)
+        return found
+
+    def make(self, what: str, body: Mapping[str, object]) -> Any:
+        """Create one of a kind."""
+        return request(self.server, f"{self.url}/api/{what}", body, self._headers)
+
+    def put(self, what: str, body: Mapping[str, object]) -> None:
+        """Replace one."""
+        request(self.server, f"{self.url}/api/{what}", body, self._headers, method="PUT")
+
+    @property
+    def _headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Token {self.token}"}
 
 
-def _set_network(server: Node, url: str, admin: Mapping[str, str], network: IPv4Network) -> None:
-    """By default it is a random one, to which a node without the VPN has a route."""
-    accounts = request(server, f"{url}/api/accounts", headers=admin)
-    account = accounts[0] if isinstance(accounts, list) and accounts else None
-    settings = account.get("settings") if isinstance(account, dict) else None
-    if not isinstance(settings, dict):
-        raise VpnError(url, "its answer has no account", _OTHER_VERSION)
-    changed = {"settings": {**settings, "network_range": str(network)}}
-    path = f"{url}/api/accounts/{_text(account, 'id', url)}"
-    request(server, path, changed, admin, method="PUT")
-
-
-def _text(answer: object, key: str, url: str) -> str:
+def text_of(answer: object, key: str, url: str) -> str:
+    """A text in an answer; raises VpnError if it has none."""
     value = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(value, str) or not value:
-        raise VpnError(url, f"its answer has no {key}", _OTHER_VERSION)
+        raise VpnError(url, f"its answer has no {key}", OTHER_VERSION)
     return value

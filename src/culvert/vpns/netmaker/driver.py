@@ -71,6 +71,8 @@ class Netmaker(AssigningMeshVpn):
     """WireGuard renews the keys after 120 s."""
     joins_together = False
     """Each use of a token changes the key that the server keeps."""
+    no_policy = "its free edition permits or forbids pairs of members, not protocols or ports"
+    """Source: logic/acls.go and logic/peers.go of Netmaker 1.4."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)

@@ -1,16 +1,17 @@
-"""ZeroTier's controller: the network and its members, by its HTTP interface on the node itself.
+"""ZeroTier's controller: the network, its members and rules, by its HTTP interface on the node.
 
 Source: https://docs.zerotier.com/api/service/ref-v1
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 
 from culvert.errors import NotPossible
 from culvert.vpns.http import request
 from culvert.vpns.zerotier.home import Home
+from culvert.vpns.zerotier.policy import Rule
 from culvert.vpns.zerotier.world import PORT, Identity
 
 
@@ -25,8 +26,6 @@ def create_network(home: Home, members: Mapping[Identity, IPv4Interface], *, mtu
             "this zerotier-one has none, as the vendor's packages from 1.16 on",
             "install zerotier-one 1.14.2",
         )
-    url = f"http://127.0.0.1:{PORT}/controller/network/{home.identity.network}"
-    token = {"X-ZT1-Auth": home.token()}
     settings = {
         "name": "lab",
         "private": True,
@@ -35,7 +34,17 @@ def create_network(home: Home, members: Mapping[Identity, IPv4Interface], *, mtu
         "routes": [{"target": str(address.network)} for address in [*members.values()][:1]],
         "enableBroadcast": True,
     }
-    request(home.node, url, settings, token)
+    _change(home, "", settings)
     for identity, address in members.items():
         admitted = {"authorized": True, "ipAssignments": [str(address.ip)]}
-        request(home.node, f"{url}/member/{identity.address}", admitted, token)
+        _change(home, f"/member/{identity.address}", admitted)
+
+
+def set_rules(home: Home, rules: Sequence[Rule]) -> None:
+    """Replace the network's rules; the controller sends them to the members that are online."""
+    _change(home, "", {"rules": rules})
+
+
+def _change(home: Home, place: str, settings: Mapping[str, object]) -> None:
+    url = f"http://127.0.0.1:{PORT}/controller/network/{home.identity.network}{place}"
+    request(home.node, url, settings, {"X-ZT1-Auth": home.token()})

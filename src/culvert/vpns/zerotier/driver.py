@@ -23,29 +23,21 @@ from culvert.topology.graph import Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
+from culvert.vpns.policy import Policy
+from culvert.vpns.variant import DIRECT, Route, Variant
 from culvert.vpns.zerotier import packet as wire
 from culvert.vpns.zerotier import world
-from culvert.vpns.zerotier.controller import create_network
+from culvert.vpns.zerotier.controller import create_network, set_rules
 from culvert.vpns.zerotier.home import CLI, IDTOOL, ONE, Home
+from culvert.vpns.zerotier.policy import rules
+from culvert.vpns.zerotier.variants import TCP_PORT, TCP_RELAY, VARIANTS
 from culvert.vpns.zerotier.world import PORT
 
 _TCP = 6
-_TCP_RELAY = "tcp-relay"
-_TCP_PORT = 443
 _PROXY = "tcp-proxy"
 _PUBLIC_ROOT = IPv4Address("192.0.0.8")
 """Only packets to public addresses go over TCP, and ZeroTier counts every range for tests and
 documentation as private. This is the dummy address of RFC 7600, which nobody has."""
-_FACTS = {
-    "cipher": "AES-256-GMAC-SIV",
-    "key exchange": "static Curve25519 keys of the identities; no forward secrecy",
-}
-
-
-def _variant(name: str, summary: str, **facts: str) -> Variant:
-    needs = (Role.RELAY, Role.CONTROL)
-    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.AES, needs=needs)
 
 
 class ZeroTier(MeshVpn):
@@ -53,21 +45,7 @@ class ZeroTier(MeshVpn):
 
     name = "zerotier"
     summary = "ZeroTier: a virtual Ethernet with its own root and controller"
-    variants: ClassVar[tuple[Variant, ...]] = (
-        _variant("direct", "a path that the root mediated", transport=f"UDP {PORT}"),
-        _variant(
-            "relay",
-            "through the root",
-            transport=f"UDP {PORT}",
-            relayed="by local.conf: each member's blacklist has all paths to the other members",
-        ),
-        _variant(
-            _TCP_RELAY,
-            "through the root, over TCP",
-            transport=f"TCP {_TCP_PORT}",
-            relayed="by forceTcpRelay in each member's local.conf",
-        ),
-    )
+    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "zerotier"
     programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
     device = "zt0"
@@ -76,7 +54,7 @@ class ZeroTier(MeshVpn):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self._over_tcp = variant.name == _TCP_RELAY
+        self._over_tcp = variant.name == TCP_RELAY
         if self._over_tcp:
             self.programs = (*self.programs, _PROXY)
         self._homes: dict[str, Home] = {}
@@ -101,7 +79,7 @@ class ZeroTier(MeshVpn):
         if self.claims_direct or node.role is not Role.MEMBER:
             return world.local_conf()
         if self._over_tcp:
-            return world.local_conf(tcp_relay=(underlay_address(self.relay), _TCP_PORT))
+            return world.local_conf(tcp_relay=(underlay_address(self.relay), TCP_PORT))
         others = [self._homes[each.name] for each in self.lab.members if each is not node]
         return world.local_conf(no_path_to=[home.identity.address for home in others])
 
@@ -125,7 +103,7 @@ class ZeroTier(MeshVpn):
         """It prints a line for each packet, which would fill the disk."""
         silent = ["sh", "-c", 'exec "$0" > /dev/null', self.program(server, _PROXY)]
         process = self.start_process(server, silent, name=_PROXY)
-        listening, sockets = f" 00000000:{_TCP_PORT:04X} 00000000:0000 0A ", "/proc/net/tcp"
+        listening, sockets = f" 00000000:{TCP_PORT:04X} 00000000:0000 0A ", "/proc/net/tcp"
         self.await_fact(lambda: listening in server.text(sockets), process, f"{_PROXY} listened")
 
     def start(self, member: Node) -> None:
@@ -163,6 +141,11 @@ class ZeroTier(MeshVpn):
         self._await_membership(source, self.processes[source.name][0])
         self.await_path(path)
 
+    def apply_policy(self, policy: Policy) -> None:
+        """Replace the network's rules."""
+        addresses = {each.name: self.inner(each).ip for each in self.lab.members}
+        set_rules(self._homes[self.control.name], rules(policy, addresses))
+
     @property
     def _network(self) -> str:
         return self._homes[self.control.name].identity.network
@@ -185,7 +168,7 @@ class ZeroTier(MeshVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with ZeroTier's port, or TCP with the relay's."""
-        return OuterFlow(_TCP, frozenset({_TCP_PORT})) if self._over_tcp else super().outer_flow
+        return OuterFlow(_TCP, frozenset({TCP_PORT})) if self._over_tcp else super().outer_flow
 
     def outer_length(self, inner_length: int) -> int | None:
         """A constant more; unknown in the TCP connection."""
