@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from culvert.probe.results import Accounted
 from culvert.proof.control import to_control
+from culvert.proof.underlay import requested_loss
+from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 
 ALL_BUT = 0.02
-"""Share of the path's packets that a relay's counters may miss: they are read at other times."""
+"""Share of the path's packets that a relay's counters may miss: they are read at other times. What
+the links lose on the way is added."""
 TO_SERVERS_PACKETS = 5
 """Packets that both ends may send to control servers between two readings of the counters."""
+_MOST_MISSING = 0.98
+"""A path with any loss still shows its relay."""
 BESIDE = 0.02
 """Packets that a relay may see, as a share of a direct path's: keepalives and its own traffic."""
 BESIDE_PACKETS = 100
@@ -45,12 +50,13 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
     via = session.route.via if session.route is not None else None
     sent = _sent(session, watched)
     to_relay = sent - to_control(session, watched).packets
+    missing = min(ALL_BUT + _lost(session.link), _MOST_MISSING)
     checks = _by_own_count(watched, relayed=via is not None)
     for relay in relays:
         device = watched.others[relay.name].device(relay.underlay.device)
         crossed = device.rx_packets if device is not None else 0
         used = relay.name == via
-        enough = crossed >= (1 - ALL_BUT) * to_relay - TO_SERVERS_PACKETS
+        enough = crossed >= (1 - missing) * to_relay - TO_SERVERS_PACKETS
         beside = crossed <= BESIDE * sent + BESIDE_PACKETS
         expected = "all of them" if used else "none of them"
         checks.append(
@@ -83,6 +89,13 @@ def _by_own_count(watched: Watched, *, relayed: bool) -> list[Check]:
             {"direct": direct_packets, "relayed": relayed_packets},
         )
     ]
+
+
+def _lost(link: LinkSpec) -> float:
+    """Share of the packets that the links on the path lose as requested, in the worse direction;
+    all where that depends on time or on single packets."""
+    shares = map(requested_loss, (link.impairment.a_to_b, link.impairment.b_to_a))
+    return max(1.0 if share is None else share for share in shares)
 
 
 def _sent(session: Session, watched: Watched) -> int:
