@@ -16,6 +16,7 @@ import pytest
 from culvert.errors import VpnError
 from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.acl.acl import Acl
 from culvert.measurements.tunnel.path_switch import received_packets
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role
@@ -25,8 +26,9 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.contract.observe import pings_answered
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.netbird.driver import NetBird
+from culvert.vpns.policy import Protocol
 from culvert.vpns.variant import DIRECT
-from tests.run.cells import execute
+from tests.run.cells import execute, measure
 
 from .tunnels import driver, skip_reason
 
@@ -127,6 +129,26 @@ def test_the_hosts_files_are_as_before(up: Up) -> None:
 def test_a_trial_is_proved(word: str) -> None:
     finding = execute(made(word), "tcp", MESH)
     assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.parametrize("word", ["netbird/direct", "zerotier/direct"])
+def test_a_policy_permits_and_forbids_what_it_states(word: str) -> None:
+    finding = measure(made(word), Acl(), {}, MESH)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    shares = {
+        (metric.name, metric.labels["protocol"]): metric.value
+        for metric in finding.outcome.metrics
+        if "protocol" in metric.labels
+    }
+    for protocol in Protocol:
+        assert shares["permitted_share", protocol] == 1, protocol
+        assert shares["forbidden_share", protocol] == 0, protocol
+
+
+def test_a_free_netmaker_has_no_policy_of_protocols() -> None:
+    finding = measure(made("netmaker"), Acl(), {}, MESH)
+    assert finding.status is Status.UNSUPPORTED
+    assert "not protocols or ports" in finding.reason
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,15 @@ class TakenAddresses(Hasty):
             self.lab.b.run(["ip", *words.split()])
 
 
+class NoControl(Hasty):
+    """The control server is killed before a member joins."""
+
+    def serve(self, server: Node) -> None:
+        super().serve(server)
+        for process in self.processes["control"]:
+            process.stop(grace_s=0)
+
+
 class KillsHeadscale(Rtt):
     def run(self, session: Session, parameters: BaseParameters) -> Outcome:
         (headscale,) = session.vpn.processes["control"]
@@ -143,6 +152,14 @@ def test_a_member_that_never_becomes_direct() -> None:
     assert finding.status is Status.FAILED
     assert "had a direct path to node" in finding.reason
     assert "through relay" in finding.reason
+
+
+def test_a_control_server_that_dies_before_the_members_join() -> None:
+    finding = trial(NoControl)
+    assert finding.status is Status.FAILED
+    assert "headscale on node control was killed" in finding.reason
+    assert "; noticed as: " in finding.reason
+    assert finding.remedy
 
 
 def test_a_control_server_that_dies_during_the_measurement() -> None:
