@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.errors import DeadlineExceeded, ProbeError
+from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.journal.record import Metric, Series
 from culvert.measurements.acl.flows import Flow, Services
 from culvert.measurements.base import BaseParameters, Measurement
@@ -119,12 +119,16 @@ def _await_route(session: Session, services: Services, parameters: AclParameters
     """A VPN whose policy hides members from each other looks for their path anew, while they send
     packets. The proof judges the route that is found."""
     flow, claimed = services.of(Protocol.UDP)[0], session.vpn.route(session.path)
+
+    def found() -> bool:
+        with suppress(VpnError):  # it has none yet
+            passed = services.passes(flow, parameters.try_s)
+            return passed and session.vpn.determine_route(session.path) == claimed
+        return False
+
     with suppress(DeadlineExceeded):
         wait_until(
-            lambda: (
-                services.passes(flow, parameters.try_s)
-                and session.vpn.determine_route(session.path) == claimed
-            ),
+            found,
             what="the path had its route",
             deadline_s=parameters.settle_max_s,
             poll_s=SILENT_S / 10,
