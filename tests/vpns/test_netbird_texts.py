@@ -93,7 +93,7 @@ def test_a_server_without_an_account_is_named(accounts: str) -> None:
 
 
 ADDRESSES = {"a": IPv4Address("198.19.0.1"), "b": IPv4Address("198.19.0.2")}
-ACCOUNT = (
+ACCOUNT: tuple[Any, ...] = (
     [{"id": "p0", "name": "Default"}],
     [{"id": "g0", "name": "All"}],
     [{"id": "pa", "ip": "198.19.0.1"}, {"id": "pb", "ip": "198.19.0.2"}],

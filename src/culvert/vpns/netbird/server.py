@@ -108,7 +108,7 @@ class Account:
     def listed(self, what: str, *keys: str) -> list[dict[str, Any]]:
         """All of a kind; each has an ``id`` and these keys."""
         answer = request(self.server, f"{self.url}/api/{what}", headers=self._headers)
-        found = answer if isinstance(answer, list) else [None]
+        found: list[Any] = answer if isinstance(answer, list) else [None]
         if not all(isinstance(each, dict) and {"id", *keys} <= each.keys() for each in found):
             raise VpnError(self.url, f"its answer has no {what}", OTHER_VERSION)
         return found
