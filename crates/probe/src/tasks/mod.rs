@@ -7,6 +7,7 @@ pub mod echo_once;
 pub mod first_answer;
 pub mod hello;
 pub mod https;
+pub mod lobby;
 pub mod noise_floor;
 pub mod read;
 pub mod reception;

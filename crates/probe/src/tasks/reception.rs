@@ -58,6 +58,13 @@ pub struct Heard {
     pub stamped: bool,
 }
 
+/// One reading of the socket.
+struct Taken {
+    messages: usize,
+    /// Whether one of them was of the session.
+    ours: bool,
+}
+
 struct Reception<'a> {
     socket: UdpSocket,
     batch: ReceiveBatch,
@@ -127,12 +134,12 @@ impl Reception<'_> {
                 return Ok(());
             }
             let next_ns = ticker.next_ns().min(deadline_ns);
-            if taken == 0 {
+            if taken.messages == 0 {
                 self.context
                     .stop
                     .wait_readable(self.socket.as_fd(), next_ns);
             }
-            if taken < self.batch.capacity() && self.batch.stamped() {
+            if taken.messages < self.batch.capacity() && self.batch.stamped() {
                 self.context
                     .stop
                     .wait_until(next_ns.min(clock::monotonic_ns() + GATHER_NS));
@@ -140,8 +147,8 @@ impl Reception<'_> {
         }
     }
 
-    /// Takes what waits in the socket, then what still comes until that is all, or nothing has come
-    /// for `quiet_ns`.
+    /// Takes what waits in the socket, then what still comes until that is all, or nothing of the
+    /// session has come for `quiet_ns`: strangers' packets do not prolong it.
     fn drain(
         &mut self,
         quiet_ns: u64,
@@ -155,25 +162,33 @@ impl Reception<'_> {
             if self.context.stop.is_all(account.distinct()) {
                 return Ok(());
             }
-            if taken > 0 {
+            if taken.ours {
                 heard_ns = now_ns;
-            } else if now_ns - heard_ns >= quiet_ns || now_ns >= deadline_ns {
+            }
+            // What arrived before an emptied socket was read has been taken.
+            let emptied = taken.messages < self.batch.capacity();
+            if (emptied && now_ns >= heard_ns + quiet_ns) || now_ns >= deadline_ns {
                 return Ok(());
-            } else {
+            }
+            if emptied && !taken.ours {
                 std::thread::sleep(Duration::from_nanos(DRAIN_STEP_NS));
             }
         }
     }
 
-    fn take(&mut self, account: &mut impl Account) -> Result<usize, Failure> {
-        let taken = self.batch.receive_now(&self.socket);
-        let taken = taken.map_err(during("receive UDP"))?;
+    fn take(&mut self, account: &mut impl Account) -> Result<Taken, Failure> {
+        let received = self.batch.receive_now(&self.socket);
+        let mut taken = Taken {
+            messages: received.map_err(during("receive UDP"))?,
+            ours: false,
+        };
         for datagram in self.batch.datagrams() {
             let header = Header::read(datagram.bytes, self.tag);
             let ours = header
                 .filter(|header| header.kind == Kind::Data)
                 .is_some_and(|header| account.packet(&header, datagram.bytes, datagram.arrived_ns));
             self.strangers += u64::from(!ours);
+            taken.ours |= ours;
         }
         Ok(taken)
     }

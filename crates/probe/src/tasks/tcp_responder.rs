@@ -9,21 +9,19 @@ use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::net::tcp_info::TcpInfo;
 use crate::packet::header::{Header, Kind, make_reply};
-use crate::tasks::tcp_sink::accept;
+use crate::tasks::lobby::{GREETING_TIMEOUT, Lobby};
 use crate::values::{Seconds, Token};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 /// The longest request and response.
 pub const MAX_MESSAGE: u32 = 1 << 20;
 const GREETING: usize = 25;
 const MAX_CONNECTIONS: u64 = 1024;
-const GREETING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A caller's first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,19 +87,13 @@ struct Counts {
     open: AtomicU64,
     connections: AtomicU64,
     responses: AtomicU64,
-    strangers: AtomicU64,
     last_ns: AtomicU64,
 }
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Failure> {
     let address = SocketAddr::new(parameters.bind, parameters.port);
     let listener = socket::tcp_socket(parameters.bind)?;
-    let look = parameters.idle_s.duration().min(Duration::from_millis(100));
-    socket::listen_tcp(&listener, address, look)?;
-    let _interrupt = context
-        .stop
-        .interrupts(&listener)
-        .map_err(during("tcp_responder"))?;
+    socket::listen_tcp(&listener, address, GREETING_TIMEOUT)?;
     let address = listener.local_addr().map_err(during("own port"))?;
     context.ready(Listening {
         port: address.as_socket().map_or(0, |address| address.port()),
@@ -110,31 +102,41 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
     counts
         .last_ns
         .store(clock::monotonic_ns(), Ordering::Relaxed);
+    let mut strangers = 0;
     std::thread::scope(|scope| -> Result<(), Failure> {
+        let mut lobby = Lobby::<GREETING>::new(&listener)?;
         while !context.stop.asked() {
-            if let Some(connection) = accept(&listener)?
-                && counts.open.load(Ordering::Relaxed) < MAX_CONNECTIONS
-            {
+            for (connection, shown) in lobby.shown()? {
+                let greeting = Greeting::read(&shown, &parameters.token);
+                let free = counts.open.load(Ordering::Relaxed) < MAX_CONNECTIONS;
+                let Some(greeting) = greeting.filter(|_| free) else {
+                    strangers += 1;
+                    continue;
+                };
                 counts.open.fetch_add(1, Ordering::Relaxed);
                 let counts = &counts;
                 scope.spawn(move || {
                     // A connection that breaks is the caller's to tell.
-                    let _ = respond(connection, &parameters.token, counts, context);
+                    let _ = respond(connection, greeting, &parameters.token, counts, context);
                     counts.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
             let last_ns = counts.last_ns.load(Ordering::Relaxed);
-            if clock::monotonic_ns().saturating_sub(last_ns) >= parameters.idle_s.ns() {
+            let idle_until_ns = last_ns + parameters.idle_s.ns();
+            if clock::monotonic_ns() >= idle_until_ns {
                 // Wakes threads that still wait for a request.
                 context.stop.ask();
+            } else {
+                lobby.wait(&context.stop, idle_until_ns);
             }
         }
+        strangers += lobby.strangers();
         Ok(())
     })?;
     Ok(Responded {
         connections: counts.connections.into_inner(),
         responses: counts.responses.into_inner(),
-        strangers: counts.strangers.into_inner(),
+        strangers,
         tcp_info: counts
             .tcp_info
             .into_inner()
@@ -159,44 +161,15 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Fills the buffer within that time in all, however the bytes are spread.
-fn read_within(
-    mut connection: &Socket,
-    buffer: &mut [u8],
-    timeout: Duration,
-) -> std::io::Result<()> {
-    let end = Instant::now() + timeout;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        connection.set_read_timeout(Some(left))?;
-        match connection.read(&mut buffer[filled..]) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(length) => filled += length,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 fn respond(
     connection: Socket,
+    greeting: Greeting,
     token: &Token,
     counts: &Counts,
     context: &Context,
 ) -> std::io::Result<()> {
     let _interrupt = context.stop.interrupts(&connection)?;
     connection.set_tcp_nodelay(true)?;
-    let mut greeting = [0; GREETING];
-    let read = read_within(&connection, &mut greeting, GREETING_TIMEOUT);
-    let Some(greeting) = read.ok().and_then(|()| Greeting::read(&greeting, token)) else {
-        counts.strangers.fetch_add(1, Ordering::Relaxed);
-        return Ok(());
-    };
     counts.connections.fetch_add(1, Ordering::Relaxed);
     connection.set_read_timeout(None)?;
     let request_size = greeting.request_size as usize;

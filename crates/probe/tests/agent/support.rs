@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 pub const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub const CANARY: &str = "c0ffee00badcab1e5eed0ddba11f00dfacade0ff1ce0decade0dab0b0ca5cade";
 
+const PROBE: &str = env!("CARGO_BIN_EXE_culvert-probe");
+
 pub struct Agent {
     child: Child,
     input: Option<ChildStdin>,
@@ -18,8 +20,17 @@ pub struct Agent {
 
 impl Agent {
     pub fn start() -> Agent {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_culvert-probe"))
-            .arg("agent")
+        Agent::of(Command::new(PROBE).arg("agent"))
+    }
+
+    /// One that may open only so many files.
+    pub fn with_descriptors(most: u32) -> Agent {
+        let script = format!("ulimit -n {most} && exec {PROBE} agent");
+        Agent::of(Command::new("sh").args(["-c", &script]))
+    }
+
+    fn of(command: &mut Command) -> Agent {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

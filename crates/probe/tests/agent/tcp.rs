@@ -282,6 +282,42 @@ fn strangers_keep_no_session_out_of_a_sink() {
     drop(held);
 }
 
+/// More of them than the probe may open files.
+#[test]
+fn a_crowd_of_silent_strangers_keeps_no_session_out() {
+    let crowd = |port: &Value| -> Vec<TcpStream> {
+        let port = port.as_u64().unwrap() as u16;
+        let call = || TcpStream::connect((LOOPBACK, port)).unwrap();
+        std::iter::repeat_with(call).take(100).collect()
+    };
+    let mut agent = Agent::with_descriptors(64);
+    let mut source = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "duration_max_s": 20,
+        "interval_ms": 50,
+    }))["port"]
+        .clone();
+    let held = crowd(&port);
+    source.ready(json!({
+        "id": 1, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "duration_s": 0.05, "congestion_control": "reno", "write_size": 1000, "nodelay": true,
+        "interval_ms": 50, "drain_s": 10,
+    }));
+    let sent = source.done(1)["bytes_written"].clone();
+    let sink = agent.done(1);
+    assert_eq!((&sink["bytes"], &sink["strangers"]), (&sent, &json!(100)));
+    drop(held);
+    let port = responder(&mut agent, 20.0);
+    let held = crowd(&port);
+    source.ready(json!({
+        "id": 2, "do": "tcp_crr", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "duration_s": 0.05,
+    }));
+    assert_eq!(source.done(2)["errors"], json!({}));
+    assert_eq!(agent.stop(1)["strangers"], 100);
+    drop(held);
+}
+
 #[test]
 fn whoever_drips_a_token_is_turned_away_in_time() {
     for request in [

@@ -4,6 +4,9 @@ use crate::LOOPBACK;
 use crate::support::{Agent, CANARY, TOKEN, udp_sink};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Packets as the source makes them.
 fn packet(flow: u64, number: u64, time_ns: u64) -> Vec<u8> {
@@ -84,6 +87,40 @@ fn a_sink_that_knows_how_many_come_waits_for_the_last_and_no_longer() {
         (&sink["packets"], &sink["duplicates"]),
         (&json!(4), &json!(1))
     );
+}
+
+/// A flood of them would otherwise keep the sink listening until its last second.
+#[test]
+fn strangers_do_not_prolong_the_wait_for_silence() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "interval_ms": 50,
+        "duration_max_s": 60, "quiet_ms": 100,
+    }))["port"]
+        .as_u64()
+        .unwrap();
+    let target = (LOOPBACK, u16::try_from(port).unwrap());
+    let socket = UdpSocket::bind((LOOPBACK, 0)).unwrap();
+    socket.send_to(&packet(0, 0, 0), target).unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let stranger = std::thread::spawn({
+        let over = over.clone();
+        move || {
+            while !over.load(Ordering::Relaxed) {
+                for bytes in [&b"CVT\x01 somebody else's"[..], b""] {
+                    let _ = socket.send_to(bytes, target);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    let begun = Instant::now();
+    let sink = agent.stop(1);
+    over.store(true, Ordering::Relaxed);
+    stranger.join().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert_eq!(sink["packets"], 1);
+    assert!(sink["strangers"].as_u64().unwrap() > 0);
 }
 
 #[test]

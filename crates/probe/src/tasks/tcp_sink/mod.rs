@@ -1,15 +1,15 @@
 //! `tcp_sink`: accepts the connections of a session and drains them; sends as well if requested.
 
-mod lobby;
 pub mod stream;
 
 use crate::clock;
 use crate::context::{Context, Listening};
 use crate::failure::{Failure, during};
 use crate::net::socket;
+use crate::stop::Stop;
+use crate::tasks::lobby::{GREETING_TIMEOUT, Lobby};
 use crate::tasks::tcp_source::stream::{Backward, write_until};
 use crate::values::{Canary, Seconds, Token};
-use lobby::{Admitted, TOKEN_TIMEOUT, admit};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -177,18 +177,42 @@ fn listen(parameters: &Parameters) -> Result<Socket, Failure> {
     if let Some(bytes) = parameters.receive_buffer {
         socket::set_receive_buffer(&listener, bytes)?;
     }
-    socket::listen_tcp(&listener, address, TOKEN_TIMEOUT)?;
+    socket::listen_tcp(&listener, address, GREETING_TIMEOUT)?;
     Ok(listener)
 }
 
-/// The next connection; None if none came within the listener's timeout or it was shut down.
-pub fn accept(listener: &Socket) -> Result<Option<Socket>, Failure> {
-    match listener.accept() {
-        Ok((connection, _)) => Ok(Some(connection)),
-        Err(error) => match error.raw_os_error() {
-            // EINVAL: shut down to wake us; the others: a caller that gave up, or none.
-            Some(libc::EINVAL | libc::EAGAIN | libc::ECONNABORTED | libc::EINTR) => Ok(None),
-            _ => Err(Failure::io("accept TCP", &error)),
-        },
+struct Admitted {
+    connections: Vec<Socket>,
+    strangers: u64,
+}
+
+/// Accepts until `streams` callers have shown the token, the time has come or the task is to
+/// end. Callers that have not shown it by then count as strangers.
+fn admit(
+    listener: &Socket,
+    token: &Token,
+    streams: usize,
+    deadline_ns: u64,
+    stop: &Stop,
+) -> Result<Admitted, Failure> {
+    let mut lobby = Lobby::new(listener)?;
+    let mut admitted = Admitted {
+        connections: Vec::new(),
+        strangers: 0,
+    };
+    while !stop.asked() && clock::monotonic_ns() < deadline_ns {
+        for (connection, shown) in lobby.shown()? {
+            if shown == token.0 && admitted.connections.len() < streams {
+                admitted.connections.push(connection);
+            } else {
+                admitted.strangers += 1;
+            }
+        }
+        if admitted.connections.len() == streams {
+            break;
+        }
+        lobby.wait(stop, deadline_ns);
     }
+    admitted.strangers += lobby.strangers();
+    Ok(admitted)
 }
