@@ -7,21 +7,14 @@ import zlib
 import numpy as np
 import polars as pl
 import pytest
-from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.analysis.latency import EMPTY, LatencyDistribution, decode, percentile_table, pool
 from culvert.errors import JournalError
+from tests.journal.dummies import encoded
 
 nanoseconds = st.lists(st.integers(1, 10_000_000_000), min_size=1, max_size=60)
-
-
-def encoded(values: list[int]) -> str:
-    histogram = HdrHistogram(1, 60_000_000_000, 3)
-    for value in values:
-        histogram.record_value(value)
-    return str(histogram.encode().decode())
 
 
 @settings(max_examples=40, deadline=None)

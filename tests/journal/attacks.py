@@ -128,6 +128,7 @@ VALUES: Mapping[str, tuple[str, str, Any]] = {
     "fewer values than times": ("series", "value", bytes.fromhex("789c030000000001")),
     "a series that is a bomb": ("series", "t_ns", "BOMB"),
     "a blob as histogram": ("histogram", "hdr_v2", b"x"),
+    "a histogram that is none": ("histogram", "hdr_v2", "HISTFAAAA0"),
     "deep evidence": ("trial", "evidence", '{"a":' + _DEEP + "}"),
     "deep evidence of objects": ("trial", "evidence", '{"a":' * 5000 + "1" + "}" * 5000),
     "evidence that is a list": ("trial", "evidence", "[1]"),

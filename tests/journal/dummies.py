@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+
+from hdrh.histogram import HdrHistogram
 
 from culvert.journal.record import Histogram, Metric, RunHead, Series, Status, TrialRecord
 
@@ -19,6 +22,14 @@ HEAD = RunHead(
     environment={"kernel": "6.1", "load": [0.5, float("nan")]},
 )
 WHEN = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+
+
+def encoded(values: Sequence[int], *, lowest: int = 1, digits: int = 3) -> str:
+    """A histogram of values up to 60 s, by another implementation than ours."""
+    histogram = HdrHistogram(lowest, 60_000_000_000, digits)
+    for value in values:
+        histogram.record_value(value)
+    return str(histogram.encode().decode())
 
 
 def trial(number: int) -> TrialRecord:
@@ -42,7 +53,7 @@ def trial(number: int) -> TrialRecord:
             Metric("cpu_process_s", "s", 0.1 * number, {"node": "a", "process": "é"}),
         ],
         series=[Series("received", "bytes", [0, 10**9, number], [0.5, -1e300, number / 7])],
-        histograms=[Histogram("rtt_ns", "ns", f"HISTFAAAA{number}")],
+        histograms=[Histogram("rtt_ns", "ns", encoded([1000, 2000 + number]))],
     )
 
 

@@ -117,7 +117,7 @@ def survive(run: Path, other: Path, *, whole: bool) -> None:
     if _refused(lambda: repaired.append(repair(run))) is None:
         with Journal.open(run) as journal:
             assert len(journal.done()) == repaired[0].kept
-            journal.check_series()
+            journal.check_packed()
 
 
 def _refused(action: Callable[[], None]) -> CulvertError | None:
@@ -133,7 +133,7 @@ def _refused(action: Callable[[], None]) -> CulvertError | None:
 
 def _read(run: Path, other: Path, *, whole: bool) -> None:
     with Journal.open(run) as journal:
-        journal.check_series()
+        journal.check_packed()
         journal.run()
         journal.trials()
         rows = journal.rows()

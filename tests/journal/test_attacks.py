@@ -50,7 +50,7 @@ def test_a_value_that_does_not_belong_is_refused_with_its_place(tmp_path: Path, 
     table, column, _ = attacks.VALUES[name]
     begun = time.monotonic()
     with pytest.raises(JournalError) as caught, Journal.open(run) as journal:
-        journal.check_series()
+        journal.check_packed()
     assert time.monotonic() - begun < REFUSED_WITHIN_S
     said = str(caught.value)
     if name not in ("text that is no UTF-8", "a text of 100 MB", "an unknown status"):

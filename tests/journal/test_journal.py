@@ -26,13 +26,14 @@ from culvert.journal.record import (
     TrialRecord,
 )
 from culvert.journal.verify import verify
-from tests.journal.dummies import HEAD, WHEN, failed, trial
+from tests.journal.dummies import HEAD, WHEN, encoded, failed, trial
 from tests.study.dummies import HEAD as STUDY
 from tests.study.dummies import UDP, parse
 
 TEXT = st.text(max_size=12)
 FIGURE = st.floats(allow_nan=False, allow_infinity=False)
 LABELS = st.dictionaries(TEXT, TEXT, max_size=2)
+HISTOGRAM = st.lists(st.integers(1, 10**9), max_size=3).map(encoded)
 
 
 @st.composite
@@ -62,7 +63,7 @@ RECORDS = st.builds(
     evidence=st.dictionaries(TEXT, st.none() | st.booleans() | FIGURE | TEXT, max_size=3),
     metrics=st.lists(st.builds(Metric, TEXT, TEXT, FIGURE, LABELS), max_size=4),
     series=st.lists(series(), max_size=2),
-    histograms=st.lists(st.builds(Histogram, TEXT, TEXT, TEXT, LABELS), max_size=2),
+    histograms=st.lists(st.builds(Histogram, TEXT, TEXT, HISTOGRAM, LABELS), max_size=2),
 )
 
 

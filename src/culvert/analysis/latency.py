@@ -6,29 +6,21 @@ trials' 99.9th percentiles. Format: HdrHistogram V2, base64, compressed or not.
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from culvert.analysis.observations import CELL
 from culvert.errors import JournalError
+from culvert.journal.histogram import counts_of
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
 
 ENOUGH_BEYOND = 10
 """A percentile is given only if at least this many probes lie at or beyond it: the 99.99th takes
 100,000 probes. With fewer, a handful of packets decides it."""
-
-_PLAIN_COOKIE = 0x1C849303
-_DEFLATE_COOKIE = 0x1C849304
-_COOKIE_BASE = 0xFFFFFF0F
-"""The bits between hold the word size."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +61,14 @@ EMPTY = LatencyDistribution(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.in
 def decode(hdr_v2: str) -> LatencyDistribution:
     """Read one histogram; raises JournalError if it is damaged."""
     try:
-        histogram = HdrHistogram.decode(_compressed(hdr_v2))
-        counts = np.array(histogram.counts, dtype=np.int64)[: histogram.counts_len]
-        seen = np.flatnonzero(counts)
-        values = [
-            histogram.get_highest_equivalent_value(histogram.get_value_from_index(int(index)))
-            for index in seen
-        ]
-    except Exception as error:  # hdrh raises a bare Exception of many kinds for damaged input
+        values, counts = counts_of(hdr_v2)
+    except ValueError as error:
         raise JournalError(
             "a latency histogram in the journal",
-            f"it cannot be decoded ({type(error).__name__}: {error})",
+            f"it cannot be decoded: {error}",
             "run the trial again; the other trials are not affected",
         ) from error
-    return LatencyDistribution(np.array(values, dtype=np.int64), counts[seen])
+    return LatencyDistribution(values, counts)
 
 
 def pool(
@@ -128,14 +114,3 @@ def percentile_table(trials: pl.DataFrame, histograms: pl.DataFrame, name: str) 
         "note": pl.String,
     }
     return pl.DataFrame(rows, schema=schema)
-
-
-def _compressed(hdr_v2: str) -> str:
-    """The same histogram in the compressed encoding, the only one that the decoder takes."""
-    data = base64.b64decode(hdr_v2, validate=True)
-    (cookie,) = struct.unpack_from(">I", data)
-    if cookie & _COOKIE_BASE != _PLAIN_COOKIE & _COOKIE_BASE:
-        return hdr_v2
-    packed = zlib.compress(data)
-    word = (cookie & ~_COOKIE_BASE) | (_DEFLATE_COOKIE & _COOKIE_BASE)
-    return base64.b64encode(struct.pack(">II", word, len(packed)) + packed).decode()

@@ -94,11 +94,19 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
 
 
-def histograms(sql: sqlite3.Connection) -> pl.DataFrame:
-    """One row per histogram."""
+def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
+    """One row per histogram. Raises JournalError for a damaged one."""
+    refuse_undecodable(sql, path)
     return _frame(
         sql, "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id", _HISTOGRAMS
     )
+
+
+def refuse_undecodable(sql: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalError for the first histogram that cannot be decoded."""
+    unpacking = Unpacking(path)
+    for number, hdr_v2 in sql.execute("SELECT id, hdr_v2 FROM histogram ORDER BY id"):
+        unpacking.refuse_undecodable(hdr_v2, number)
 
 
 def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:

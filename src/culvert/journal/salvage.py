@@ -120,13 +120,16 @@ def _intact(
 
 
 def _unpacks(table: str, row: Row, unpacking: Unpacking) -> bool:
-    """Whether the numbers of a series can be read; other tables have none."""
-    if table != "series":
-        return True
-    number, t_ns, value = row[0], row[5], row[6]
+    """Whether the numbers of a series or a histogram can be read; other tables have none."""
     try:
-        times = len(unpacking.bytes(t_ns, number, "t_ns"))
-        unpacking.refuse_uneven(times, len(unpacking.bytes(value, number, "value")), number)
+        match table:
+            case "series":
+                number, t_ns, value = row[0], row[5], row[6]
+                times = len(unpacking.bytes(t_ns, number, "t_ns"))
+                values = len(unpacking.bytes(value, number, "value"))
+                unpacking.refuse_uneven(times, values, number)
+            case "histogram":
+                unpacking.refuse_undecodable(row[5], row[0])
     except JournalError:
         return False
     return True

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import JournalError
+from culvert.journal import histogram
 from culvert.journal.codec import from_json
 from culvert.journal.record import Status
 from culvert.journal.schema import TABLES
@@ -32,6 +33,8 @@ LEAST_SERIES_BYTES = 256 << 20
 MOST_EXPANSION = 16
 """All series of a journal may unpack to at most so many times the size of its file, or to the limit
 above: measured points compress far less."""
+LEAST_HISTOGRAM_BYTES = 8 << 20
+"""The same limit for all histograms: decoding a byte takes longer."""
 _SEEN = 100_000
 """Number of valid texts to cache: labels and parameters repeat from row to row."""
 _WORDS = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
@@ -103,11 +106,13 @@ def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
 
 
 class Unpacking:
-    """Unpacks the blobs of a journal's series within limits."""
+    """Unpacks the series and the histograms of a journal within limits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._left = LEAST_SERIES_BYTES + MOST_EXPANSION * size_of(path)
+        growth = MOST_EXPANSION * size_of(path)
+        self._left = LEAST_SERIES_BYTES + growth
+        self._left_of_histograms = LEAST_HISTOGRAM_BYTES + growth
 
     def bytes(self, blob: bytes, row: int, column: str) -> bytes:
         """The unpacked bytes. Raises JournalError if unpacking fails, or exceeds the limits."""
@@ -123,6 +128,17 @@ class Unpacking:
         if not unpacker.eof or unpacker.unused_data or len(content) % 8:
             raise wrong_value(self._path, "series", row, column, "its last number is incomplete")
         return content
+
+    def refuse_undecodable(self, hdr_v2: str, row: int) -> None:
+        """Raise JournalError for a histogram that cannot be decoded, or exceeds the limits."""
+        try:
+            most = min(self._left_of_histograms, histogram.MOST_BYTES)
+            content = histogram.unpacked(hdr_v2, most)
+            self._left_of_histograms -= len(content)
+            histogram.decoded(content)
+        except ValueError as error:
+            why = f"it cannot be decoded: {error}"
+            raise wrong_value(self._path, "histogram", row, "hdr_v2", why) from error
 
     def refuse_uneven(self, times: int, values: int, row: int) -> None:
         """Each time must have one value."""
