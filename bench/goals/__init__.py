@@ -3,6 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
+from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.hosts_ratio import HostsRatio
 from bench.goals.import_speed import ImportSpeed
@@ -12,6 +13,7 @@ from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttSc
 from bench.goals.machine_cpu import MachineCpu, MachineCpuSteered, SenderUnsteered
 from bench.goals.mesh_proved import MeshDirect, MeshRelayed
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
+from bench.goals.pods_agreement import ApiAgreement, PodTcpAgreement
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
@@ -46,6 +48,10 @@ GOALS: tuple[type[Goal], ...] = (
     WireGuardProved,
     MeshDirect,
     MeshRelayed,
+    ClusterUp,
+    PodsFirstFigure,
+    PodTcpAgreement,
+    ApiAgreement,
     Variants,
     RootlessEqualsRoot,
     HostsRatio,

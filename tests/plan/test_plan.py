@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import given
@@ -47,6 +47,17 @@ def test_blocks_and_positions_count_up(plan: Plan) -> None:
     if plan.cells:
         assert places[0] == (1 - plan.warmup_blocks, 1)
         assert places[-1] == (plan.max_blocks, len(plan.cells))
+
+
+@given(plans())
+def test_grouped_cells_of_a_vpn_and_condition_follow_each_other(plan: Plan) -> None:
+    grouped = replace(plan, grouped=True)
+    for number in (1, 2):
+        block = grouped.block(number)
+        assert sorted(cell.key for cell in block) == sorted(cell.key for cell in plan.cells)
+        keys = [(cell.vpn, cell.condition) for cell in block]
+        changes = sum(one != other for one, other in pairwise(keys))
+        assert changes == max(len(set(keys)) - 1, 0) or plan.order == "listed"
 
 
 def test_seeds_and_blocks_shuffle_differently() -> None:

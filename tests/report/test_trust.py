@@ -60,6 +60,14 @@ def test_an_unknown_machine_is_a_limit() -> None:
     assert limits(data_of(run)) == ("no facts about the machine are recorded",)
 
 
+def test_between_pods_the_traffic_was_seen_on_the_nodes_interfaces() -> None:
+    run = small()
+    assert trust(data_of(run)).title == "All traffic proved in the tunnel"
+    run.run["lab"] = "kubernetes"
+    title = trust(data_of(run)).title
+    assert title == "All traffic proved on the interfaces of the cluster's nodes"
+
+
 def imported(days: Mapping[str, str]) -> Run:
     """An import whose VPNs were measured on these days."""
     run = small(blocks=6)

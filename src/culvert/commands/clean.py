@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from culvert.commands.words import Json
+from culvert.commands.words import Context, Json
 from culvert.console import out, print_json
 from culvert.errors import NotPossible
 
@@ -16,9 +17,16 @@ app = typer.Typer()
 @app.command(epilog="Example: sudo culvert clean")
 def clean(
     every: Annotated[bool, typer.Option("--all", help="Also runs that still go on.")] = False,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also in the cluster that it reaches.")
+    ] = None,
+    context: Context = None,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of yours, in which runs were.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Remove what an interrupted run left behind."""
+    """Remove what an interrupted run left behind, here and in a cluster."""
     from culvert.labs.netns.cleanup import left_by_root, remove_leftovers
     from culvert.privilege import is_root
 
@@ -30,10 +38,23 @@ def clean(
         )
     # Without root nothing is left: it ends with the processes of the run.
     removed = remove_leftovers(all_runs=every) if is_root() else []
+    found = [(str(one.kind), one.name) for one in removed]
+    if kubeconfig is not None or context is not None:
+        found += _in_cluster(kubeconfig, context, namespace, every=every)
     if as_json:
-        print_json([{"kind": str(one.kind), "name": one.name} for one in removed])
+        print_json([{"kind": kind, "name": name} for kind, name in found])
         return
-    for one in removed:
-        out.print(f"removed {one.kind} {one.name}", markup=False)
-    if not removed:
+    for kind, name in found:
+        out.print(f"removed {kind} {name}", markup=False)
+    if not found:
         out.print("nothing was left behind")
+
+
+def _in_cluster(
+    kubeconfig: Path | None, context: str | None, namespace: str | None, *, every: bool
+) -> list[tuple[str, str]]:
+    from culvert.labs.kubernetes.api.client import Api
+    from culvert.labs.kubernetes.pods.lost import remove_lost
+
+    api = Api.of(kubeconfig, context)
+    return [("object of the cluster", name) for name in remove_lost(api, namespace, every=every)]

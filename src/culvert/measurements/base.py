@@ -51,6 +51,8 @@ class Measurement(ABC, Generic[P]):
     """True if it also makes the members join: only the servers run when it begins."""
     of_the_link: ClassVar[bool] = False
     """True if it measures the link itself: no firewall, NAT or block applies to its packets."""
+    of_clusters: ClassVar[bool] = False
+    """True if only the lab kubernetes has what it measures."""
 
     def __init_subclass__(cls) -> None:
         """Take the name of the headline from the declared metrics."""

@@ -50,6 +50,8 @@ class Plan:
 
     ``max_blocks`` None means that only ``budget_s`` ends the run. ``absent`` cells need
     something that is missing in this Culvert: only the first block has them, to report them.
+    ``grouped``: in a block the cells of one VPN and condition follow each other, for labs that are
+    kept from trial to trial.
     """
 
     cells: tuple[Cell, ...]
@@ -63,6 +65,7 @@ class Plan:
     pause_s: float = 0.0
     warmup_blocks: int = 0
     absent: frozenset[Cell] = frozenset()
+    grouped: bool = False
 
     @classmethod
     def of(cls, study: Study) -> Plan:
@@ -122,6 +125,9 @@ class Plan:
         # so that neighbouring blocks and seeds are independent.
         order = list(self.cells)
         random.Random(f"{self.seed}/{number}").shuffle(order)  # noqa: S311 - not a secret
+        if self.grouped:
+            groups = [(cell.vpn, cell.condition) for cell in order]
+            order.sort(key=lambda cell: groups.index((cell.vpn, cell.condition)))
         return tuple(order)
 
     def block_numbers(self) -> Iterator[int]:

@@ -32,6 +32,7 @@ from culvert.report.terminal.claims import claims_text
 from culvert.run import neighbours, outline
 from culvert.run.expected import estimate_of
 from culvert.run.line_here import line_here
+from culvert.run.of_clusters import without_clusters
 from culvert.run.place import Place, here, on_hosts
 from culvert.run.pods.request import REACHED, ClusterRequest
 from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
@@ -81,7 +82,9 @@ class RunRequest:
                 f"its conditions place pods in a cluster, which the lab {self.lab} has not",
                 "run it with --lab kubernetes",
             )
-        plan = Plan.of(study)
+        if self.lab != CLUSTER:
+            study = without_clusters(study, installed_measurements())
+        plan = replace(Plan.of(study), grouped=self.lab == CLUSTER)
         if self.only is not None:
             plan = plan.only(self.only)
             if not plan.cells:

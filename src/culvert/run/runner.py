@@ -37,7 +37,6 @@ from culvert.run.tally import Tally
 from culvert.run.trial_times import Stopwatch, learned
 from culvert.run.underlays import Underlays, verification_of
 from culvert.study.catalogue import Catalogue
-from culvert.study.claims.lacking import REMEDY
 from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
 from culvert.vpns import registry
@@ -202,7 +201,10 @@ class Runner:
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
-        return TrialFinding(Status.UNSUPPORTED, reason=reason, remedy=REMEDY) if reason else None
+        if not reason:
+            return None
+        remedy = self._study.lacking.remedy
+        return TrialFinding(Status.UNSUPPORTED, reason=reason, remedy=remedy)
 
     def _given_up(self, cell: Cell) -> TrialFinding | None:
         vpn, reasons = cell.vpn, self._failures[cell.vpn, cell.condition]

@@ -34,7 +34,14 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
 
 
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
-    """Raise NotPossible for a CPU quota that does not limit the VPN's data path."""
+    """Raise NotPossible for a CPU quota that does not limit the VPN's data path, and for a variant
+    of clusters."""
+    if vpn.variant.overlay_mtu is not None:
+        raise NotPossible(
+            vpn.id,
+            "it sets the MTU of a cluster's overlay, and there is none here",
+            "run it with --lab kubernetes --cluster embedded",
+        )
     if vpn.data_path is DataPath.KERNEL and lab.spec.processors.quota:
         raise NotPossible(
             "router.quota",

@@ -33,7 +33,7 @@ from culvert.study.toml import MOST_BYTES, read_toml
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
-_LATER_LAB_KEYS = ("clients", "members", "paths")
+_LATER_LAB_KEYS = ("clients", "members", "paths", "overlay_mtu")
 _LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
@@ -211,6 +211,7 @@ class Study:
             processors=wanted.processors,
             links={name: keys.changed(link) for name, keys in (wanted.links or {}).items()},
             pods=wanted.pods,
+            overlay_mtu=lab.overlay_mtu,
         )
 
 

@@ -43,6 +43,8 @@ class LabSpec:
     links: Mapping[str, LinkSpec] = field(default_factory=dict)
     pods: Placement | None = None
     """Where the ends of the path are in a cluster; None: not stated."""
+    overlay_mtu: int | None = None
+    """Largest MTU in bytes of the pods of the embedded cluster; None: what the underlay leaves."""
 
     def __post_init__(self) -> None:
         known = [network.name for network in self.topology.networks]

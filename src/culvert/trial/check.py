@@ -43,11 +43,13 @@ class Evidence:
     withheld: list[Withheld] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     """Bounds of the surroundings that were exceeded: the trial counts, and is marked."""
+    observed: bool = True
+    """Whether the path of the traffic was looked at; in a cluster only with --prove."""
 
     @property
     def proved(self) -> bool:
-        """True if there are checks and all of them passed."""
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        """True if there are checks, all of them passed, and the path of the traffic is one."""
+        return self.observed and bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
     def first_failure(self) -> Check | None:

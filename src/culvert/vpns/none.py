@@ -26,6 +26,14 @@ class NoVpn(Vpn):
             cipher=DataCipher.NONE,
             encrypts=False,
         ),
+        Variant(
+            "mtu-1450",
+            "the bare underlay below a cluster whose pods have an MTU of 1450 bytes",
+            {"encryption": "none", "MTU of the pods": "1450"},
+            cipher=DataCipher.NONE,
+            encrypts=False,
+            overlay_mtu=1450,
+        ),
     )
 
     joins_together = True

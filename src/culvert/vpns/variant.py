@@ -44,6 +44,8 @@ class Variant:
     on the underlay, and clear text in them is expected."""
     needs: tuple[Role, ...] = ()
     """Servers in addition to the members, in the order in which they start."""
+    overlay_mtu: int | None = None
+    """MTU in bytes of the pods of a cluster over it, whatever the study's; of clusters only."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ INFO = (
     *("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "kubeletVersion"),
     *("containerRuntimeVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
 )
-OPTIONS = Options(image="culvert.local/probe:0", nodes=True)
+OPTIONS = Options(image="culvert.local/probe:0")
 
 
 @pytest.fixture
@@ -64,6 +64,8 @@ def plan(place: Workspace, **fields: Any) -> PodPlan:
 
 def test_a_run_has_its_namespaces_and_leaves_none(server: EmbeddedCluster) -> None:
     with Workspace(server.api, "abc123", OPTIONS) as place:
+        assert namespaces(server) == {"culvert-abc123"}
+        place.start(plan(place, host_network=True, owner=None))
         assert namespaces(server) == {"culvert-abc123", "culvert-abc123-nodes"}
         assert place.owner is not None
         place.make_service("target", {"a": "b"})
@@ -77,9 +79,7 @@ def test_a_namespace_of_the_users_is_kept(server: EmbeddedCluster) -> None:
     core = server.api.core
     core.create_namespace({"metadata": {"name": "theirs"}})
     try:
-        with Workspace(
-            server.api, "abc124", replace(OPTIONS, namespace="theirs", nodes=False)
-        ) as place:
+        with Workspace(server.api, "abc124", replace(OPTIONS, namespace="theirs")) as place:
             place.start(plan(place))
             assert namespaces(server) == set()
         assert core.read_namespace("theirs").status.phase == "Active"

@@ -49,11 +49,13 @@ def test_the_scheduler_decides_about_the_node() -> None:
 
 
 def test_the_namespaces_have_their_levels() -> None:
-    home, nodes = manifests.namespaces("abc123", nodes=True)
+    marks = {manifests.HOME: "culvert-abc123"}
+    home = manifests.home_namespace("abc123", marks)
+    nodes = manifests.nodes_namespace("abc123", marks)
     levels = [each["metadata"]["labels"] for each in (home, nodes)]
     key = "pod-security.kubernetes.io/enforce"
     assert [each[key] for each in levels] == ["restricted", "privileged"]
-    assert len(manifests.namespaces("abc123", nodes=False)) == 1
+    assert home["metadata"]["annotations"] == nodes["metadata"]["annotations"] == marks
 
 
 def test_the_printed_list_has_a_role_with_every_right() -> None:

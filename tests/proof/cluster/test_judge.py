@@ -53,6 +53,27 @@ def test_wireguard_without_a_canary_is_encrypted_and_reconciles() -> None:
     assert "+108" in found.text()
 
 
+def test_the_devices_that_were_captured_are_named() -> None:
+    first = checks(judged(WIREGUARD, 51820, 1136), encrypted=True)[0]
+    assert first.detail.endswith("; captured on eth0 of a, eth0 of b")
+    assert first.figures["captured_on"] == ["eth0 of a", "eth0 of b"]
+
+
+def in_streams(length: int, count: int) -> Verdict:
+    """Through a relay over TCP, whose segments are not the packets."""
+    packets = [recorded(length, "17030300", 443) | {"protocol": 6} for _ in range(count)]
+    other = [recorded(1200, "00", 9999) for _ in range(3)]
+    seen = [Seen(node, "eth0", captured([*packets, *other])) for node in ("a", "b")]
+    return verdict("pod to pod", MARKED, seen, source="a", target="b")
+
+
+def test_a_stream_has_room_for_all_packets() -> None:
+    found = in_streams(2900, 16)
+    assert (found.wire, found.encapsulation, found.reconciled) == (Wire.ENCRYPTED, "TCP", True)
+    assert "TCP (a stream of 46400 bytes)" in found.text()
+    assert not in_streams(100, 16).reconciled
+
+
 def test_a_canary_in_vxlan_is_clear_with_the_traffic_named() -> None:
     found = judged(VXLAN, 4789, 1078, hits=80, bits=5.0)
     assert (found.wire, found.encapsulation) == (Wire.CLEAR, "VXLAN")

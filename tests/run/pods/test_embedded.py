@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
 
-from culvert.errors import NotPossible
+from culvert.errors import LabError, NotPossible
 from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded import groups
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
-from culvert.labs.kubernetes.pods import choice, manifests
+from culvert.labs.kubernetes.pods import choice, lost, manifests
+from culvert.labs.kubernetes.pods.lab import NO_WISHES
 from culvert.labs.kubernetes.pods.node import PodNode
+from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.places import run_directory
@@ -28,8 +31,10 @@ from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.cluster.judge import Wire
 from culvert.run.pods import check
+from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.execution import PodExecution
+from culvert.run.pods.request import IMAGE
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
@@ -151,30 +156,117 @@ def test_every_request_to_the_api_is_kept(
     assert all(value > 0 for value in series.values)
 
 
-def test_a_leak_in_one_direction_is_invalid_with_its_traffic(clusters: EmbeddedClusters) -> None:
-    """Pods of node b are also reached beside the overlay and the VPN."""
-    under = over(clusters, WIREGUARD)
+def routes(node: NetnsNode) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(node.run(["ip", "-j", "route"]).stdout)
+    return found
+
+
+@contextmanager
+def done(node: NetnsNode, *lines: str) -> Iterator[None]:
+    """Commands with ``add``, and at the end the same with ``del``."""
+    with ExitStack() as stack:
+        for line in lines:
+            node.run(line.split())
+            undo = [{"add": "del", "-A": "-D"}.get(word, word) for word in line.split()]
+            stack.callback(node.run, undo, check=False)
+        yield
+
+
+@contextmanager
+def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
+    """Packets of this kind from node a to b leave a beside the VPN, those of other kinds do not."""
     assert under.over is not None
     near, core, far = (under.over.lab.nodes[name] for name in ("a", "core", "b"))
     (pods_of_b,) = (one["dst"] for one in routes(near) if one.get("dev") == "vxlan.calico")
     (default,) = (one["gateway"] for one in routes(near) if one["dst"] == "default")
-    with ExitStack() as stack:
-        for node, via in ((near, default), (core, str(far.underlay.address.ip))):
-            for half in IPv4Network(pods_of_b).subnets():  # more specific than Calico's own
-                node.run(["ip", "route", "add", str(half), "via", via])
-                stack.callback(node.run, ["ip", "route", "del", str(half)], check=False)
-        (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
-    verdict = proved.verdict
-    assert verdict is not None, proved.reason
+    node_b = str(under.over.vpn.inner(far).ip)
+    back = str(far.underlay.address.ip)
+    elsewhere = f"ip route add default via {default} table 77"
+    match kind:
+        case Placement.TWO_NODES:
+            halves = IPv4Network(pods_of_b).subnets()  # more specific than Calico's own
+            lines = [f"ip route add {half} via {default}" for half in halves]
+        case Placement.SERVICE:
+            mark = "-t mangle -A PREROUTING -d 10.96.0.0/16 -j MARK --set-xmark 0x20/0x20"
+            lines = [
+                elsewhere,
+                "ip rule add pref 70 fwmark 0x20/0x20 lookup 77",
+                f"iptables {mark}",
+            ]
+        case _:
+            lines = [
+                elsewhere,
+                f"ip rule add pref 70 to {node_b} ipproto udp dport 4789 lookup main",
+                f"ip rule add pref 71 to {node_b} lookup 77",
+            ]
+    to_b = [f"ip route add {target} via {back}" for target in (pods_of_b, node_b)]
+    with done(core, *to_b), done(near, *lines):
+        yield
+
+
+KINDS = {
+    Placement.TWO_NODES: "pod to pod",
+    Placement.SERVICE: "pod to service",
+    Placement.HOST_NETWORK: "node to node (host network)",
+}
+
+
+@pytest.mark.parametrize("leaking", list(KINDS))
+def test_a_leak_of_one_kind_of_traffic_is_found_and_named(
+    clusters: EmbeddedClusters, leaking: Placement
+) -> None:
+    with beside_the_vpn(over(clusters, WIREGUARD), leaking):
+        proved = {one.placement: one for one in check.check(clusters, WIREGUARD, list(KINDS))}
+    verdict = proved[leaking].verdict
+    assert verdict is not None, proved[leaking].reason
     assert verdict.wire is Wire.CLEAR
-    assert not proved.ok
-    assert "pod to pod: clear" in proved.text
-    assert "u0 of a" in proved.text
+    assert f"{KINDS[leaking]}: clear" in proved[leaking].text
+    assert "u0 of a" in proved[leaking].text
+    expected = {leaking} | ({Placement.SERVICE} if leaking is Placement.TWO_NODES else set())
+    assert {kind for kind, one in proved.items() if not one.ok} == expected
 
 
-def routes(node: NetnsNode) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = json.loads(node.run(["ip", "-j", "route"]).stdout)
-    return found
+class Restarted(Rtt):
+    """Between two measurements Calico's agent is killed, and until it is back packets of pods to
+    node b leave a beside the VPN."""
+
+    def __init__(self, under: UnderEmbedded) -> None:
+        assert under.over is not None
+        assert under.over.cluster is not None
+        self.under, self.cluster = under, under.over.cluster
+        self.ended = False
+
+    def run(self, session: Session, parameters: RttParameters) -> Outcome:
+        super().run(session, parameters)
+        self.cluster.node("a").run(["/bin/sh", "-c", KILL_AGENT])
+        with beside_the_vpn(self.under, Placement.TWO_NODES):
+            outcome = super().run(session, parameters)
+        if self.ended:
+            raise LabError("the measurement", "has ended early", "none")
+        return outcome
+
+
+KILL_AGENT = """
+for process in /proc/[0-9]*; do
+  [ "$(cat $process/comm)" = calico-node ] && kill -9 ${process#/proc/} && killed=yes
+done
+[ "$killed" = yes ]
+"""
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_leak_while_the_agent_restarts_makes_the_trial_invalid(
+    clusters: EmbeddedClusters, ended: bool
+) -> None:
+    """Whether the measurement then has a figure or not."""
+    measurement = Restarted(over(clusters, WIREGUARD))
+    measurement.ended = ended
+    parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
+    found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+    assert found.status is Status.INVALID, found.reason
+    assert "nothing clear during the measurement (pod to pod): readable in" in found.reason
+    assert "u0 of a" in found.reason
+    assert not found.evidence.proved
 
 
 def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedClusters) -> None:
@@ -195,6 +287,24 @@ def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedCluste
     assert pods(over(clusters, WIREGUARD)) == []
 
 
+def test_a_vpn_that_ends_in_a_trial_is_named(clusters: EmbeddedClusters) -> None:
+    """The last one over WireGuard: the cluster is replaced."""
+    under = over(clusters, WIREGUARD)
+    assert under.over is not None
+    vpn = under.over.vpn
+
+    class Ended(Rtt):
+        def run(self, session: Session, parameters: RttParameters) -> Outcome:
+            vpn.processes["a"][0].stop(grace_s=0)
+            return super().run(session, parameters)
+
+    parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
+    found = execution(clusters, WIREGUARD, Ended(), parameters).execute()
+    assert found.status is Status.FAILED
+    assert vpn.id in found.reason
+    assert "on node a" in found.reason
+
+
 # -- over nothing ----------------------------------------------------------------------------------
 
 
@@ -211,13 +321,53 @@ def test_the_baseline_is_clear_and_counts(clusters: EmbeddedClusters) -> None:
     assert (found.status, found.reason) == (Status.OK, "")
 
 
-def test_nothing_is_left(clusters: EmbeddedClusters) -> None:
+def test_an_image_that_cannot_be_pulled_leaves_no_pod(clusters: EmbeddedClusters) -> None:
+    api = over(clusters, NOTHING).workspace.api
+    options = Options(image="registry.invalid/probe:1")
+    with ReachedCluster(api, options, NO_WISHES, prove=False) as reached:
+        driver = registry.create(registry.parse(NOTHING))
+        parameters = RttParameters.model_validate({"probes": 10, "rate": "1000/s"})
+        found = PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+        assert found.status is Status.FAILED
+        assert "ErrImagePull" in found.reason or "ImagePullBackOff" in found.reason
+        assert "registry.invalid/probe:1" in found.reason
+        assert "culvert kubernetes image" in found.remedy
+        assert pods(over(clusters, NOTHING)) == []
+    assert [each.run_id for each in lost.runs_in(api)] == [over(clusters, NOTHING).workspace.run_id]
+
+
+def test_without_the_proof_a_trial_counts_and_is_not_proved(clusters: EmbeddedClusters) -> None:
+    under = over(clusters, NOTHING)
+    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=False) as reached:
+        driver = registry.create(registry.parse(NOTHING))
+        parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
+        found = PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+    assert (found.status, found.reason) == (Status.OK, "")
+    assert found.evidence.checks
+    assert not found.evidence.proved
+
+
+def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
+    clusters: EmbeddedClusters,
+) -> None:
     under = over(clusters, NOTHING)
     assert under.over is not None
     cluster, run_id = under.over.cluster, under.over.lab.run_id
     assert cluster is not None
     names = [node.group for node in cluster.nodes]
     assert all(groups.exist(name) for name in names)
+
+    class Gone(Rtt):
+        def run(self, session: Session, parameters: RttParameters) -> Outcome:
+            os.kill(cluster.node("b").pid, signal.SIGKILL)  # the first process: all others end too
+            return super().run(session, parameters)
+
+    parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
+    found = execution(clusters, NOTHING, Gone(), parameters).execute()
+    assert found.status is Status.FAILED
+    assert "on node b" in found.reason
+    assert found.remedy
+    assert pods(under) == []
     begun = time.monotonic()
     clusters.close()
     assert time.monotonic() - begun < 30

@@ -52,7 +52,8 @@ def archive(image: Image) -> bytes:
             "os": "linux",
             "config": {
                 "Entrypoint": list(image.entrypoint),
-                "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/"],
+                # The file system of a pod is read-only but for its shared memory.
+                "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/", "TMPDIR=/dev/shm"],
                 "User": image.user,
             },
             "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},

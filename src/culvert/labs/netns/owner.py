@@ -25,20 +25,35 @@ class Owner:
     start_ticks: int
     boot: str
 
+    @classmethod
+    def parse(cls, text: str) -> Owner:
+        """From its text; raises ValueError."""
+        pid, ticks, boot = text.split(".")
+        return cls(int(pid), int(ticks), boot)
+
     def alive(self) -> bool:
         """Whether this process still runs."""
         return self == _process(self.pid)
 
+    def __str__(self) -> str:
+        return f"{self.pid}.{self.start_ticks}.{self.boot}"
 
-def claim(run_id: str) -> None:
-    """Make this process the run's owner; raises LabError if the run has one already."""
+
+def this_process() -> Owner:
+    """This process; raises LabError where /proc does not show it."""
     me = _process(os.getpid())
     if me is None:
         raise LabError("/proc", "does not show this process", "mount proc on /proc")
+    return me
+
+
+def claim(run_id: str) -> None:
+    """Make this process the run's owner; raises LabError if the run has one already."""
+    me = this_process()
     for _ in range(3):
         RUNS.mkdir(mode=0o755, parents=True, exist_ok=True)
         try:
-            owner_link(run_id).symlink_to(f"{me.pid}.{me.start_ticks}.{me.boot}")
+            owner_link(run_id).symlink_to(str(me))
         except FileNotFoundError:
             continue  # the last run of another process has just removed the directory
         except FileExistsError:
@@ -56,8 +71,7 @@ def owner_of(run_id: str) -> Owner | None:
 
 def _parsed(link: Path) -> Owner | None:
     try:
-        pid, ticks, boot = link.readlink().name.split(".")
-        return Owner(int(pid), int(ticks), boot)
+        return Owner.parse(link.readlink().name)
     except (OSError, ValueError):
         return None
 
@@ -69,7 +83,7 @@ def record(run_id: str, name: str, pid: int) -> None:
     if who is not None:
         link = run_directory(run_id) / f"{name}{_RECORD}"
         link.unlink(missing_ok=True)
-        link.symlink_to(f"{who.pid}.{who.start_ticks}.{who.boot}")
+        link.symlink_to(str(who))
 
 
 def recorded(run_id: str) -> set[Owner]:

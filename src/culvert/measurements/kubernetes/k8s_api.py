@@ -89,6 +89,7 @@ class K8sApi(Measurement[K8sApiParameters]):
         MetricSpec("requests_late", "requests", "Requests sent 100 ms late or more"),
     )
     Parameters = K8sApiParameters
+    of_clusters: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: K8sApiParameters) -> float:

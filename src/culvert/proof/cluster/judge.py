@@ -65,15 +65,19 @@ class Seen:
 
 @dataclass(frozen=True)
 class Carrier:
-    """Packets of one kind and length that carried the marked ones, in one direction."""
+    """Packets of one kind and length that carried the marked ones, in one direction; of a stream
+    (TCP) ``length`` is that of all its packets, and ``packets`` how many marked ones it has room
+    for."""
 
     kind: Encapsulation
     length: int
-    packets: int
     where: str
+    packets: int
 
     def text(self, marked: Marked) -> str:
         """In words, with the overhead of each packet."""
+        if self.kind is Encapsulation.TCP:
+            return f"{self.kind} (a stream of {self.length} bytes)"
         overhead = self.length - marked.length
         return f"{self.kind} ({self.packets} packets of {self.length} bytes, {overhead:+d})"
 
@@ -88,6 +92,8 @@ class Verdict:
     clear: tuple[str, ...] = ()
     carriers: tuple[Carrier, ...] = ()
     bits_per_byte: float | None = None
+    captured_on: tuple[str, ...] = ()
+    """The devices of nodes on which packets were captured."""
 
     @property
     def encapsulation(self) -> str:
@@ -142,13 +148,15 @@ def verdict(
         wire = Wire.CLEAR if bits is not None and bits < MIXED_ENTROPY_BITS else Wire.ENCRYPTED
     else:
         wire = Wire.UNSEEN
-    return Verdict(traffic, wire, marked, clear, carriers, bits)
+    devices = tuple(dict.fromkeys(each.where for each in seen))
+    return Verdict(traffic, wire, marked, clear, carriers, bits, devices)
 
 
 def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
     """The checks of a trial; ``encrypted``: whether the traffic is expected to be."""
     figures = {
         "wire": str(found.wire),
+        "captured_on": list(found.captured_on),
         "encapsulation": found.encapsulation,
         "marked_packets": found.marked.sent,
         "marked_bytes": found.marked.length,
@@ -161,7 +169,8 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
     leaves = found.wire is not Wire.NOT_LEAVING
     passed = found.wire is (Wire.ENCRYPTED if encrypted else Wire.CLEAR) or not leaves
     name = "encrypted between the nodes" if encrypted else "clear between the nodes"
-    made = [Check(f"{name} ({found.traffic})", passed, found.text(), REMEDY, figures)]
+    where = f"; captured on {', '.join(found.captured_on)}" if found.captured_on else ""
+    made = [Check(f"{name} ({found.traffic})", passed, found.text() + where, REMEDY, figures)]
     if leaves:
         made.append(
             Check(
@@ -181,18 +190,32 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
 
 
 def _carrier(marked: Marked, seen: Sequence[Seen], node: str) -> Carrier | None:
-    """The commonest kind of packets, long enough, that left a node."""
+    """The commonest kind of packets, long enough, that left a node; or a stream, in which packets
+    have no length of their own."""
     counts: Counter[tuple[Encapsulation, int, str]] = Counter()
+    streams: Counter[str] = Counter()
     for each in seen:
         if each.node != node:
             continue
         for recorded in each.captured.recorded:
             packet = outer_packet(recorded)
-            if packet.outgoing and packet.length >= marked.length:
+            if not packet.outgoing:
+                continue
+            kind = encapsulation.of(packet)
+            if kind is Encapsulation.TCP:
+                streams[each.where] += packet.length
+            elif packet.length >= marked.length:
                 clear = packet.length == marked.length
-                kind = Encapsulation.NONE if clear else encapsulation.of(packet)
-                counts[kind, packet.length, each.where] += 1
-    if not counts:
-        return None
-    (kind, length, where), packets = counts.most_common(1)[0]
-    return Carrier(kind, length, packets, where)
+                key = Encapsulation.NONE if clear else kind
+                counts[key, packet.length, each.where] += 1
+    single = next((Carrier(*key, packets=packets) for key, packets in counts.most_common(1)), None)
+    stream = next(
+        (
+            Carrier(Encapsulation.TCP, length, where, length // marked.length)
+            for where, length in streams.most_common(1)
+        ),
+        None,
+    )
+    enough = ENOUGH * marked.received
+    found = [one for one in (single, stream) if one is not None and one.packets]
+    return next((one for one in found if one.packets >= enough), next(iter(found), None))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 
-from culvert.errors import LabError
+from culvert.errors import CulvertError, LabError
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
 from culvert.proof.cluster import devices
@@ -18,13 +17,6 @@ READ_S = 10.0
 RECORDED = 2000
 """Packets of an interface that are kept, to find those that carried the marked ones."""
 RECORDED_BYTES = 32
-
-
-@dataclass
-class Watching:
-    """Captures that run; ``seen`` is filled when they have ended."""
-
-    seen: list[Seen] = field(default_factory=list)
 
 
 class Observer:
@@ -86,13 +78,24 @@ class Observer:
 
 @contextmanager
 def watching(
-    observers: Sequence[Observer], canary: bytes, *, record: int = RECORDED, sample_one_in: int = 1
-) -> Iterator[Watching]:
-    """Capture on all nodes while the body runs."""
-    found = Watching()
+    observers: Sequence[Observer],
+    canary: bytes,
+    seen: list[Seen],
+    *,
+    record: int = 0,
+    sample_one_in: int = 1,
+) -> Iterator[None]:
+    """Capture on all nodes while the body runs, then add to ``seen`` what each device carried;
+    after an error of the body what the captures of nodes that still answer show."""
     begun = [
         (each, each.begin(canary, record=record, sample_one_in=sample_one_in)) for each in observers
     ]
-    yield found
+    try:
+        yield
+    except CulvertError:
+        for observer, tasks in begun:
+            with suppress(CulvertError):
+                seen += observer.end(tasks)
+        raise
     for observer, tasks in begun:
-        found.seen += observer.end(tasks)
+        seen += observer.end(tasks)

@@ -57,15 +57,25 @@ def trust(data: Data) -> Trust:
         )
     detail = f"all {proved} trials that count have a proof of their traffic's path"
     if counts.ok == counts.total:
-        where = "on the link" if set(data.vpns) == {BASELINE} else "in the tunnel"
-        return Trust("good", f"All traffic proved {where}", detail)
+        return Trust("good", f"All traffic proved {_where(data)}", detail)
     left = counts.total - counts.ok
     level = "good" if left < MANY_LEFT_OUT * counts.total else "mixed"
     return Trust(
         level,
-        "All traffic that counts proved in the tunnel",
+        f"All traffic that counts proved {_where(data)}",
         f"{detail}; {left} of {counts.total} trials do not count and contribute no figure",
     )
+
+
+def _where(data: Data) -> str:
+    """Where the traffic was seen: in a cluster by captures on the interfaces of its nodes."""
+    if data.run.lab == CLUSTER:
+        return "on the interfaces of the cluster's nodes"
+    return "on the link" if set(data.vpns) == {BASELINE} else "in the tunnel"
+
+
+CLUSTER = "kubernetes"
+"""The lab whose nodes are pods, as a run's head names it."""
 
 
 def limits(data: Data) -> tuple[str, ...]:

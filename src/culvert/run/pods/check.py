@@ -10,13 +10,11 @@ from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
-from culvert.probe.client import Probe
 from culvert.proof.cluster.judge import Verdict, Wire
 from culvert.run.pods import prove
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.execution import first_packet
-from culvert.run.pods.network import ClusterNetwork
-from culvert.run.pods.session import PodSession, ServiceProbe
+from culvert.run.pods.session import open_session
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
@@ -89,12 +87,8 @@ def _prove(under: Under, placement: Placement) -> Proved:
     with ExitStack() as stack:
         stack.enter_context(lab)
         watched = under.observers.on(lab.chosen)
-        service = lab.service_address
-        near = stack.enter_context(Probe(lab.a))
-        far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
-        stack.enter_context(far)
-        network = ClusterNetwork(registry.create(registry.parse("none")), lab)
-        session = PodSession(lab, network, lab.path, near, far)
+        none = registry.create(registry.parse("none"))
+        session = open_session(stack, lab, none, {})
         first_packet(session)
         verdict = prove.prove(session, lab, watched)
         return Proved(placement, verdict, tuple(prove.checks_of(verdict, encrypted=True)))

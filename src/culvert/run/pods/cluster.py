@@ -82,7 +82,7 @@ class ReachedCluster(Clusters):
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The same for every trial."""
         del spec
-        if vpn.outer_flow is not None or vpn.name != "none":
+        if vpn.id != "none":
             raise NotPossible(
                 f"{vpn.id} under this cluster",
                 "Culvert installs no VPN on a cluster that it did not make",

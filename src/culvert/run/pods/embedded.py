@@ -110,6 +110,7 @@ class OverVpn:
                 control=CONTROL,
                 underlays={name: self._underlay(name) for name in ("a", "b", CONTROL)},
                 images=(image_of(self.programs),),
+                overlay_mtu=vpn.variant.overlay_mtu or lab.spec.overlay_mtu,
             )
             self._stack.callback(self.cluster.close)
             self.cluster.open()
@@ -182,13 +183,13 @@ class EmbeddedClusters(Clusters):
     """One at a time: it is replaced when a trial needs another VPN or other links."""
 
     def __init__(self) -> None:
-        self._key: tuple[str, LinkSpec] | None = None
+        self._key: tuple[str, LinkSpec, int | None] | None = None
         self._stack = ExitStack()
         self._under: UnderEmbedded | None = None
 
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The cluster that is up, if it is for the same VPN and links and works; else a new one."""
-        key = (vpn.id, replace(spec.link, seed=0))
+        key = (vpn.id, replace(spec.link, seed=0), spec.overlay_mtu)
         if self._under is None or key != self._key or self._under.broken() is not None:
             self.close()
             self._under = self._open(vpn, spec)
@@ -205,7 +206,7 @@ class EmbeddedClusters(Clusters):
         try:
             cluster = over.open()
             self._stack.callback(over.close)
-            options = Options(image=probe_image(__version__).name, nodes=True, network_admin=True)
+            options = Options(image=probe_image(__version__).name, network_admin=True)
             workspace = Workspace(cluster.api, new_run_id(), options)
             workspace.open()  # it ends with the cluster
         except BaseException:

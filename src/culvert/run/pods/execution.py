@@ -19,15 +19,14 @@ from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.journal.record import Metric, Status
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.base import Measurement
-from culvert.probe.client import Probe
 from culvert.proof.alive import ends_in_silence, still_carries
+from culvert.proof.cluster.judge import Seen
 from culvert.proof.cluster.observer import Observer, watching
 from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
-from culvert.run.pods.network import ClusterNetwork
-from culvert.run.pods.session import PodSession, ServiceProbe
+from culvert.run.pods.session import PodSession, open_session
 from culvert.topology.drawing import as_json
 from culvert.topology.shapes import pair
 from culvert.topology.spec import LabSpec
@@ -89,13 +88,14 @@ class PodExecution:
         with ExitStack() as stack:
             begun = time.monotonic()
             stack.enter_context(lab)
-            session = self._session(stack, lab)
+            session = open_session(stack, lab, self._vpn, self._known_max_size)
             try:
                 first_s = first_packet(session) - begun
                 finding.evidence.underlay = {
                     node.name: dict(node.facts()) for node in lab.nodes.values()
                 }
                 finding.evidence.topology = as_json(lab.spec.topology)
+                finding.evidence.observed = under.encrypted is not None
                 finding.evidence.vpn = {
                     **self._vpn.variant.facts, **under.facts, "placement": str(lab.placement),
                     **({"encryption": NOT_LOOKED_AT} if under.encrypted is None else {}),
@@ -120,15 +120,6 @@ class PodExecution:
             ]
             finding.counts(outcome)
 
-    def _session(self, stack: ExitStack, lab: KubernetesLab) -> PodSession:
-        network = ClusterNetwork(self._vpn, lab)
-        near = stack.enter_context(Probe(lab.a))
-        service = lab.service_address
-        far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
-        stack.enter_context(far)
-        known = self._known_max_size
-        return PodSession(lab, network, lab.path, near, far, known_max_size=known)
-
     def _measure(
         self,
         session: PodSession,
@@ -146,17 +137,23 @@ class PodExecution:
         )
         if not finding.proved(before):
             return None
-        measuring = time.monotonic()
-        with (
-            accounting(under, observers) as programs,
-            watching(observers, session.canary, record=0, sample_one_in=SAMPLE_ONE_IN) as watched,
-        ):
-            outcome = self._measurement.run(session, self._parameters)
+        measuring, seen = time.monotonic(), list[Seen]()
+        try:
+            with (
+                accounting(under, observers) as programs,
+                watching(observers, session.canary, seen, sample_one_in=SAMPLE_ONE_IN),
+            ):
+                outcome = self._measurement.run(session, self._parameters)
+        except CulvertError:
+            # What was clear counts for more than the failure that it came with.
+            if encrypted and not finding.proved(prove.during(seen, lab)):
+                return None
+            raise
         finding.measuring_s += time.monotonic() - measuring
-        after = [*outcome.doubts, *ends_in_silence(session, outcome)]
-        if encrypted is not None:
-            after += prove.during(watched.seen, lab, encrypted=encrypted)
-        if not finding.proved([*after, still_carries(session)]):
+        clear = prove.during(seen, lab) if encrypted else []
+        if not finding.proved([*clear, *outcome.doubts, *ends_in_silence(session, outcome)]):
+            return None
+        if not finding.proved([still_carries(session)]):
             return None
         outcome.metrics += programs.metrics()
         for each in outcome.watched:

@@ -9,7 +9,7 @@ from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.proof.canary import CANARY_PAYLOAD_BYTES, echo_marked
 from culvert.proof.cluster import judge
 from culvert.proof.cluster.judge import Marked, Seen, Verdict
-from culvert.proof.cluster.observer import Observer, watching
+from culvert.proof.cluster.observer import RECORDED, Observer, watching
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 
@@ -22,13 +22,14 @@ def carries(session: Session) -> Check:
 
 def prove(session: Session, lab: KubernetesLab, observers: Sequence[Observer]) -> Verdict:
     """Send marked packets from source to target and back while all interfaces are captured."""
-    with watching(observers, session.canary) as watched:
+    seen: list[Seen] = []
+    with watching(observers, session.canary, seen, record=RECORDED):
         answered = echo_marked(session)
     marked = Marked(answered.sent, answered.received, CANARY_PAYLOAD_BYTES + UDP_HEADERS)
     return judge.verdict(
         judge.TRAFFIC[lab.placement],
         marked,
-        watched.seen,
+        seen,
         source=lab.chosen.source.name,
         target=lab.chosen.target.name,
     )
@@ -40,14 +41,12 @@ def checks_of(verdict: Verdict, *, encrypted: bool) -> list[Check]:
     return [crossed, *judge.checks(verdict, encrypted=encrypted)]
 
 
-def during(seen: Sequence[Seen], lab: KubernetesLab, *, encrypted: bool) -> list[Check]:
-    """Checks of the captures beside a measurement: a part of its traffic may have leaked, such as
-    while an agent of the CNI restarted."""
+def during(seen: Sequence[Seen], lab: KubernetesLab) -> list[Check]:
+    """Checks of the captures beside a measurement whose traffic must be encrypted: a part of it may
+    have leaked, such as while an agent of the CNI restarted."""
     traffic = judge.TRAFFIC[lab.placement]
     hits = {each.where: each.captured.canary_hits for each in seen if each.captured.canary_hits}
     packets = sum(each.captured.packets for each in seen)
-    if not encrypted:
-        return []
     return [
         Check(
             f"nothing clear during the measurement ({traffic})",

@@ -47,7 +47,7 @@ class ClusterRequest:
         wishes = Wishes(Wish.parse(self.source), Wish.parse(self.target))
         if self.cluster == EMBEDDED:
             return EmbeddedClusters()
-        options = Options(self.image, self.namespace, nodes=True)
+        options = Options(self.image, self.namespace)
         api = Api.of(self.kubeconfig, self.context)
         return ReachedCluster(api, options, wishes, prove=self.prove)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import ExitStack
 from typing import Any
 
+from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
 from culvert.labs.link.witness import View, Witness
 from culvert.labs.node import Node
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay
+from culvert.run.pods.network import ClusterNetwork
 from culvert.trial.outside import Outside, Sighting
 from culvert.trial.session import Session
+from culvert.vpns.base import Vpn
 
 _LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder", "watch_gap"})
 
@@ -92,3 +96,15 @@ class ServiceProbe(Probe):
             if task in _LISTENERS and not parameters.get("port"):
                 parameters["port"] = next(self._ports)
         return super().begin(task, **parameters)
+
+
+def open_session(
+    stack: ExitStack, lab: KubernetesLab, under: Vpn, known_max_size: dict[str, int]
+) -> PodSession:
+    """Probes in both pods of a lab that is open; ``under`` is the VPN below the cluster."""
+    near = stack.enter_context(Probe(lab.a))
+    service = lab.service_address
+    far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
+    stack.enter_context(far)
+    network = ClusterNetwork(under, lab)
+    return PodSession(lab, network, lab.path, near, far, known_max_size=known_max_size)

@@ -37,6 +37,7 @@ class Lacking:
     measurements: Mapping[str, str]
     conditions: Mapping[str, str]
     lab: str = ""
+    remedy: str = REMEDY
 
     def reason(self, vpn: str, condition: str, measurement: str) -> str:
         """Why a cell is unsupported; empty if it is supported."""

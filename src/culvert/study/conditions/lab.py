@@ -68,3 +68,4 @@ class LabTable(Table):
     cpus: CpusValue = "shared"
     nat: NatValue | None = None
     block_udp: BlockValue = False
+    overlay_mtu: Mtu | None = None

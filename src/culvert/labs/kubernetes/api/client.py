@@ -26,6 +26,7 @@ EXTRA = "pip install 'culvert[kubernetes]'"
 PATIENCE_S = 10.0
 """Longest time for which a request is repeated."""
 REQUEST_S = 30.0
+CONNECT_TRIES = 3
 _PAUSE_S = 0.5
 
 
@@ -68,7 +69,7 @@ class Api:
         from kubernetes.config.config_exception import ConfigException
         from yaml import YAMLError
 
-        settings = client.Configuration()
+        settings = _settings()
         given = None if kubeconfig is None else str(kubeconfig)
         if kubeconfig is not None and not kubeconfig.is_file():
             raise UsageError(f"the kubeconfig {kubeconfig}", "there is no such file", "check it")
@@ -95,7 +96,7 @@ class Api:
         _require_client()
         from kubernetes import client, config
 
-        settings = client.Configuration()
+        settings = _settings()
         config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
         made = client.ApiClient(settings)
         made.rest_client.pool_manager.pool_classes_by_scheme = {"https": _dialled(dial)}
@@ -181,6 +182,16 @@ def _require_client() -> None:
         raise NotPossible(
             "the lab kubernetes", "the Kubernetes client for Python is not installed", EXTRA
         ) from None
+
+
+def _settings() -> Any:
+    """The client's configuration: ``Api.call`` alone repeats what a busy server refused."""
+    from kubernetes import client
+    from urllib3 import Retry
+
+    made = client.Configuration()
+    made.retries = Retry(CONNECT_TRIES, status=0, respect_retry_after_header=False)
+    return made
 
 
 def _dialled(dial: Dial) -> type:

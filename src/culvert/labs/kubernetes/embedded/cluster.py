@@ -55,7 +55,8 @@ class StartTimes:
 
 
 class EmbeddedCluster:
-    """``underlays`` are those of the nodes by name, the control plane's among them.
+    """``underlays`` are those of the nodes by name, the control plane's among them; ``overlay_mtu``
+    is the largest MTU of the pods, in bytes.
 
     Without workers it is an API server alone: objects can be made, and no pod starts.
     """
@@ -68,7 +69,9 @@ class EmbeddedCluster:
         control: str,
         underlays: Mapping[str, Underlay],
         images: Sequence[Image] = (),
+        overlay_mtu: int | None = None,
     ) -> None:
+        self._overlay_mtu = overlay_mtu
         self._programs = programs
         self._images = images
         self._nodes = {
@@ -79,7 +82,7 @@ class EmbeddedCluster:
         self.workers = tuple(node for node in self._nodes.values() if node is not self.control)
         self._authority = ClusterAuthority()
         self._api: Api | None = None
-        self._kubeconfigs: dict[str, str] = {}
+        self._admin = ""
         self.times: StartTimes | None = None
 
     @property
@@ -88,6 +91,11 @@ class EmbeddedCluster:
         if self._api is None:
             raise LabError("the embedded cluster", "is not open", "open it first")
         return self._api
+
+    @property
+    def kubeconfig(self) -> str:
+        """The administrator's, once it is open, with the server's address in the nodes' network."""
+        return self._admin
 
     @property
     def server(self) -> str:
@@ -249,7 +257,7 @@ class EmbeddedCluster:
         self._start_calico(node)
 
     def _start_calico(self, node: ClusterNode) -> None:
-        mtu = node.underlay.mtu - settings.VXLAN_OVERHEAD
+        mtu = self._mtu(node)
         access = self._secret(node, "calico.kubeconfig", self._admin.encode())
         env = settings.calico_environment(node.name, access, node.underlay.device, mtu)
         program = "/usr/bin/calico-node"
@@ -261,6 +269,11 @@ class EmbeddedCluster:
         node.spawn("felix", ["/bin/sh", "-c", again], env)
         node.run(["/bin/sh", "-c", "cat > /etc/cni/net.d/10-calico.conflist"],
                  stdin=settings.calico_network(node.name, access, mtu))  # fmt: skip
+
+    def _mtu(self, node: ClusterNode) -> int:
+        """Of the pods' network, in bytes."""
+        room = node.underlay.mtu - settings.VXLAN_OVERHEAD
+        return room if self._overlay_mtu is None else min(room, self._overlay_mtu)
 
     # -- facts -------------------------------------------------------------------------------------
 

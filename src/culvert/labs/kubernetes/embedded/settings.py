@@ -20,6 +20,9 @@ VXLAN_PORT = 4789
 PAUSE_IMAGE = "culvert.local/pause:1"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 FELIX_PORT = 9099
+MARKS = 0xFF00_0000
+"""Bits of packets' marks that Calico may use. By default it has 0xffff0000, and a packet that it
+marked then matches the routing rules of Tailscale, which has 0x00ff0000."""
 _ETCD = "http://127.0.0.1:2379"
 _PEERS = "http://127.0.0.1:2380"
 
@@ -178,6 +181,7 @@ def calico_environment(name: str, kubeconfig: str, device: str, mtu: int) -> dic
         "FELIX_IPV6SUPPORT": "false",
         "FELIX_USAGEREPORTINGENABLED": "false",
         "FELIX_IPTABLESBACKEND": "NFT",
+        "FELIX_IPTABLESMARKMASK": f"{MARKS:#x}",
         "FELIX_XDPENABLED": "false",
         "FELIX_BPFENABLED": "false",
         "FELIX_LOGSEVERITYSCREEN": "warning",

@@ -14,23 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from culvert.labs.kubernetes.image import NOBODY, PROBE_PATH
-from culvert.topology.placement import Placement
 
 PREFIX = "culvert-"
 MANAGED = "app.kubernetes.io/managed-by"
 MANAGER = "culvert"
 RUN = "culvert.dev/run"
 ROLE = "culvert.dev/role"
+CONTROLLER = "culvert.dev/controller"
+"""Annotation of namespaces and the config map: the process that drives the run."""
+HOME = "culvert.dev/home"
+"""Annotation of namespaces: the one in which the run's config map is."""
 EXPIRES = "culvert.dev/expires"
-"""Annotation of a namespace: the Unix time after which no pod in it can run any more."""
+"""Annotation of the config map: the Unix time after which no pod of the run can run any more."""
 CONTAINER = "probe"
-OWNER = "run"
-"""The config map that owns everything else in the run's namespace."""
 SERVICE_PORTS = range(20001, 20033)
 """Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
 LIMIT_S = 3600
@@ -41,6 +41,8 @@ _AUTHORITY_MAP = "kube-root-ca.crt"
 _POD_SECURITY = "pod-security.kubernetes.io"
 
 Manifest = dict[str, Any]
+NOW: Manifest = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+"""How everything is deleted."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +117,17 @@ class PodPlan:
         return _restricted() | (_network_admin() if self.network_admin else {})
 
 
-def namespaces(
-    run_id: str, *, nodes: bool, network_admin: bool = False, limit_s: int = LIMIT_S
-) -> list[Manifest]:
-    """The namespaces of a run; the second one only with ``nodes``."""
+def home_namespace(
+    run_id: str, marks: Mapping[str, str], *, network_admin: bool = False
+) -> Manifest:
+    """The namespace of measuring pods, with annotations."""
     level = "privileged" if network_admin else "restricted"
-    made = [_namespace(namespace_of(run_id), run_id, level, limit_s)]
-    if nodes:
-        made.append(_namespace(nodes_namespace_of(run_id), run_id, "privileged", limit_s))
-    return made
+    return _namespace(namespace_of(run_id), run_id, level, marks)
+
+
+def nodes_namespace(run_id: str, marks: Mapping[str, str]) -> Manifest:
+    """The namespace of pods in the nodes' networks, with annotations."""
+    return _namespace(nodes_namespace_of(run_id), run_id, "privileged", marks)
 
 
 def namespace_of(run_id: str) -> str:
@@ -136,10 +140,20 @@ def nodes_namespace_of(run_id: str) -> str:
     return f"{PREFIX}{run_id}-nodes"
 
 
-def owner(run_id: str) -> Manifest:
-    """The config map that owns a run's other objects."""
-    metadata = _metadata(OWNER, run_id, {})
+def owner_name(run_id: str) -> str:
+    """The name of the config map that owns a run's other objects in its namespace."""
+    return f"{PREFIX}{run_id}"
+
+
+def owner(run_id: str, marks: Mapping[str, str]) -> Manifest:
+    """That config map, with annotations."""
+    metadata = {**_metadata(owner_name(run_id), run_id, {}), "annotations": dict(marks)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def expires(now_s: float, limit_s: int) -> Mapping[str, str]:
+    """The annotation of a run whose last pod starts now."""
+    return {EXPIRES: str(int(now_s) + limit_s)}
 
 
 def service(name: str, run_id: str, selector: Mapping[str, str], owned_by: Owner) -> Manifest:
@@ -175,14 +189,14 @@ def rights(*, own_namespace: bool, service_needed: bool = True) -> list[Right]:
     made = [
         *(Right(verb, "pods") for verb in ("create", "get", "list", "delete")),
         *(Right(verb, "pods", "exec") for verb in ("create", "get")),
-        *(Right(verb, "configmaps") for verb in ("create", "delete")),
+        *(Right(verb, "configmaps") for verb in ("create", "list", "patch", "delete")),
         Right("list", "events"),
         Right("list", "nodes", of_cluster=True),
     ]
     if service_needed:
         made += [Right(verb, "services") for verb in ("create", "delete")]
     if own_namespace:
-        verbs = ("create", "get", "delete")
+        verbs = ("create", "get", "list", "delete")
         made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
     return made
 
@@ -207,11 +221,14 @@ def role(needed: Sequence[Right]) -> Manifest:
 
 def everything(run_id: str, image: str, *, prove: bool) -> list[Manifest]:
     """All that a run of every placement creates, with placeholders for nodes and the owner."""
-    home, own = namespace_of(run_id), Owner(OWNER, "UID-OF-THE-CONFIG-MAP")
+    home, own = namespace_of(run_id), Owner(owner_name(run_id), "UID-OF-THE-CONFIG-MAP")
+    controller = {CONTROLLER: "PROCESS"}
+    marks = {**controller, HOME: home}
     made: list[Manifest] = [
         role(rights(own_namespace=True)),
-        *namespaces(run_id, nodes=prove),
-        _in(home, owner(run_id)),
+        home_namespace(run_id, marks),
+        *([nodes_namespace(run_id, marks)] if prove else []),
+        _in(home, owner(run_id, {**controller, EXPIRES: "UNIX-TIME"})),
     ]
     for end in ("a", "b"):
         plan = PodPlan(end, "NODE", image, run_id, owner=own, labels={ROLE: end})
@@ -223,19 +240,13 @@ def everything(run_id: str, image: str, *, prove: bool) -> list[Manifest]:
     return made
 
 
-def needs_nodes_namespace(placement: Placement, *, prove: bool) -> bool:
-    """Whether a run needs pods in the nodes' networks."""
-    return prove or placement is Placement.HOST_NETWORK
-
-
 def _in(namespace: str, manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
-def _namespace(name: str, run_id: str, level: str, limit_s: int) -> Manifest:
+def _namespace(name: str, run_id: str, level: str, marks: Mapping[str, str]) -> Manifest:
     metadata = _metadata(name, run_id, {f"{_POD_SECURITY}/enforce": level})
-    expires = int(datetime.now(UTC).timestamp()) + limit_s
-    metadata["annotations"] = {EXPIRES: str(expires)}
+    metadata["annotations"] = dict(marks)
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api, ApiError, Http
-from culvert.labs.kubernetes.pods import manifests, state
-from culvert.labs.kubernetes.pods.manifests import Owner, PodPlan, Right
+from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
+from culvert.labs.kubernetes.pods.lost import Controller
+from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan, Right
 from culvert.waiting import wait_until
 
 POD_DEADLINE_S = 60.0
-GONE_DEADLINE_S = 60.0
-ACCOUNT_DEADLINE_S = 20.0
-_POLL_S = 0.1
-_NOW = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+RENEWED = 8
+"""Part of the pods' time limit after which the run's own is renewed."""
 
 
 @dataclass(frozen=True)
 class Options:
     """``namespace`` is the user's own, which is kept; without it the run makes its own.
-    ``nodes``: pods in the nodes' networks are needed. ``network_admin``: measuring pods may choose
-    any congestion control, which Pod Security "restricted" does not admit."""
+    ``network_admin``: measuring pods may choose any congestion control, which Pod Security
+    "restricted" does not admit."""
 
     image: str
     namespace: str | None = None
-    nodes: bool = False
     network_admin: bool = False
     limit_s: int = manifests.LIMIT_S
 
@@ -46,12 +43,15 @@ class Workspace:
         self.nodes_home = manifests.nodes_namespace_of(run_id)
         self.owner: Owner | None = None
         self._made: list[str] = []
+        self._renewed = 0.0
 
     # -- its life ----------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Check the user's rights, make the namespaces. After an error nothing remains."""
+        """Check the user's rights, remove what lost runs left, make the namespace. After an error
+        nothing remains."""
         self.require_rights()
+        lost.remove_lost(self.api, self.options.namespace, wait=False)
         try:
             self._open()
         except BaseException:
@@ -60,22 +60,11 @@ class Workspace:
 
     def close(self) -> None:
         """Remove everything, and wait until it is gone. Idempotent."""
-        core = self.api.core
-        for name in self._made:
-            self.api.call_unless(
-                Http.NOT_FOUND, f"namespace {name}", core.delete_namespace, name, body=_NOW
-            )
+        namespaces.delete(self.api, self._made)
         if self.owner is not None and self.options.namespace is not None:
             self._close_in(self.options.namespace)
         self.owner = None
-        for name in self._made:
-            wait_until(
-                partial(self._is_gone, name),
-                what=f"the removal of namespace {name}",
-                deadline_s=GONE_DEADLINE_S,
-                poll_s=_POLL_S,
-                remedy=f"see what holds it: kubectl get all -n {name}",
-            )
+        namespaces.await_gone(self.api, self._made)
         self._made.clear()
 
     def __enter__(self) -> Workspace:
@@ -120,6 +109,9 @@ class Workspace:
     def start(self, plan: PodPlan) -> None:
         """Create a pod; it runs later. Raises ApiError, such as where Pod Security refuses it."""
         home = self.home_of(plan)
+        if plan.host_network and home not in self._made:
+            self._make(manifests.nodes_namespace(self.run_id, self._marks()))
+        self._renew()
         try:
             self.api.call(
                 f"pod {plan.name} in namespace {home}",
@@ -149,7 +141,7 @@ class Workspace:
                 raise failed
             if time.monotonic() >= end:
                 raise state.why_waiting(self.api, self.home_of(plan), pod)
-            time.sleep(_POLL_S)  # a watch would hold a connection for each pod
+            time.sleep(namespaces.POLL_S)  # a watch would hold a connection for each pod
 
     def read(self, plan: PodPlan) -> Any:
         """A pod as it is now; raises LabError if it is gone."""
@@ -177,14 +169,14 @@ class Workspace:
                 core.delete_namespaced_pod,
                 plan.name,
                 self.home_of(plan),
-                body=_NOW,
+                body=manifests.NOW,
             )
         for plan in plans:
             wait_until(
                 partial(self._pod_is_gone, plan),
                 what=f"the removal of pod {plan.name}",
-                deadline_s=GONE_DEADLINE_S,
-                poll_s=_POLL_S,
+                deadline_s=namespaces.GONE_DEADLINE_S,
+                poll_s=namespaces.POLL_S,
                 remedy="see the state of its node",
             )
 
@@ -213,43 +205,47 @@ class Workspace:
     # -- shared ------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        core = self.api.core
-        wanted = manifests.namespaces(
-            self.run_id,
-            nodes=self.options.nodes,
-            network_admin=self.options.network_admin,
-            limit_s=self.options.limit_s,
-        )
-        for manifest in wanted:
-            name = manifest["metadata"]["name"]
-            if name == manifests.namespace_of(self.run_id) and self.options.namespace is not None:
-                continue
-            self.api.call(f"namespace {name}", core.create_namespace, manifest)
-            self._made.append(name)
+        if self.options.namespace is None:
+            admin = self.options.network_admin
+            home = manifests.home_namespace(self.run_id, self._marks(), network_admin=admin)
+            self._make(home, wait=False)
+        controller = {manifests.CONTROLLER: str(Controller.this())}
         made = self.api.call(
             "the config map of the run",
-            core.create_namespaced_config_map,
+            self.api.core.create_namespaced_config_map,
             self.home,
-            manifests.owner(self.run_id),
+            manifests.owner(self.run_id, {**controller, **self._expires()}),
         )
         self.owner = Owner(made.metadata.name, made.metadata.uid)
+        self._renewed = time.monotonic()
         for name in self._made:
-            wait_until(
-                partial(self._has_account, name),
-                what=f"the default service account of namespace {name}",
-                deadline_s=ACCOUNT_DEADLINE_S,
-                poll_s=_POLL_S,
-                remedy="see the cluster's controller manager, which makes it",
-            )
+            namespaces.await_account(self.api, name)
 
-    def _has_account(self, namespace: str) -> bool:
-        found = self.api.call_unless(
-            Http.FORBIDDEN,
-            "the service accounts",
-            self.api.core.list_namespaced_service_account,
-            namespace,
+    def _make(self, manifest: Manifest, *, wait: bool = True) -> None:
+        self._made.append(namespaces.make(self.api, manifest))
+        if wait:
+            namespaces.await_account(self.api, self._made[-1])
+
+    def _marks(self) -> Mapping[str, str]:
+        """By which a later run finds what this one has left if it is lost."""
+        return {manifests.CONTROLLER: str(Controller.this()), manifests.HOME: self.home}
+
+    def _expires(self) -> Mapping[str, str]:
+        return manifests.expires(time.time(), self.options.limit_s)
+
+    def _renew(self) -> None:
+        """State when the last pod will have ended, before one is made that may run longer."""
+        now = time.monotonic()
+        if self.owner is None or now - self._renewed < self.options.limit_s / RENEWED:
+            return
+        self.api.call(
+            "the config map of the run",
+            self.api.core.patch_namespaced_config_map,
+            self.owner.name,
+            self.home,
+            {"metadata": {"annotations": self._expires()}},
         )
-        return found is None or bool(found.items)  # without the right to look, pods will show it
+        self._renewed = now
 
     def _close_in(self, namespace: str) -> None:
         """In the user's namespace: the objects of the run, by its label."""
@@ -262,16 +258,11 @@ class Workspace:
                 core.delete_namespaced_pod,
                 pod.metadata.name,
                 namespace,
-                body=_NOW,
+                body=manifests.NOW,
             )
-        with suppress(CulvertError):  # a garbage collector may have been quicker
-            core.delete_namespaced_config_map(manifests.OWNER, namespace, body=_NOW)
-
-    def _is_gone(self, namespace: str) -> bool:
-        found = self.api.call_unless(
-            Http.NOT_FOUND, f"namespace {namespace}", self.api.core.read_namespace, namespace
-        )
-        return found is None
+        owner, delete = manifests.owner_name(self.run_id), core.delete_namespaced_config_map
+        what = f"config map {owner}"
+        self.api.call_unless(Http.NOT_FOUND, what, delete, owner, namespace, body=manifests.NOW)
 
     def _pod_is_gone(self, plan: PodPlan) -> bool:
         found = self.api.call_unless(

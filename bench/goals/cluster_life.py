@@ -1,0 +1,100 @@
+"""The embedded cluster's start and end, and the first figure from a cluster that is up."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from bench.goal import Goal, Samples
+from culvert.labs.process import Process
+from culvert.run.pods.embedded import EmbeddedClusters, OverVpn, UnderEmbedded
+from culvert.run.pods.request import IMAGE
+from culvert.topology.spec import LabSpec
+from culvert.vpns import registry
+from culvert.waiting import wait_until
+
+VPN = "wireguard/go"
+TIMES = 3
+FIGURE = "  ok  "
+"""In the line of a trial that counts."""
+
+
+class ClusterUp(Goal):
+    """From nothing: lab, VPN, control plane, two workers with Calico that are ready."""
+
+    name: ClassVar[str] = "cluster-up"
+    what: ClassVar[str] = f"embedded cluster of 1 + 2 nodes over {VPN} ready, the lab included"
+    unit: ClassVar[str] = "s"
+    goal: ClassVar[str] = "under 30 s, and gone in under 10 s"
+    limit_s: ClassVar[float] = 30.0
+    gone_s: ClassVar[float] = 10.0
+
+    def measure(self) -> Samples:
+        """Three times; details have the time until it was gone."""
+        samples = Samples()
+        for _ in range(TIMES):
+            over = OverVpn(registry.create(registry.parse(VPN)), LabSpec())
+            begun = time.monotonic()
+            over.open()
+            samples.ours.append(time.monotonic() - begun)
+            begun = time.monotonic()
+            over.close()
+            samples.details.append({"gone_s": time.monotonic() - begun})
+        return samples
+
+    def met(self, samples: Samples) -> bool:
+        """The slowest of each."""
+        gone_s = max(each["gone_s"] for each in samples.details)
+        return max(samples.ours) < self.limit_s and gone_s < self.gone_s
+
+
+class PodsFirstFigure(Goal):
+    """The command as a user gives it, with a kubeconfig and the proof: program start, rights,
+    namespaces, pods, observers, proof, measurement, proof."""
+
+    name: ClassVar[str] = "pods-first-figure"
+    what: ClassVar[str] = "culvert run pods on a cluster that is up, until its first figure"
+    unit: ClassVar[str] = "s"
+    goal: ClassVar[str] = "under 20 s"
+    limit_s: ClassVar[float] = 20.0
+
+    def measure(self) -> Samples:
+        """Three runs, in the network of the control plane."""
+        with EmbeddedClusters() as clusters:
+            under = clusters.under(registry.create(registry.parse(VPN)), LabSpec())
+            assert isinstance(under, UnderEmbedded)
+            return Samples(ours=[_first_figure(under, number) for number in range(TIMES)])
+
+    def met(self, samples: Samples) -> bool:
+        """The median."""
+        return statistics.median(samples.ours) < self.limit_s
+
+
+def _first_figure(under: UnderEmbedded, number: int) -> float:
+    assert under.over is not None
+    assert under.over.cluster is not None
+    node = under.over.cluster.control.at
+    config = node.write("bench/kubeconfig", under.over.cluster.kubeconfig, secret=True)
+    out = node.directory / f"bench/run-{number}"
+    argv = [
+        *(str(Path(sys.executable).parent / "culvert"), "run", "pods", "--lab", "kubernetes"),
+        *("--kubeconfig", str(config), "--image", IMAGE, "--prove", "--out", str(out)),
+    ]
+    begun = time.monotonic()
+    run = node.spawn(argv, name=f"run-{number}", env=dict(os.environ))
+    try:
+        wait_until(lambda: _has_figure(run), what="the first figure", deadline_s=300, poll_s=0.05)
+        return time.monotonic() - begun
+    finally:
+        run.stop(grace_s=30)
+
+
+def _has_figure(run: Process) -> bool:
+    text = run.log_text()
+    if not run.alive():
+        raise ValueError(f"the run has ended without a figure: {text[-500:]}")
+    return FIGURE in text

@@ -1,0 +1,150 @@
+"""What a run leaves in a cluster if its controller is lost: found by its label, and removed.
+
+A run is lost if its controller was a process of this machine and has ended; one of another machine
+if its last pod reached its time limit long ago. Without a controller pods end by their time limit;
+the rest (namespaces, a config map, a service) is removed by the next run or by ``culvert clean``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.pods import manifests, namespaces
+from culvert.labs.netns.owner import Owner, this_process
+
+SLACK_S = manifests.LIMIT_S
+"""After a run's last pod should have ended, before it counts as lost."""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The process that drives a run; ``processes`` is the number of its PID namespace."""
+
+    owner: Owner
+    processes: int
+
+    @classmethod
+    def this(cls) -> Controller:
+        """This process."""
+        return cls(this_process(), _pid_namespace())
+
+    @classmethod
+    def parse(cls, text: str) -> Controller | None:
+        """From an annotation; None if it is not understood."""
+        owner, _, number = text.rpartition(".")
+        with suppress(ValueError):
+            return cls(Owner.parse(owner), int(number))
+        return None
+
+    def lives(self) -> bool | None:
+        """None for one of another machine or container, whose processes are not seen here."""
+        here = Controller.this()
+        if (self.owner.boot, self.processes) != (here.owner.boot, here.processes):
+            return None
+        return self.owner.alive()
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.processes}"
+
+
+@dataclass(frozen=True)
+class RunHere:
+    """What a run has in a cluster: its namespaces, and the one of its config map."""
+
+    run_id: str
+    namespaces: tuple[str, ...]
+    home: str
+    controller: Controller | None
+    expires_s: float
+    """Unix time at which its last pod reaches its limit."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing drives it any more."""
+        lives = None if self.controller is None else self.controller.lives()
+        return time.time() > self.expires_s + SLACK_S if lives is None else not lives
+
+    @property
+    def names(self) -> list[str]:
+        """Of what is removed."""
+        in_theirs = [] if self.home in self.namespaces else [f"{self.home}/{self._owner}"]
+        return [*self.namespaces, *in_theirs]
+
+    @property
+    def _owner(self) -> str:
+        return manifests.owner_name(self.run_id)
+
+    def remove(self, api: Api) -> None:
+        """Delete it; in a namespace of the user's the config map, with all that it owns."""
+        namespaces.delete(api, self.namespaces)
+        if self.home not in self.namespaces:
+            what = f"config map {self._owner}"
+            delete = api.core.delete_namespaced_config_map
+            now = manifests.NOW
+            api.call_unless(Http.NOT_FOUND, what, delete, self._owner, self.home, body=now)
+
+
+def runs_in(api: Api, theirs: str | None = None) -> list[RunHere]:
+    """The runs that have something in the cluster; ``theirs`` is a namespace of the user's in which
+    runs are looked for too. None without the right to list namespaces."""
+    things: dict[str, list[Any]] = defaultdict(list)
+    spaces = _labelled(api, "the namespaces", api.core.list_namespace)
+    maps = [] if theirs is None else _config_maps(api, theirs)
+    for thing in (*spaces, *maps):
+        if thing.metadata.deletion_timestamp is None:
+            things[thing.metadata.labels.get(manifests.RUN, "")].append(thing)
+    return [_run(api, run_id, found) for run_id, found in sorted(things.items()) if run_id]
+
+
+def remove_lost(
+    api: Api, theirs: str | None = None, *, every: bool = False, wait: bool = True
+) -> list[str]:
+    """Remove what lost runs left, or with ``every`` of all runs; returns the names."""
+    lost = [run for run in runs_in(api, theirs) if every or run.lost]
+    for run in lost:
+        run.remove(api)
+    if wait:
+        namespaces.await_gone(api, [name for run in lost for name in run.namespaces])
+    return [name for run in lost for name in run.names]
+
+
+def _run(api: Api, run_id: str, things: Sequence[Any]) -> RunHere:
+    marks: dict[str, str] = {}
+    for thing in things:
+        marks |= thing.metadata.annotations or {}
+    spaces = [each.metadata.name for each in things if each.metadata.namespace is None]
+    maps = [each for each in things if each.metadata.namespace is not None]
+    home = maps[0].metadata.namespace if maps else marks.get(manifests.HOME, "")
+    if home and not maps:
+        for found in _config_maps(api, home, run_id):
+            marks |= found.metadata.annotations or {}
+    newest_s = max(each.metadata.creation_timestamp.timestamp() for each in things)
+    expires_s = newest_s + manifests.LIMIT_S
+    with suppress(ValueError):
+        expires_s = float(marks.get(manifests.EXPIRES, expires_s))
+    controller = Controller.parse(marks.get(manifests.CONTROLLER, ""))
+    return RunHere(run_id, tuple(spaces), home, controller, expires_s)
+
+
+def _config_maps(api: Api, namespace: str, run_id: str = "") -> list[Any]:
+    what, list_maps = f"the config maps of {namespace}", api.core.list_namespaced_config_map
+    return _labelled(api, what, list_maps, namespace, run_id=run_id)
+
+
+def _labelled(api: Api, what: str, request: Any, *args: str, run_id: str = "") -> list[Any]:
+    label = f"{manifests.MANAGED}={manifests.MANAGER}" + (
+        f",{manifests.RUN}={run_id}" if run_id else ""
+    )
+    found = api.call_unless(Http.FORBIDDEN, what, request, *args, label_selector=label)
+    return [] if found is None else list(found.items)
+
+
+def _pid_namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
