@@ -17,6 +17,7 @@ import pytest
 from culvert.errors import LabError, NotPossible
 from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded import groups
+from culvert.labs.kubernetes.embedded.node import ClusterNode
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
@@ -162,7 +163,7 @@ def routes(node: NetnsNode) -> list[dict[str, str]]:
 
 
 @contextmanager
-def done(node: NetnsNode, *lines: str) -> Iterator[None]:
+def done(node: NetnsNode | ClusterNode, *lines: str) -> Iterator[None]:
     """Commands with ``add``, and at the end the same with ``del``."""
     with ExitStack() as stack:
         for line in lines:
@@ -176,6 +177,7 @@ def done(node: NetnsNode, *lines: str) -> Iterator[None]:
 def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
     """Packets of this kind from node a to b leave a beside the VPN, those of other kinds do not."""
     assert under.over is not None
+    assert under.over.cluster is not None
     near, core, far = (under.over.lab.nodes[name] for name in ("a", "core", "b"))
     (pods_of_b,) = (one["dst"] for one in routes(near) if one.get("dev") == "vxlan.calico")
     (default,) = (one["gateway"] for one in routes(near) if one["dst"] == "default")
@@ -200,7 +202,7 @@ def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
                 f"ip rule add pref 71 to {node_b} lookup 77",
             ]
     to_b = [f"ip route add {target} via {back}" for target in (pods_of_b, node_b)]
-    with done(core, *to_b), done(near, *lines):
+    with done(core, *to_b), done(under.over.cluster.node("a"), *lines):
         yield
 
 
@@ -356,10 +358,11 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     assert cluster is not None
     names = [node.group for node in cluster.nodes]
     assert all(groups.exist(name) for name in names)
+    first_process = cluster.node("b").pid
 
     class Gone(Rtt):
         def run(self, session: Session, parameters: RttParameters) -> Outcome:
-            os.kill(cluster.node("b").pid, signal.SIGKILL)  # the first process: all others end too
+            os.kill(first_process, signal.SIGKILL)  # all others of the node end too
             return super().run(session, parameters)
 
     parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})

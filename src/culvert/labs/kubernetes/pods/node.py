@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface
@@ -111,9 +112,9 @@ class PodNode(Node):
         """The same with bytes as its input."""
         program = self._start(argv)
         try:
-            if given is not None:
-                for start in range(0, len(given), 1 << 16):
-                    program.write(given[start : start + (1 << 16)])
+            with suppress(BrokenPipeError):  # it has ended: its exit code and its reason follow
+                for start in range(0, len(given or b""), 1 << 16):
+                    program.write((given or b"")[start : start + (1 << 16)])
             program.close_input()
             code = program.wait(timeout_s)
             if code is None:
