@@ -50,6 +50,7 @@ from culvert.vpns.variant import (
 INNER = TUNNELS
 _SMALL = 24
 _MOST_IN_SMALL = 250
+_AT_ONCE = 16
 
 
 class Vpn(ABC):
@@ -321,6 +322,11 @@ class Vpn(ABC):
         else:
             for member in members:
                 self.join(member)
+
+    def _stop_at_once(self, lab: Lab) -> None:
+        """All nodes at the same time: some programs take seconds to end."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._stop_processes, lab.nodes.values()))
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         for process in reversed(self.processes[node.name]):

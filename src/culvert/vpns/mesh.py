@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Interface
 from typing import ClassVar, TypeVar
 
@@ -31,7 +30,6 @@ from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 T = TypeVar("T")
 POLL_A_PROGRAM_S = 0.02
 """Between two queries of a program's state: each starts a program, or works through all peers."""
-_AT_ONCE = 16
 
 
 class MeshVpn(TunDevice):
@@ -132,9 +130,8 @@ class MeshVpn(TunDevice):
         return DIRECT if self.claims_direct else Route(self.relay.name)
 
     def stop(self, lab: Lab) -> None:
-        """All nodes at once: some programs take seconds to end."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(self._stop_processes, lab.nodes.values()))
+        """At the same time, also where members join one by one."""
+        self._stop_at_once(lab)
 
     def determine_route(self, path: Path) -> Route:
         """That of both ends; raises VpnError if there is none, or they differ."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
@@ -111,6 +112,10 @@ class Headscale(TunDevice):
         source, target = (self._members[name] for name in (path.source, path.target))
         source.meet(target, direct=not self._relayed)
 
+    def stop(self, lab: Lab) -> None:
+        """At the same time: each tailscaled takes leave of its servers."""
+        self._stop_at_once(lab)
+
     # -- events ------------------------------------------------------------------------------------
 
     def drop(self, path: Path) -> None:
@@ -185,6 +190,7 @@ class Headscale(TunDevice):
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         ran = bool(self.processes[node.name])
-        super()._stop_processes(node, grace_s=grace_s)
+        most_s = members.RELAYED_GRACE_S if self._relayed else grace_s
+        super()._stop_processes(node, grace_s=min(grace_s, most_s))
         if ran and node.name in self._members:
             leftovers.sweep(node)

@@ -19,6 +19,9 @@ from culvert.vpns.headscale.programs import CLIENT, DAEMON
 DEVICE = "tailscale0"
 PORT = 41641
 MTU = 1280
+RELAYED_GRACE_S = 0.3
+"""With TS_DEBUG_ALWAYS_USE_DERP tailscaled closes its connections at SIGTERM and then waits for
+ever for its UDP socket, which is none (wgengine/magicsock/blockforever_conn.go)."""
 _KEY_FILE = f"{CLIENT}/auth.key"
 _SLACK_S = 2.0
 _TO_RELAY, _CANCELLED = "connect to region", "context canceled"

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address
 from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
@@ -84,6 +85,10 @@ class ManagedWireGuard(TunDevice):
     def carrier(self, node: Node, address: IPv4Address) -> PeerState | None:
         """The peer of an inner address; None if there is none yet."""
         return self.control.carrier(node, address)
+
+    def stop(self, lab: Lab) -> None:
+        """At the same time: some programs take seconds to end."""
+        self._stop_at_once(lab)
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         super()._stop_processes(node, grace_s=grace_s)
