@@ -56,7 +56,7 @@ class PathSwitchParameters(BaseParameters):
     """Bytes of the inner IP packet."""
     hold_s: Annotated[DurationS, Field(ge=0.1, le=600)] = Field(2.0, alias="hold")
     """Time on each route before and after a switch."""
-    relay_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(60.0, alias="relay_max")
+    relay_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(300.0, alias="relay_max")
     """Longest time from the block until the program reports the relay."""
     direct_max_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(300.0, alias="direct_max")
     """Longest time from the end of the block until the program reports the direct path."""
