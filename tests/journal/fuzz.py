@@ -29,6 +29,7 @@ from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
 from culvert.report.command import report_on
+from culvert.report.html.drawing import Drawing
 from tests.compare.runs import write_run
 from tests.journal.attacks import SCHEMAS, VALUES, assign, execute, made
 from tests.report.synthetic import NASTY
@@ -142,7 +143,9 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
     (run / "rows").unlink()
     compare(*sides([str(other), str(run)], []), tolerance=0.03, alpha=0.05)
     if whole:
-        report_on(run, Console(file=io.StringIO(), width=200), target=run / "report", show=True)
+        console = Console(file=io.StringIO(), width=200)
+        with Drawing() as drawing:
+            report_on(run, console, drawing, target=run / "report", show=True)
         bundle(run, run / "x.tar.gz")
 
 

@@ -23,7 +23,7 @@ def page_of(run: Run) -> str:
     """The page's text alone, without the drawing of figures as files."""
     info = RunInfo.from_journal(run.run)
     data = gather(info, run.rows, run.trials, run.histograms, run.series)
-    return render(data, sections(data))
+    return render(data, list(sections(data)))
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ SPECS = [spec(f"figure {number}") for number in range(10)]
 
 
 def check(drawing: Drawing) -> None:
-    images = list(drawing.draw(SPECS))
+    images = [begun.result() for begun in [drawing.begin(spec) for spec in SPECS]]
     assert len(images) == len(SPECS)
     for number, image in enumerate(images):
         assert f"figure {number}".encode() in image.svg
@@ -47,3 +47,11 @@ def test_one_cpu_draws_here(monkeypatch: pytest.MonkeyPatch) -> None:
     with Drawing() as drawing:
         assert not drawing._pens
         check(drawing)
+
+
+def test_a_figure_is_the_same_whatever_its_process_has_drawn_before() -> None:
+    clipped = spec("clipped") | {"mark": {"type": "line", "clip": True}}
+    with Drawing() as drawing:
+        drawn = [drawing.begin(clipped).result() for _ in range(3)]
+    assert b"clip-path" in drawn[0].svg
+    assert drawn[0] == drawn[1] == drawn[2]

@@ -89,7 +89,7 @@ def test_the_page_has_the_matrices_instead_of_a_section_for_each_pair(data: Data
     assert page.count('<table class="ways">') == 3
     assert page.count('class="way relayed"') == 1 + 2 * 6 + 2  # legend; two are on the diagonal
     assert "Headline: nat." not in page
-    assert sections(data) == []
+    assert list(sections(data)) == []
 
 
 def test_other_runs_have_none() -> None:

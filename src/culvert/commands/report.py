@@ -23,9 +23,13 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write report.html, tables and figures into the run's directory."""
-    from culvert.report import claims
-    from culvert.report.command import report_on
+    from culvert.report.html.drawing import Drawing
 
-    written, data = report_on(directory, out, target=target, show=not as_json)
+    # Its first process loads its libraries while this one imports its own.
+    with Drawing() as drawing:
+        from culvert.report import claims
+        from culvert.report.command import report_on
+
+        written, data = report_on(directory, out, drawing, target=target, show=not as_json)
     if as_json:
         print_json({"report": str(written), **claims.as_json(data.claims)})

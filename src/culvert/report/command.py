@@ -16,16 +16,20 @@ from culvert.report.views.trials import MOST_EVIDENCE
 
 
 def report_on(
-    directory: Path, out: Console, *, target: Path | None = None, show: bool
+    directory: Path,
+    out: Console,
+    drawing: Drawing,
+    *,
+    target: Path | None = None,
+    show: bool,
 ) -> tuple[Path, Data]:
     """Write the report into the run's directory, or into ``target``; ``show`` prints the summary
     as well.
 
     Returns the path of the page and the analysed run.
     """
-    with Drawing() as drawing:
-        data = read(directory)
-        page = write_data(data, target or directory, drawing)
+    data = read(directory)
+    page = write_data(data, target or directory, drawing)
     if show:
         out.print(terminal.summary_of(data))
         out.print(f"report: {page.absolute()}", markup=False)

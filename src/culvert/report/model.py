@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -68,8 +69,6 @@ class Data:
     observed: pl.DataFrame
     summary: pl.DataFrame
     columns: Columns
-    comparisons: pl.DataFrame
-    pooled: pl.DataFrame
     headlines: list[Headline]
     counts: StatusCounts
     counts_by_vpn: dict[str, StatusCounts]
@@ -83,6 +82,18 @@ class Data:
     """Figures on different sides of it are not comparable in this run."""
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Of an import: the tables of the paper that published the data, by file name."""
+
+    # Charts do not need these: figures are being drawn while they are computed.
+
+    @cached_property
+    def comparisons(self) -> pl.DataFrame:
+        """As ``analysis.comparisons``."""
+        return comparisons(self.observed, self.line, self.columns)
+
+    @cached_property
+    def pooled(self) -> pl.DataFrame:
+        """As ``analysis.pooling``."""
+        return pooling(single_values(self.rows, self.trials, self.series))
 
 
 TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -144,8 +155,6 @@ def gather(
         observed=observed,
         summary=summary,
         columns=columns,
-        comparisons=comparisons(observed, line, columns),
-        pooled=pooling(single_values(rows, trials, series)),
         headlines=found,
         counts=status_counts(trials),
         counts_by_vpn=counts_by_vpn(trials),

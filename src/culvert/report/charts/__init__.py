@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from altair.utils.schemapi import debug_mode
@@ -23,8 +24,8 @@ class Section:
     figures: tuple[Figure, ...]
 
 
-def sections(data: Data) -> list[Section]:
-    """Every figure for which the run has trials, by condition."""
+def sections(data: Data) -> Iterator[Section]:
+    """Every figure for which the run has trials, by condition; each when it is needed."""
     makers = (
         goodput_figures,
         latency_figures,
@@ -34,15 +35,13 @@ def sections(data: Data) -> list[Section]:
         loss_figures,
         cpu_figures,
     )
-    found = []
     taken: set[str] = set()
     for headline in data.headlines:
         with debug_mode(arg=False):  # Altair's validation of each value takes most of the time
             figures = [figure for make in makers for figure in make(data, headline.condition)]
         if figures:
             named = tuple(_named_alone(figure, taken) for figure in figures)
-            found.append(Section(headline.condition, named))
-    return found
+            yield Section(headline.condition, named)
 
 
 def _named_alone(figure: Figure, taken: set[str]) -> Figure:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -62,21 +61,23 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
 
 
 def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
-    found = sections(data)
-    figures = [figure for section in found for figure in section.figures]
-    specs = [_printed(figure) for figure in figures]
-    with ThreadPoolExecutor(1) as beside:
-        images = beside.submit(lambda: list(drawing.draw(specs)))
-        with folder.below("tables") as below:
-            for name, table in tables(data).items():
-                below.write(f"{name}.csv", table.write_csv().encode())
-        page = render(data, found).encode("utf-8", "replace")
-        with folder.below("figures") as below:
-            for figure, spec, (svg, png) in zip(figures, specs, images.result(), strict=True):
-                text = json.dumps(spec, ensure_ascii=False)
-                below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
-                below.write(f"{figure.name}.svg", svg)
-                below.write(f"{figure.name}.png", png)
+    found, drawn = [], []
+    for section in sections(data):
+        found.append(section)
+        for figure in section.figures:
+            spec = _printed(figure)
+            drawn.append((figure, spec, drawing.begin(spec)))
+    with folder.below("tables") as below:
+        for name, table in tables(data).items():
+            below.write(f"{name}.csv", table.write_csv().encode())
+    page = render(data, found).encode("utf-8", "replace")
+    with folder.below("figures") as below:
+        for figure, spec, images in drawn:
+            text = json.dumps(spec, ensure_ascii=False)
+            below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
+            svg, png = images.result()
+            below.write(f"{figure.name}.svg", svg)
+            below.write(f"{figure.name}.png", png)
     folder.write(PAGE, page)
 
 
