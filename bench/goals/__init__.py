@@ -5,6 +5,7 @@ from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.hosts_50 import Hosts50
 from bench.goals.hosts_ratio import HostsRatio
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
@@ -55,6 +56,7 @@ GOALS: tuple[type[Goal], ...] = (
     Variants,
     RootlessEqualsRoot,
     HostsRatio,
+    Hosts50,
     MachineCpu,
     MachineCpuSteered,
     *PACKETS_BESIDE,

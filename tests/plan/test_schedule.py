@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.plan import Cell, Plan, Schedule, StopReason, Trial
+from culvert.plan.attempts import key_of_lost
 from culvert.plan.stopping import OpenClaims
 from culvert.study.rule import StopRule
 from tests.plan.simulated import cells
@@ -175,6 +176,18 @@ def test_an_interrupted_run_with_cells_at_rest_ends_as_if_it_had_not_been(
     broken.run(plan, at_most=at)
     assert broken.run(plan).decision == expected
     assert broken.trials == whole.trials
+
+
+def test_a_trial_that_lost_its_host_is_repeated_in_a_block_that_left_others_out() -> None:
+    lab = Lab(spread=0.001)
+    lab.noisy = {PLAN.cells[1]}
+    lab.run(EACH)
+    before = len(lab.trials)
+    again = (FIRST - 1, PLAN.cells[2].key)
+    lab.done.remove(again)
+    lab.done.add((again[0], key_of_lost(*again, lab.done)))
+    lab.run(EACH)
+    assert [(trial.block, trial.cell.key) for trial in lab.trials[before:]] == [again]
 
 
 def test_a_block_that_was_begun_is_ended_before_precision_is_judged() -> None:

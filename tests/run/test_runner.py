@@ -12,6 +12,7 @@ import pytest
 from culvert.errors import DeadlineExceeded, JournalError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
+from culvert.labs.hosts.complaints import HostLost
 from culvert.plan.plan import Plan
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
@@ -130,6 +131,35 @@ def test_what_is_done_is_not_repeated(tmp_path: Path, counting: list[str]) -> No
     assert len(counting) == 4
 
 
+def test_a_trial_that_lost_its_host_is_kept_and_repeated_by_a_resumed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = False
+
+    def executed(self: Execution) -> TrialFinding:
+        if self._vpn.id == "fake/good" and not up:
+            return TrialFinding.of_error(HostLost("host b", "is silent", "look at it"))
+        return TrialFinding(Status.OK, outcome=Outcome([Metric("count", "1", 1.0)], []))
+
+    monkeypatch.setattr(Execution, "execute", executed)
+    of = study("fake/good", plan=f"blocks = {GIVE_UP_AFTER + 1}")
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, Recorder()).run()
+        assert tally.hosts_lost == tally.statuses[Status.FAILED] == GIVE_UP_AFTER + 1
+        assert {row["reason"] for row in journal.trials().iter_rows(named=True)} == {
+            "",
+            "host b: is silent",
+        }
+    for host_is_up in (False, True, True):
+        up = host_is_up
+        with Journal.resume(tmp_path, head(of)) as journal:
+            tally = runner(of, journal, Recorder()).run()
+    assert not sum(tally.statuses.values())
+    with Journal.open(tmp_path) as journal:
+        assert sorted(statuses(journal)) == ["failed"] * 8 + ["ok"] * 8
+        assert set(journal.figures({"count": "count"})) == {cell.key for cell in Plan.of(of).cells}
+
+
 def test_resuming_what_is_finished_does_nothing(tmp_path: Path, counting: list[str]) -> None:
     of = study()
     with made(tmp_path, of) as journal:
@@ -154,7 +184,7 @@ def test_one_vpn_in_trouble_leaves_the_others_alone(tmp_path: Path, counting: li
     assert trials["fake/absent"]["remedy"] == "culvert install fake"
     assert "the lab: is not opened" in trials["fake/refuses"]["reason"]
     stupid = trials["fake/stupid"]["reason"]
-    assert "a defect: LookupError: no such thing at execution.py:" in stupid
+    assert "a defect: LookupError: no such thing at together.py:" in stupid
     assert "fakes.py:" in stupid  # where the driver is wrong
     assert "\n" not in stupid
     assert tally.exit_code == 1

@@ -42,6 +42,12 @@ def run(
     ] = "netns",
     inventory: InventoryPath = None,
     ask_sudo_password: AskSudoPassword = False,
+    allow_impairment: Annotated[
+        bool,
+        typer.Option(
+            "--allow-impairment", help="Of the lab hosts: their own netem may impair the links."
+        ),
+    ] = False,
     vehicle: VehicleName = None,
     kernel: KernelPath = None,
     cluster: Annotated[
@@ -64,6 +70,10 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study; every trial is proved and journalled."""
+    if inventory is not None and inventory.exists() and not dry_run:
+        from culvert.labs.hosts import listing
+
+        listing.begin(inventory)  # while the rest is imported
     from culvert.labs.vm.inside import guest
     from culvert.machine import rootless
     from culvert.run.command import CLUSTER, HOSTS, RunRequest, dry, run_in_guest, run_study
@@ -78,6 +88,7 @@ def run(
         scale=scale,
         inventory=inventory,
         sudo_password=getpass("sudo password on the hosts: ") if ask_sudo_password else None,
+        allow_impairment=allow_impairment,
         cluster=ClusterRequest(
             cluster, kubeconfig, context, namespace, image or IMAGE, source, target, prove=prove
         ),

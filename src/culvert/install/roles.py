@@ -208,11 +208,7 @@ def failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _message(result: dict[str, Any]) -> str:
-    """The most specific message of a failed task's result; of a loop that of the first failed
-    item."""
-    items = [item for item in result.get("results") or () if item.get("failed")]
-    if items:
-        return f"{items[0].get('item')}: {_message(items[0])}"
+    """The most specific message of a failed task's result."""
     messages = (str(result.get(key) or "").strip() for key in ("stderr", "msg", "reason"))
     lines = [line for line in next(filter(None, messages), "").splitlines() if line.strip()]
     return " | ".join(lines[-_TAIL_LINES:]) or "no message"

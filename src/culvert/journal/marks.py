@@ -9,6 +9,8 @@ from typing import Any
 
 MARKS = "marks"
 """The key in a trial's evidence."""
+HOST_LOST = "host_lost"
+"""The key in the evidence of a trial whose host could not be reached (any more)."""
 
 
 class Disturber(StrEnum):

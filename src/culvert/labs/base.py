@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
 from typing import Any, ClassVar, NamedTuple, Self
 
 from culvert.errors import CulvertError
@@ -16,7 +17,7 @@ from culvert.labs.host import Host
 from culvert.labs.link.witness import Witness
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
-from culvert.topology.plan import Attachment, plan
+from culvert.topology.plan import TUNNELS, Attachment, plan
 from culvert.topology.spec import LabSpec
 
 
@@ -32,6 +33,8 @@ class Lab(ABC):
 
     real_links: ClassVar[bool] = False
     """True if the links are as they are: their conditions are measured, not made."""
+    impairs: bool = False
+    """True if the ends of real links make the impairments that a condition requests."""
     shared_kernel: bool
     """True if all nodes run on one kernel, whose CPU times then cover all of them."""
     run_id: str
@@ -102,6 +105,29 @@ class Lab(ABC):
     def broken(self) -> CulvertError | None:
         """An error if a part of the lab itself has died or is stopped; None if all work."""
         return None
+
+    @property
+    def tunnels(self) -> IPv4Network:
+        """The network that addresses inside tunnels come from."""
+        return TUNNELS
+
+    def free_device(self, usual: str) -> str:
+        """The name for an interface on all nodes: the usual one, unless it is in use."""
+        return usual
+
+    def free_port(self, usual: int) -> int:
+        """The port, of UDP and TCP, on all nodes: the usual one, unless it is in use."""
+        return usual
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What was chosen in place of the usual, in words, by kind."""
+        return {}
+
+    @property
+    def rounds(self) -> Sequence[Sequence[Path]]:
+        """The measured paths in their order; those of one round do not disturb each other."""
+        return [[path] for path in self.spec.topology.paths]
 
     def admit(self, footprint: Footprint) -> None:
         """Raise NotPossible if something else on a node already uses what a VPN is about to use.

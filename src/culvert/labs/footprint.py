@@ -10,8 +10,15 @@ from ipaddress import IPv4Network
 @dataclass(frozen=True)
 class Footprint:
     """``devices`` by node that will be created; IP ``protocols`` with the ``ports`` that are bound
-    on nodes (without ports for ESP and such); inner addresses come from ``networks``."""
+    on nodes (without ports for ESP and such); inner addresses come from ``networks``; ``tables`` of
+    routes are its own."""
 
     devices: Mapping[str, str]
     ports: Mapping[int, frozenset[int]]
     networks: tuple[IPv4Network, ...]
+    tables: frozenset[str] = frozenset()
+
+    @property
+    def unused(self) -> bool:
+        """Whether nothing will be used."""
+        return not (self.devices or self.ports or self.networks or self.tables)

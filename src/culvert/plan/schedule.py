@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
+from culvert.plan.attempts import to_repeat
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
@@ -46,6 +47,7 @@ class Schedule:
     ) -> None:
         self.plan = plan
         self.done = frozenset(done)
+        self._to_repeat = to_repeat(self.done)
         self.decision = Decision(StopReason.GO_ON)
         self._elapsed_s = elapsed_s
         self._values = values
@@ -79,10 +81,12 @@ class Schedule:
         self._end(StopReason.BLOCKS)
 
     def _due(self, number: int, last_done: int) -> Iterator[Trial]:
-        if self.plan.stop == "each" and self.plan.min_blocks < number < last_done:
-            return  # cells missing there were left out
+        # Cells missing in earlier blocks were left out there, unless their host was lost.
+        earlier = self.plan.stop == "each" and self.plan.min_blocks < number < last_done
         for trial in self.plan.missing(number, self.done):
-            if trial.cell.key not in self.decision.resting:
+            if (number, trial.cell.key) in self._to_repeat or not (
+                earlier or trial.cell.key in self.decision.resting
+            ):
                 yield trial
 
     def _judged(self, rule: StopRule, number: int) -> Decision:

@@ -20,7 +20,8 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 
 REMEDY = (
-    "the link does not have it: request what it has, or measure this condition in the lab netns"
+    "the link does not have it: request what it has, measure this condition in the lab netns, or "
+    "let the hosts make it with --allow-impairment"
 )
 _MTU_REMEDY = "set the MTU of both hosts' devices, or write the link's own MTU in the study"
 _SHOWN = frozenset({"rate_bps", "delay_ns", "loss", "queue_bytes", "queue_packets"})
@@ -54,8 +55,11 @@ class FoundLink:
     back: FoundWay
 
 
-def judge_real_link(names: tuple[str, str], requested: LinkSpec, found: FoundLink) -> list[Check]:
-    """A check for each condition that is requested; ``names`` are those of both directions."""
+def judge_real_link(
+    names: tuple[str, str], requested: LinkSpec, found: FoundLink, *, impaired: bool = False
+) -> list[Check]:
+    """A check for each condition that is requested; ``names`` are those of both directions.
+    ``impaired``: the link's ends make what is requested."""
     impairment = requested.impairment
     checks = [_mtu(requested.mtu, found.mtu)]
     ways = ((impairment.a_to_b, found.there), (impairment.b_to_a, found.back))
@@ -64,7 +68,7 @@ def judge_real_link(names: tuple[str, str], requested: LinkSpec, found: FoundLin
         if rate_bps is not None:
             checks.append(_rate(name, rate_bps, way.rate_bps))
         checks += _loss(name, one_way, way)
-        checks += [_unknown(name, key) for key in _unverifiable(one_way)]
+        checks += [_unknown(name, key, impaired=impaired) for key in _unverifiable(one_way)]
     delay_ns = impairment.a_to_b.delay_ns + impairment.b_to_a.delay_ns
     if delay_ns:
         checks.append(_round_trip(delay_ns, found.rtt_p50_ns))
@@ -122,11 +126,12 @@ def _round_trip(requested_ns: int, found_ns: int | None) -> Check:
     )
 
 
-def _unknown(name: str, key: str) -> Check:
+def _unknown(name: str, key: str, *, impaired: bool) -> Check:
+    made = "made by the hosts' netem, not measured"
     return Check(
         f"the link has the requested {key.replace('_', ' ')}, {name}",
-        passed=False,
-        detail="requested, but no real link is known to have it",
+        passed=impaired,
+        detail=made if impaired else "requested, but no real link is known to have it",
         remedy=REMEDY,
     )
 

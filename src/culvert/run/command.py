@@ -62,6 +62,8 @@ class RunRequest:
     scale: str = ""
     inventory: Path | None = None
     sudo_password: str | None = field(default=None, repr=False)
+    allow_impairment: bool = False
+    """The hosts' own netem may make what a condition requests of their links."""
     cluster: ClusterRequest = REACHED
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
@@ -73,6 +75,12 @@ class RunRequest:
                 f"lab '{self.lab}'",
                 "an inventory names the hosts of the lab hosts, and of no other",
                 "write --lab hosts --inventory hosts.yml",
+            )
+        if self.allow_impairment and self.lab != HOSTS:
+            raise UsageError(
+                "--allow-impairment",
+                f"the lab {self.lab} makes its links itself",
+                "leave it out, or add --lab hosts --inventory hosts.yml",
             )
         catalogue = installed_catalogue()
         study = Study.load(self.study, catalogue, scale=self.scale)
@@ -108,6 +116,8 @@ class RunRequest:
             words += ["--lab", self.lab]
         if self.inventory is not None:
             words += ["--inventory", str(self.inventory)]
+        if self.allow_impairment:
+            words.append("--allow-impairment")
         if self.lab == CLUSTER:
             words += self.cluster.words()
         if self.scale:
@@ -201,6 +211,12 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             ) from None
         journal.finish(tally.ending)
         rows = journal.rows()
+    if tally.hosts_lost:
+        tally.notes.insert(
+            0,
+            f"{tally.hosts_lost} trials lost a host; when it is back, repeat them with: "
+            + request.resuming(directory),
+        )
     claims = Claims(judged=tuple(_judged(study, rows)))
     _summary(directory, tally, claims, as_json=as_json)
     if claims.judged and not as_json:
@@ -217,7 +233,12 @@ def _place(request: RunRequest, study: Study) -> AbstractContextManager[Place]:
     """Raises UsageError for an inventory that cannot be read."""
     if request.inventory is None:
         return here()
-    return on_hosts(request.inventory, study, sudo_password=request.sudo_password)
+    return on_hosts(
+        request.inventory,
+        study,
+        sudo_password=request.sudo_password,
+        allow_impairment=request.allow_impairment,
+    )
 
 
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:

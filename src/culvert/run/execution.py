@@ -8,9 +8,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 from culvert.errors import CulvertError
 from culvert.journal.record import Metric, Status
 from culvert.labs.base import Lab
+from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import (
     ProcessFailure,
@@ -53,6 +55,16 @@ MOST_DESCRIBED = 3
 LabFactory = Callable[[LabSpec], Lab]
 
 
+@dataclass
+class _OnePath:
+    """What was found on one path: the outcome, None if a proof failed; or an error."""
+
+    path: Path
+    finding: TrialFinding = field(default_factory=lambda: TrialFinding(Status.FAILED))
+    outcome: Outcome | None = None
+    error: CulvertError | None = None
+
+
 class Execution:
     """Executes one cell once."""
 
@@ -79,10 +91,10 @@ class Execution:
             require_room(self._vpn, self._spec.topology)
             topology = serving(self._spec.topology, self._vpn.needs)
             lab = self._make_lab(replace(self._spec, topology=topology))
-            missing = [each for host in lab.hosts for each in self._vpn.missing(host)]
+            missing = list(chain(*at_once(self._vpn.missing, lab.hosts)))
             if missing:
                 return _unsupported(missing)
-            versions = (self._vpn.version(host) for host in lab.hosts)
+            versions = at_once(self._vpn.version, lab.hosts)
             finding.version = "; ".join(dict.fromkeys(versions))
             self._on_lab(lab, finding)
         return finding
@@ -111,6 +123,7 @@ class Execution:
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
         vpn.prepare(lab)
+        finding.evidence.vpn |= lab.choices
         lab.admit(footprint(vpn, lab))
         begun = time.monotonic()
         with naming_the_cause(vpn, lab):
@@ -123,23 +136,51 @@ class Execution:
             finding.evidence.vpn |= traps(vpn, lab)
         if (disturbed := lab.disturbed()) is not None:
             raise disturbed
-        outcomes = []
+        outcomes: dict[Path, Outcome] = {}
         neighbours = Neighbours()
-        for path in paths:
+        for in_this_round in self._rounds(lab):
             neighbours.look()
-            with ExitStack() as stack:
-                session = open_session(stack, lab, vpn, path, self._known_max_size)
-                with naming_the_cause(vpn, lab, session.probes):
-                    outcome = self._on_path(session, finding)
-                if outcome is None:
-                    self._attribute(finding, session)
+            measured = self._at_once(lab, in_this_round)
+            neighbours.look()
+            finding.measuring_s += max(one.finding.measuring_s for one in measured)
+            for one in measured:
+                finding.absorb(one.finding)
+            for one in measured:
+                if one.error is not None:
+                    raise one.error
+                if one.outcome is None:
                     return
-                outcomes.append((path, outcome))
-            neighbours.look()
+                outcomes[one.path] = one.outcome
         _note_clocks(finding, lab, "clock after")
-        finding.counts(together(outcomes), neighbours.marks())
+        finding.counts(together([(path, outcomes[path]) for path in paths]), neighbours.marks())
         if finding.up_s is not None:
             finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
+
+    def _rounds(self, lab: Lab) -> Sequence[Sequence[Path]]:
+        """Paths of a round are measured at the same time, unless the measurement starts and stops
+        tunnels, which paths may share."""
+        if self._measurement.drives_tunnel or self._measurement.joins_members:
+            return [[path] for path in lab.spec.topology.paths]
+        return lab.rounds
+
+    def _at_once(self, lab: Lab, paths: Sequence[Path]) -> list[_OnePath]:
+        ends = {name for path in paths for name in (path.source, path.target)}
+        return at_once(lambda path: self._one_path(lab, path, ends), paths)
+
+    def _one_path(self, lab: Lab, path: Path, busy: Set[str]) -> _OnePath:
+        """With what it found so far if there is an error."""
+        found = _OnePath(path)
+        try:
+            with ExitStack() as stack:
+                known = self._known_max_size
+                session = open_session(stack, lab, self._vpn, path, known, busy=busy)
+                with naming_the_cause(self._vpn, lab, session.probes):
+                    found.outcome = self._on_path(session, found.finding)
+                if found.outcome is None:
+                    self._attribute(found.finding, session)
+        except CulvertError as error:
+            found.error = error
+        return found
 
     def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
         """The outcome with its common metrics; None if a proof failed."""
@@ -178,8 +219,7 @@ class Execution:
             return
         first = finding.evidence.first_failure
         noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
-        finding.status = Status.FAILED
-        finding.reason, finding.remedy = f"{cause}{noticed}", cause.remedy
+        finding.fails(type(cause)(cause.what, f"{cause.why}{noticed}", cause.remedy))
 
     def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
         if len(self._spec.topology.paths) > 1:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.marks import Mark
 from culvert.journal.record import Status
+from culvert.labs.hosts.complaints import HostLost
 from culvert.trial.check import Check, Evidence
 from culvert.trial.outcome import Outcome
 
@@ -32,12 +33,22 @@ class TrialFinding:
         """Errors of lab, VPN and probe in the body become the status, the reason and the remedy."""
         try:
             yield
-        except NotPossible as error:
-            self.status = Status.UNSUPPORTED
-            self.reason, self.remedy = str(error), error.remedy
         except CulvertError as error:
-            self.status = Status.FAILED
-            self.reason, self.remedy = str(error), error.remedy
+            self.fails(error)
+
+    def fails(self, error: CulvertError) -> None:
+        """The trial did not work, because of this error."""
+        impossible = isinstance(error, NotPossible)
+        self.status = Status.UNSUPPORTED if impossible else Status.FAILED
+        self.reason, self.remedy = str(error), error.remedy
+        self.evidence.host_lost = isinstance(error, HostLost)
+
+    @classmethod
+    def of_error(cls, error: CulvertError) -> TrialFinding:
+        """Of a trial that did not work."""
+        finding = cls(Status.FAILED)
+        finding.fails(error)
+        return finding
 
     def proved(self, checks: Sequence[Check]) -> bool:
         """Add checks to the evidence; the first that failed makes the trial invalid."""
@@ -49,6 +60,14 @@ class TrialFinding:
         self.reason = f"{failure.name}: {failure.detail}"
         self.remedy = failure.remedy
         return False
+
+    def absorb(self, part: TrialFinding) -> None:
+        """Add the evidence of one path; the first that failed decides the status."""
+        self.evidence.checks += part.evidence.checks
+        self.evidence.vpn |= part.evidence.vpn
+        if part.reason and not self.reason:
+            self.status, self.reason, self.remedy = part.status, part.reason, part.remedy
+            self.evidence.host_lost = part.evidence.host_lost
 
     def counts(self, outcome: Outcome, marks: Sequence[Mark] = ()) -> None:
         """The trial is ok with this outcome; ``marks`` are those that are not the outcome's."""

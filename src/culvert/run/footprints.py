@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from culvert.labs.base import Lab
 from culvert.labs.footprint import Footprint
-from culvert.vpns.base import INNER, Vpn
+from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
 
 
 def footprint(vpn: Vpn, lab: Lab) -> Footprint:
-    """Devices, ports and addresses of a VPN; of the baseline nothing."""
+    """Devices, ports, addresses and tables of a VPN; of the baseline nothing."""
     if vpn.outer_flow is None:
         return Footprint({}, {}, ())
     devices = {}
@@ -24,7 +24,7 @@ def footprint(vpn: Vpn, lab: Lab) -> Footprint:
     for flow in _flows(vpn.outer_flow):
         ports[flow.protocol] |= flow.ports
     kept = {protocol: frozenset(numbers) for protocol, numbers in ports.items()}
-    return Footprint(devices, kept, (INNER,))
+    return Footprint(devices, kept, (lab.tunnels,), vpn.tables)
 
 
 def _flows(flow: OuterFlow) -> Iterator[OuterFlow]:

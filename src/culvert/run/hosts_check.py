@@ -17,8 +17,10 @@ from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory, read_inventory
 from culvert.labs.hosts.lab import HostsLab, wrong_clock
-from culvert.labs.hosts.network import bound_ports, measured_end
-from culvert.labs.hosts.rounds import Pair, pairs_of, rounds
+from culvert.labs.hosts.network import measured_end
+from culvert.labs.hosts.rounds import Pair, pairs_of, rounds, used_by
+from culvert.labs.hosts.survey import Survey
+from culvert.labs.together import at_once
 from culvert.measurements.underlay.real import RealLink
 from culvert.run.paths import open_session
 from culvert.runid import new_run_id
@@ -134,12 +136,14 @@ def _look_at(host: SshHost) -> HostFound:
         ]
     if host.find("ip") is not None:
         try:
-            end = measured_end(host)
+            survey = Survey.of(host)
+            ports = frozenset[int]().union(*survey.ports.values())
+            found.ports_in_use = sorted(ports)
+            end = measured_end(host, survey)
             found.address, found.device = str(end.address), end.device
         except CulvertError as error:
             found.problems.append(Problem.of(error))
     found.features = [feature for feature in TRIED if host.has(feature)]
-    found.ports_in_use = sorted(bound_ports(host))
     _look_for_vpns(host, found)
     return found
 
@@ -161,8 +165,8 @@ def _pairs(fleet: Fleet, reached: set[str]) -> list[PairFound]:
     inventory: Inventory = fleet.inventory
     hosts = tuple(host for host in inventory.hosts if host.name in reached)
     found: list[PairFound] = []
-    for together in rounds(pairs_of(hosts)):
-        found += fleet.at_once(lambda pair: _link(fleet, pair), together)
+    for together in rounds(pairs_of(hosts), used_by):
+        found += at_once(lambda pair: _link(fleet, pair), together)
     return found
 
 
@@ -222,6 +226,8 @@ def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound]) -> None:
             str(len(host.vpns)) if host.architecture else "",
         )
     out.print(table)
+    for text in _details(hosts):
+        out.print(text, markup=False, style="dim")
     for host in hosts:
         for problem in host.problems:
             _explain(problem)
@@ -233,6 +239,24 @@ def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound]) -> None:
     notes = sum(len(host.notes) for host in hosts)
     if notes:
         out.print(f"{notes} VPNs or programs are missing on hosts: see --json", style="dim")
+
+
+def _details(hosts: Sequence[HostFound]) -> list[str]:
+    """Features, ports and VPNs, once for all hosts that have the same."""
+    alike: dict[str, list[str]] = {}
+    for host in hosts:
+        if not host.architecture:
+            continue
+        lacking = [feature for feature in TRIED if feature not in host.features]
+        for what, words in (
+            ("features", host.features),
+            ("missing features", lacking),
+            ("ports in use", host.ports_in_use),
+            ("VPNs installed", host.vpns),
+        ):
+            text = f"{what}: {', '.join(map(str, words)) or 'none'}"
+            alike.setdefault(text, []).append(host.name)
+    return [f"{', '.join(names)}: {text}" for text, names in alike.items()]
 
 
 def _clock(host: HostFound) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -35,16 +35,23 @@ def require_room(vpn: Vpn, topology: Topology) -> None:
 
 
 def open_session(
-    stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, known_max_size: dict[str, int]
+    stack: ExitStack,
+    lab: Lab,
+    vpn: Vpn,
+    path: Path,
+    known_max_size: dict[str, int],
+    *,
+    busy: Set[str] = frozenset(),
 ) -> Session:
     """A session with a probe on both ends, on servers, routers and a gateway, and on other nodes
-    with processes of the VPN. The stack closes them."""
+    with processes of the VPN, but for those that are ``busy`` with paths measured at the same time.
+    The stack closes them."""
     source, target = lab.ends(path)
     probes = {node.name: stack.enter_context(Probe(node)) for node in (source, target)}
     others = {
         node.name: stack.enter_context(Probe(node))
         for node in lab.nodes.values()
-        if node.name not in probes and (node.role in _ALWAYS or vpn.processes[node.name])
+        if node.name not in {*probes, *busy} and (node.role in _ALWAYS or vpn.processes[node.name])
     }
     return Session(
         lab,

@@ -40,21 +40,23 @@ def here() -> Iterator[Place]:
 
 
 @contextmanager
-def on_hosts(inventory: Path, study: Study, *, sudo_password: str | None) -> Iterator[Place]:
+def on_hosts(
+    inventory: Path, study: Study, *, sudo_password: str | None, allow_impairment: bool = False
+) -> Iterator[Place]:
     """The hosts of an inventory; connections last as long as the run.
 
     Raises UsageError for an inventory that cannot be read or has too few hosts.
     """
     hosts = read_inventory(inventory, sudo_password=sudo_password)
     topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
-    for topology in topologies:
-        hosts.assign(topology)
+    assigned = [hosts.assign(topology) for topology in topologies]
     nodes = max(len(topology.nodes) for topology in topologies)
     fleet = Fleet(hosts, new_run_id())
 
     def make_lab(spec: LabSpec) -> Lab:
-        return HostsLab(fleet, spec)
+        return HostsLab(fleet, spec, allow_impairment=allow_impairment)
 
+    fleet.begin(assigned[0].values())  # while the rest of the run is prepared
     try:
         yield Place(make_lab, imagined(nodes), real_links=True)
     finally:

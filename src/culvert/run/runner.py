@@ -15,10 +15,12 @@ import polars as pl
 
 from culvert.analysis.claims.judge import judge
 from culvert.defect import as_error, show_if_wanted
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
+from culvert.journal.marks import HOST_LOST
 from culvert.journal.record import Status, TrialRecord
 from culvert.measurements.base import Measurement
+from culvert.plan.attempts import Place, key_of_lost
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
@@ -85,6 +87,8 @@ class Runner:
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
+        self._written: set[Place] = set()
+        """Every trial in the journal."""
         self._tried: Counter[str] = Counter()
         """Trials by cell key, including those of earlier sessions."""
 
@@ -94,6 +98,7 @@ class Runner:
         Raises JournalError if a trial cannot be written; earlier trials stay in the journal.
         """
         done = self._journal.done()
+        self._written = set(done)
         self._tried.update(cell for _, cell in done)
         earlier_s = self._journal.measured_s()
         headlines = {kind: m.headline for kind, m in self._measurements.items()}
@@ -116,7 +121,7 @@ class Runner:
                 self._verify_underlay(trial, done, tally)
             self._journal.refuse_vanished()
             record = self._one(trial)
-            self._journal.record(record)
+            self._record(record, tally)
             self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
@@ -153,7 +158,7 @@ class Runner:
     ) -> None:
         verification = self._underlays.verify(trial, done, self._execute)
         if verification is not None:
-            self._journal.record(verification)
+            self._record(verification, tally)
             tally.add(verification)
             if verification.status is Status.OK:
                 cell = verification_of(trial.cell.condition)
@@ -169,11 +174,22 @@ class Runner:
         if finding is None:
             finding = self._execute(trial)
             failures = self._failures[trial.cell.vpn, trial.cell.condition]
-            if finding.status is Status.FAILED:
+            # A host that was lost may be back for the next trial.
+            if finding.status is Status.FAILED and not finding.evidence.host_lost:
                 failures.append(finding.reason)
             elif finding.status is Status.OK:
                 failures.clear()
         return record_of(trial, finding, started_at, time.monotonic() - begun)
+
+    def _record(self, record: TrialRecord, tally: Tally) -> TrialRecord:
+        """Write it; one that lost its host leaves the place of its cell in the block free."""
+        if record.evidence.get(HOST_LOST):
+            key = key_of_lost(record.block, record.cell_key, self._written)
+            record = replace(record, cell_key=key)
+            tally.hosts_lost += 1
+        self._journal.record(record)
+        self._written.add((record.block, record.cell_key))
+        return record
 
     def _execute(self, trial: Trial) -> TrialFinding:
         cell = trial.cell
@@ -189,15 +205,12 @@ class Runner:
                 pods = PodExecution(vpn, spec, measurement, parameters, self._clusters, known)
                 return pods.execute()
             return Execution(vpn, spec, measurement, parameters, self._make_lab, known).execute()
-        except NotPossible as error:
-            return TrialFinding(Status.UNSUPPORTED, reason=str(error), remedy=error.remedy)
         except CulvertError as error:
-            return TrialFinding(Status.FAILED, reason=str(error), remedy=error.remedy)
+            return TrialFinding.of_error(error)
         except Exception as error:
             # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
-            defect = as_error(error, f"{cell.vpn}, {cell.measurement}")
-            return TrialFinding(Status.FAILED, reason=str(defect), remedy=defect.remedy)
+            return TrialFinding.of_error(as_error(error, f"{cell.vpn}, {cell.measurement}"))
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)

@@ -38,6 +38,8 @@ class Tally:
     problems: dict[TrialProblem, int] = field(default_factory=dict)
     reasons: dict[TrialProblem, set[str]] = field(default_factory=dict)
     """The different reasons of each problem."""
+    hosts_lost: int = 0
+    """Number of the trials whose host was lost: a resumed run repeats them."""
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
     stopped: str = ""

@@ -20,6 +20,7 @@ from culvert.run.record import record_of
 from culvert.study.names import BASELINE
 from culvert.study.parameters import canonical_json
 from culvert.topology.link.spec import LinkSpec
+from culvert.trial.check import Evidence
 
 POSITION = 0
 """Position of a verification in its block: before all trials."""
@@ -35,6 +36,7 @@ class _Verdict:
     status: Status
     reason: str
     remedy: str
+    host_lost: bool = False
 
 
 class Underlays:
@@ -53,12 +55,14 @@ class Underlays:
         done: Collection[tuple[int, str]],
         execute: Callable[[Trial], TrialFinding],
     ) -> TrialRecord | None:
-        """Measure the link that the trial is about to use, unless that was done in its block.
+        """Measure the link that the trial is about to use, unless that was done in its block. If a
+        host was lost then, it is measured again.
 
         Returns the record to keep.
         """
         place = trial.block, trial.cell.condition
-        if place in self._verdicts:
+        known = self._verdicts.get(place)
+        if known is not None and not known.host_lost:
             return None
         if not self._real and not emulated(self._link_of, trial.cell.condition):
             return None
@@ -69,7 +73,9 @@ class Underlays:
         started_at, begun = datetime.now(UTC), time.monotonic()
         verification = Trial(trial.block, POSITION, cell)
         finding = execute(verification)
-        self._verdicts[place] = _Verdict(finding.status, finding.reason, finding.remedy)
+        self._verdicts[place] = _Verdict(
+            finding.status, finding.reason, finding.remedy, finding.evidence.host_lost
+        )
         return record_of(verification, finding, started_at, time.monotonic() - begun)
 
     def objection(self, trial: Trial) -> TrialFinding | None:
@@ -77,11 +83,12 @@ class Underlays:
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
         if verdict is None or verdict.status is Status.OK:
             return None
-        status = verdict.status if verdict.status is Status.UNSUPPORTED else Status.INVALID
+        as_it_is = verdict.host_lost or verdict.status is Status.UNSUPPORTED
         return TrialFinding(
-            status,
+            verdict.status if as_it_is else Status.INVALID,
             reason=f"not measured, because of the underlay in this block: {verdict.reason}",
             remedy=verdict.remedy,
+            evidence=Evidence(host_lost=verdict.host_lost),
         )
 
     def _recalled(self, block: int, cell: Cell) -> _Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.journal.marks import MARKS, Mark
+from culvert.journal.marks import HOST_LOST, MARKS, Mark
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Evidence:
     """Bounds of the surroundings that were exceeded: the trial counts, and is marked."""
     observed: bool = True
     """Whether the path of the traffic was looked at; in a cluster only with --prove."""
+    host_lost: bool = False
+    """A host could not be reached (any more): a resumed run repeats the trial."""
 
     @property
     def proved(self) -> bool:
@@ -66,4 +68,5 @@ class Evidence:
             **({"topology": self.topology} if self.topology else {}),
             **({"withheld": [asdict(each) for each in self.withheld]} if self.withheld else {}),
             **({MARKS: [asdict(each) for each in self.marks]} if self.marks else {}),
+            **({HOST_LOST: True} if self.host_lost else {}),
         }

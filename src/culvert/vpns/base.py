@@ -34,7 +34,6 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.topology.plan import TUNNELS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
 from culvert.vpns.variant import (
@@ -47,7 +46,6 @@ from culvert.vpns.variant import (
     Variant,
 )
 
-INNER = TUNNELS
 _SMALL = 24
 _MOST_IN_SMALL = 250
 _AT_ONCE = 16
@@ -81,6 +79,8 @@ class Vpn(ABC):
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
     first packet after drop(), and resume() is not called."""
+    tables: ClassVar[frozenset[str]] = frozenset()
+    """Numbers of routing tables that its programs use; they are not configurable."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""
     rekey_deadline_s: ClassVar[float] = 10.0
@@ -129,9 +129,14 @@ class Vpn(ABC):
     # -- its life ----------------------------------------------------------------------------------
 
     def prepare(self, lab: Lab) -> None:
-        """Remember the lab, then ``configure()``."""
+        """Remember the lab, then ``choose()`` and ``configure()``."""
         self._lab = lab
+        self.choose(lab)
         self.configure()
+
+    def choose(self, lab: Lab) -> None:  # noqa: B027 - most programs have fixed names
+        """Take names and ports that are free in the lab (``free_device()``, ``free_port()``), where
+        the program's can be chosen."""
 
     @abstractmethod
     def configure(self) -> None:
@@ -235,8 +240,9 @@ class Vpn(ABC):
     def inner(self, node: Node) -> IPv4Interface:
         """The node's address inside the VPN, from its position among the members."""
         names = [member.name for member in self.lab.members]
-        prefix = _SMALL if len(names) <= _MOST_IN_SMALL else INNER.prefixlen
-        return IPv4Interface(f"{INNER[names.index(node.name) + 1]}/{prefix}")
+        network = self.lab.tunnels
+        prefix = _SMALL if len(names) <= _MOST_IN_SMALL else network.prefixlen
+        return IPv4Interface(f"{network[names.index(node.name) + 1]}/{prefix}")
 
     @abstractmethod
     def interface(self, node: Node) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv4Network
 from typing import ClassVar
 
 from culvert.errors import VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Role
-from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import ProgramEnded, listens, wait_for_fact
 from culvert.vpns.variant import DataCipher, Missing, Variant
 from culvert.vpns.wireguard.managed import ManagedWireGuard
@@ -22,7 +23,6 @@ NETWORK = "culvert"
 """Of the network, and so of the device."""
 INTERVAL_S = 5
 """Between two queries of the server for changes."""
-MEMBERS = next(reversed(list(INNER.subnets(1))))
 """The server has an address in the other half."""
 _STARTS = 3
 """It ends if the server does not answer its first query in time; its service starts it again."""
@@ -73,6 +73,10 @@ class Innernet(ManagedWireGuard):
 
     # -- its life ----------------------------------------------------------------------------------
 
+    def choose(self, lab: Lab) -> None:
+        """The port; the device has the network's name."""
+        self.port = lab.free_port(self.port)
+
     def configure(self) -> None:
         """A network on the server, and an invitation for each member."""
         for node in (self._server, *self.lab.members):
@@ -81,9 +85,9 @@ class Innernet(ManagedWireGuard):
                 node.remove(str(node.directory / file))
         server, port = self._server, str(self.port)
         endpoint = f"{underlay_address(server)}:{port}"
-        new = ["new", "--network-name", NETWORK, "--network-cidr", str(INNER)]
+        new = ["new", "--network-name", NETWORK, "--network-cidr", str(self.lab.tunnels)]
         self._manage(server, *new, "--external-endpoint", endpoint, "--listen-port", port)
-        group = ["--name", "members", "--cidr", str(MEMBERS), "--parent", NETWORK, "--yes"]
+        group = ["--name", "members", "--cidr", str(self._members), "--parent", NETWORK, "--yes"]
         self._manage(server, "add-cidr", NETWORK, *group)
         for member in self.lab.members:
             file = f"innernet/{member.name}.toml"
@@ -171,12 +175,18 @@ class Innernet(ManagedWireGuard):
     def _server(self) -> Node:
         return self.lab.of_role(Role.CONTROL)[0]
 
+    @property
+    def _members(self) -> IPv4Network:
+        """The second half of the network: the server has an address in the first."""
+        return next(reversed(list(self.lab.tunnels.subnets(1))))
+
     # -- what the proof needs ----------------------------------------------------------------------
 
     def inner(self, node: Node) -> IPv4Interface:
         """From its position among the members, in their half of the network."""
         names = [member.name for member in self.lab.members]
-        return IPv4Interface(f"{MEMBERS[names.index(node.name) + 1]}/{INNER.prefixlen}")
+        prefix = self.lab.tunnels.prefixlen
+        return IPv4Interface(f"{self._members[names.index(node.name) + 1]}/{prefix}")
 
 
 def _with_port(invitation: str, port: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -29,6 +30,10 @@ class TunProgram(TunDevice, TunnelVpn):
     overhead: ClassVar[int]
     version_arguments: ClassVar[Sequence[str]] = ("--version",)
     """Arguments with which the program prints its version in the first line."""
+
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the port: configurations have ``self.device`` and ``self.port``."""
+        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
 
     @abstractmethod
     def arguments(self, node: Node) -> Sequence[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import path_of_device
@@ -14,10 +12,11 @@ UDP = 17
 
 
 class TunDevice(Vpn):
-    """Declares what follows for the proof. ``port`` is at one end, at least, of each packet."""
+    """Declares what follows for the proof. ``port`` is at one end, at least, of each packet.
+    A driver whose program can use another device or port sets them in ``choose()``."""
 
-    device: ClassVar[str]
-    port: ClassVar[int]
+    device: str
+    port: int
 
     def interface(self, node: Node) -> str:
         """The tun device."""

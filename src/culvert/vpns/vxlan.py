@@ -41,6 +41,8 @@ class Vxlan(TunnelVpn):
         ),
     )
 
+    device, port = DEVICE, PORT
+
     def missing(self, host: Host) -> list[Missing]:
         """The kernel's VXLAN."""
         if _kernel_has_vxlan(host):
@@ -57,6 +59,10 @@ class Vxlan(TunnelVpn):
         """One unicast peer."""
         return 2
 
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the port."""
+        self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
+
     def configure(self) -> None:
         """There are no secrets and no files."""
 
@@ -70,17 +76,17 @@ class Vxlan(TunnelVpn):
 
     def leave(self, node: Node) -> None:
         """Remove its end."""
-        node.del_link(DEVICE)
+        node.del_link(self.device)
 
     def stop(self, lab: Lab) -> None:
         """Remove both ends."""
         for node in lab.members:
-            node.del_link(DEVICE)
+            node.del_link(self.device)
 
     def interface(self, node: Node) -> str:
         """The VXLAN device."""
         del node
-        return DEVICE
+        return self.device
 
     @property
     def data_path(self) -> DataPath:
@@ -89,11 +95,11 @@ class Vxlan(TunnelVpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """NONE as long as the device is the kernel's VXLAN; raises VpnError if it is not."""
-        link = node.link(DEVICE)
+        link = node.link(self.device)
         if link is None or link.kind != "vxlan":
             raise VpnError(
                 f"{self.id} on node {node.name}",
-                f"{DEVICE} is {link.kind if link else 'missing'}, not vxlan",
+                f"{self.device} is {link.kind if link else 'missing'}, not vxlan",
                 "bring the tunnel up again",
             )
         return DataPath.NONE
@@ -101,7 +107,7 @@ class Vxlan(TunnelVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP to the VXLAN port."""
-        return OuterFlow(17, frozenset({PORT}))
+        return OuterFlow(17, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
         """50 bytes more."""
@@ -111,10 +117,10 @@ class Vxlan(TunnelVpn):
         (peer,) = self.peers(node)
         try:
             node.add_link(
-                DEVICE,
+                self.device,
                 "vxlan",
                 vxlan_id=_VNI,
-                vxlan_port=PORT,
+                vxlan_port=self.port,
                 vxlan_group=str(underlay_address(peer)),
                 vxlan_local=str(underlay_address(node)),
                 vxlan_learning=False,
@@ -122,8 +128,8 @@ class Vxlan(TunnelVpn):
             )
         except LabError as error:
             raise VpnError(self.id, error.why, error.remedy) from error
-        node.add_address(DEVICE, self.inner(node))
-        node.set_link(DEVICE, up=True, mtu=self.lab.spec.mtu - _OVERHEAD)
+        node.add_address(self.device, self.inner(node))
+        node.set_link(self.device, up=True, mtu=self.lab.spec.mtu - _OVERHEAD)
 
 
 def _hardware_address(inner: IPv4Interface) -> str:

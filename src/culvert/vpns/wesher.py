@@ -10,11 +10,12 @@ from ipaddress import IPv4Address, IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
-from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import listens, wait_for_fact
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.outer import OuterFlow
@@ -69,6 +70,10 @@ class Wesher(ManagedWireGuard):
         own = f"{build.version} ({build.go})" if build and build.version else "unknown"
         return f"{own}, {self.data_version(host)}"
 
+    def choose(self, lab: Lab) -> None:
+        """The device; the ports are fixed."""
+        self.device = lab.free_device(self.device)
+
     def configure(self) -> None:
         """One key for the cluster, in the file in which wesher keeps it: an argument or a variable
         would show it."""
@@ -105,7 +110,7 @@ class Wesher(ManagedWireGuard):
         address = str(underlay_address(member))
         argv = [*_NAMED, _name(member), member.require(PROGRAM, f"culvert install {self.id}")]
         argv += ["--log-level", "info", "--bind-addr", address]
-        argv += ["--interface", self.device, "--overlay-net", str(INNER)]
+        argv += ["--interface", self.device, "--overlay-net", str(self.lab.tunnels)]
         if contacts:
             argv += ["--join", ",".join(str(underlay_address(each)) for each in contacts)]
         process = member.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
@@ -152,9 +157,10 @@ class Wesher(ManagedWireGuard):
 
     def inner(self, node: Node) -> IPv4Interface:
         """The network's bytes, with the last ones of the name's hash (FNV-1a of 128 bits)."""
-        size = (INNER.max_prefixlen - INNER.prefixlen) // 8
+        network = self.lab.tunnels
+        size = (network.max_prefixlen - network.prefixlen) // 8
         host = _hash(_name(node).encode()) & ((1 << 8 * size) - 1)
-        return IPv4Interface(f"{IPv4Address(int(INNER.network_address) | host)}/32")
+        return IPv4Interface(f"{IPv4Address(int(network.network_address) | host)}/32")
 
     @property
     def outer_flow(self) -> OuterFlow | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, LabError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
@@ -113,6 +113,28 @@ def test_another_architecture(demo: DemoHosts, inventory: Inventory) -> None:
         assert remains(demo, "a") == before
     assert "it is armv7" in error.why
     assert error.remedy == "make probe-static TARGET=armv7-unknown-linux-musleabihf"
+
+
+def test_an_old_kernel(demo: DemoHosts, inventory: Inventory) -> None:
+    script = 'case $1 in -r) echo 2.6.32-754.el6;; *) exec /usr/bin/uname "$@";; esac'
+    with another_sshd(demo, **fake("uname", script)):
+        error = refused(inventory)
+        assert not _directories(demo)
+    assert "kernel 2.6.32-754.el6 is older than Linux 3.4" in error.why
+
+
+def test_a_disk_that_is_filled_in_a_trial(demo: DemoHosts, inventory: Inventory) -> None:
+    with (
+        another_sshd(demo, over("/tmp", "size=24m")),
+        Fleet(inventory, new_run_id()) as fleet,
+        HostsLab(fleet, LabSpec()) as lab,
+    ):
+        lab.a.run(["sh", "-c", "cat /dev/zero > /tmp/filler"], check=False)
+        with pytest.raises(LabError, match="No space left on device") as error:
+            lab.a.write("config", b"x" * 100_000)
+        assert error.value.what.startswith("host a, /tmp/culvert-")
+        assert "df -h" in error.value.remedy
+    assert not _directories(demo)
 
 
 def test_a_clock_that_is_a_day_wrong(demo: DemoHosts, inventory: Inventory) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.entry import HostEntry
-from culvert.labs.hosts.rounds import pairs_of, rounds
+from culvert.labs.hosts.rounds import pairs_of, rounds, used_by
 from tests.cli import Cli
 
 _LINKS = st.sampled_from([(), ("uplink",), ("uplink", "wifi")])
@@ -23,7 +23,7 @@ def test_within_a_round_nothing_is_shared(links: list[tuple[str, ...]]) -> None:
         for number, shared in enumerate(links)
     )
     pairs = pairs_of(hosts)
-    found = rounds(pairs)
+    found = rounds(pairs, used_by)
     assert sorted(map(str, pairs)) == sorted(str(pair) for one in found for pair in one)
     for together in found:
         used = [host.name for pair in together for host in pair]

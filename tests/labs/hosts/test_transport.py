@@ -95,6 +95,23 @@ def test_files_and_secrets(node: SshNode, demo: DemoHosts) -> None:
     assert node.text("/proc/sys/net/ipv4/ip_forward") == "0"
 
 
+def test_changes_of_fixed_files_are_the_runs_own(
+    node: SshNode, demo: DemoHosts, lab: HostsLab
+) -> None:
+    own = Path(f"/proc/{init_of(demo, 'a')}/root")
+    before = (own / "etc/hosts").read_bytes()
+    node.keep_changes("/etc/hosts", "/etc", "/var/lib")
+    node.run(["sh", "-ec", "mkdir -p /var/lib/x; echo 192.0.2.1 y > /var/lib/x/y"])
+    node.run(["sh", "-ec", "echo 192.0.2.1 y | tee /etc/culvert-test >> /etc/hosts"])
+    assert node.text("/etc/hosts").endswith("192.0.2.1 y")
+    assert node.text("/var/lib/x/y") == node.text("/etc/culvert-test") == "192.0.2.1 y"
+    assert (own / "etc/hosts").read_bytes() == before
+    assert not (own / "etc/culvert-test").exists()
+    node.host.reset()
+    assert not node.exists("/etc/culvert-test")
+    assert node.read("/etc/hosts") == before
+
+
 def test_a_node_has_its_own_run_directory(node: SshNode, demo: DemoHosts) -> None:
     node.run(["touch", "/run/mine"])
     assert node.exists("/run/mine")

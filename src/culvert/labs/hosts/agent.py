@@ -156,6 +156,11 @@ class Agent:
             "see whether something there kills processes; then continue with --resume",
         )
 
+    def give_up(self) -> None:
+        """End the session without notice."""
+        self._channel.kill()
+        self._channel.wait()
+
     def close(self, *, wait_s: float = END_S) -> list[str]:
         """End of input: the host removes everything. Returns what it says remains, or that it did
         not answer in time. Idempotent."""

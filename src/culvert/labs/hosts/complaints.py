@@ -102,6 +102,6 @@ def connection_error(name: str, destination: str, stderr: str) -> HostLost:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return HostLost(
         f"host {name}",
-        lines[-1] if lines else "the connection ended",
-        f"see whether `ssh {destination} true` works",
+        lines[-1] if lines else "the connection was lost",
+        f"see whether the host is up: `ssh {destination} true`; then continue with --resume",
     )

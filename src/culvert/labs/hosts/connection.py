@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -19,6 +20,15 @@ ALIVE_S = 5
 ALIVE_COUNT = 3
 """A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
 FAREWELL_S = 3.0
+BEAT_S = 10.0
+SILENCE_S = 30
+"""After this time without a byte the shell there counts the connection as ended: an sshd whose
+network was cut does not notice it."""
+_WAITING = (
+    "if timeout {silence_s} true 2>/dev/null; "
+    'then while [ -n "$(timeout {silence_s} dd bs=1 count=1 2>/dev/null)" ]; do :; done; '
+    "else cat >/dev/null; fi"
+)
 _OPTIONS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -44,11 +54,13 @@ class Connection:
     def __init__(self, entry: HostEntry, socket: Path, farewell: str = ":") -> None:
         """``socket`` is a path in a directory of mode 0700. ``farewell`` is what a shell there runs
         when the connection ends, however that comes."""
-        self._farewell = f"exec sh -c {shlex.quote(f'cat >/dev/null; {farewell}')}"
+        waiting = _WAITING.format(silence_s=SILENCE_S)
+        self._farewell = f"exec sh -c {shlex.quote(f'{waiting}; {farewell}')}"
         self.entry = entry
         self._socket = socket
         self._log = socket.with_suffix(".log")
         self._master: subprocess.Popen[bytes] | None = None
+        self._closed = threading.Event()
 
     def open(self) -> None:
         """Connect. Raises HostLost with the reason."""
@@ -75,9 +87,13 @@ class Connection:
         except BaseException:
             self.close()
             raise
+        self._closed = threading.Event()
+        beating = (self._master, self._closed)
+        threading.Thread(target=_beat, args=beating, name="connected", daemon=True).start()
 
     def close(self) -> None:
         """Idempotent."""
+        self._closed.set()
         if self._master is not None:
             if self._master.stdin is not None:
                 self._master.stdin.close()
@@ -95,6 +111,7 @@ class Connection:
         """End the connection without notice."""
         if self._master is not None:
             self._master.kill()
+            self._master.wait()
 
     def run(
         self, command: str, given: bytes = b"", *, timeout_s: float = 30.0
@@ -158,3 +175,14 @@ class Connection:
         if entry.key_file is not None:
             argv += ["-i", entry.key_file]
         return [*argv, *entry.arguments, "--", entry.destination]
+
+
+def _beat(master: subprocess.Popen[bytes], closed: threading.Event) -> None:
+    """Shows the shell there that the connection lasts."""
+    assert master.stdin is not None
+    while not closed.wait(BEAT_S):
+        try:
+            master.stdin.write(b".")
+            master.stdin.flush()
+        except (OSError, ValueError):
+            return

@@ -44,9 +44,12 @@ def speed_bps(node: SshNode, device: str) -> int | None:
     return mbit * 1_000_000 if mbit > 0 else None
 
 
-def is_card(node: SshNode, device: str) -> bool:
-    """Whether a device is of hardware, or of a hypervisor's: its speed means something."""
-    return node.exists(f"/sys/class/net/{device}/device")
+def makes_super_packets(node: SshNode, device: str) -> bool:
+    """Whether the device may show packets larger than the link's; yes if it is unknown."""
+    features = _features(node, device)
+    return features is None or any(
+        on and offloads.makes_super_packets(name) for name, on in features.items()
+    )
 
 
 def sysctls(node: SshNode) -> dict[str, str | None]:

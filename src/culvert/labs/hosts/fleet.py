@@ -6,23 +6,23 @@ import atexit
 import fcntl
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
 from culvert.errors import CulvertError
 from culvert.labs.hosts.bootstrap import farewell
+from culvert.labs.hosts.complaints import HostLost
 from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.together import at_once
 
-AT_ONCE = 25
 _PREFIX = "culvert-ssh-"
 _LOCK = "lock"
-S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -44,6 +44,7 @@ class Fleet:
             )
             for number, entry in enumerate(inventory.hosts)
         }
+        self._beginning: threading.Thread | None = None
         atexit.register(self.close)
 
     def host(self, entry: HostEntry) -> SshHost:
@@ -51,12 +52,26 @@ class Fleet:
         return self._hosts[entry.name]
 
     def connect(self, entries: Iterable[HostEntry]) -> list[SshHost]:
-        """Connect to these hosts at the same time, unless they are. Raises the first's error."""
+        """Connect to these hosts at the same time, unless they are connected and answer. Raises
+        the first's error."""
+        self._await_beginning()
         hosts = [self.host(entry) for entry in entries]
-        for outcome in self.each(hosts, lambda host: host.open()):
+        for outcome in self.each(hosts, _connected):
             if isinstance(outcome, CulvertError):
                 raise outcome
         return hosts
+
+    def begin(self, entries: Iterable[HostEntry]) -> None:
+        """Start to connect to these hosts. Errors are those of ``connect``, which tries again."""
+        hosts = [self.host(entry) for entry in entries]
+        self._beginning = threading.Thread(
+            target=lambda: self.each(hosts, SshHost.open), name="connecting", daemon=True
+        )
+        self._beginning.start()
+
+    def _await_beginning(self) -> None:
+        if self._beginning is not None:
+            self._beginning.join()
 
     def each(
         self, hosts: Sequence[SshHost], work: Callable[[SshHost], T]
@@ -69,19 +84,12 @@ class Fleet:
             except CulvertError as error:
                 return error
 
-        return self.at_once(tried, hosts)
-
-    @staticmethod
-    def at_once(work: Callable[[S], T], things: Sequence[S]) -> list[T]:
-        """Do something with several things at the same time."""
-        if len(things) <= 1:
-            return [work(thing) for thing in things]
-        with ThreadPoolExecutor(min(AT_ONCE, len(things)), "hosts") as pool:
-            return list(pool.map(work, things))
+        return at_once(tried, hosts)
 
     def close(self) -> list[str]:
         """End all connections. Returns what hosts say remains there. Idempotent."""
         atexit.unregister(self.close)
+        self._await_beginning()
         outcomes = self.each(list(self._hosts.values()), lambda host: host.close())
         shutil.rmtree(self._directory, ignore_errors=True)
         self._lock.close()
@@ -96,6 +104,14 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _connected(host: SshHost) -> None:
+    host.open()
+    try:
+        host.require_answer()
+    except HostLost:
+        host.open()
 
 
 def _remove_dead() -> None:

@@ -6,22 +6,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from culvert.errors import LabError
+from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.host import Completed, Host
 from culvert.labs.hosts import features
 from culvert.labs.hosts.agent import Agent, decoded
 from culvert.labs.hosts.bootstrap import FirstContact, first_contact
-from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.complaints import HostLost
+from culvert.labs.hosts.connection import ALIVE_COUNT, ALIVE_S, Connection
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.process import RemoteProcess
 from culvert.labs.hosts.start import (
     clean_stale,
     discard,
     place_probe,
+    require_kernel,
     require_root,
     start_agent,
 )
 
+_KEEP = """\
+mkdir -p "$2"
+mount -t tmpfs -o mode=0755 tmpfs "$2"
+if [ -d "$1" ]; then
+  mkdir "$2/changes" "$2/work"
+  mount -t overlay -o "lowerdir=$1,upperdir=$2/changes,workdir=$2/work" overlay "$1"
+else
+  cp "$1" "$2/copy"
+  mount --bind "$2/copy" "$1"
+fi
+"""
+SILENT_S = ALIVE_S * ALIVE_COUNT + 5.0
+"""After this time OpenSSH has given up the connection."""
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/libexec"
 
 
@@ -36,6 +51,8 @@ class SshHost(Host):
         self._agent: Agent | None = None
         self._contact: FirstContact | None = None
         self._features: dict[str, bool] = {}
+        self._programs: dict[str, str] = {}
+        self._kept: list[str] = []
 
     # -- its life ----------------------------------------------------------------------------------
 
@@ -47,10 +64,13 @@ class SshHost(Host):
         if self._agent is not None and self._agent.alive():
             return
         self.close()
+        self._programs.clear()
+        self._kept.clear()
         self.connection.open()
         contact = None
         try:
             contact = first_contact(self.connection, self.run_id)
+            require_kernel(contact, self.name)
             require_root(self.connection, contact)
             probe = place_probe(self.connection, contact)
             if contact.stale:
@@ -62,6 +82,22 @@ class SshHost(Host):
                 discard(self.connection, contact)
             self.connection.close()
             raise
+
+    def require_answer(self) -> None:
+        """Raise HostLost if it is connected but does not answer; a silent connection is given
+        up."""
+        if self._agent is None:
+            return
+        try:
+            self._agent.call("beat", timeout_s=SILENT_S)
+        except DeadlineExceeded:
+            self.connection.kill()
+            self._agent.give_up()
+            raise HostLost(
+                f"host {self.name}",
+                f"it has not answered for {SILENT_S:g} s",
+                "see whether the host is up and the network to it; then continue with --resume",
+            ) from None
 
     def close(self) -> list[str]:
         """End of the connection: the host removes everything. Returns what it says remains."""
@@ -91,14 +127,22 @@ class SshHost(Host):
 
     def reset(self) -> None:
         """End all programs there and undo everything; the agent and the connection stay."""
+        if self._kept:
+            # By no command that is kept for the end: after a crash it would run in the host's view.
+            self.run(["umount", "-l", *reversed(self._kept)], check=False)
+            self._kept.clear()
         self.agent.call("reset", timeout_s=10)
 
     # -- programs and files ------------------------------------------------------------------------
 
     def find(self, program: str) -> str | None:
         """The run's own probe, then Culvert's tools there, then the system's programs."""
-        found = self.agent.call("find", program=program, path=self.path)
-        return None if found is None else str(found)
+        if program not in self._programs:
+            found = self.agent.call("find", program=program, path=self.path)
+            if found is None:
+                return None
+            self._programs[program] = str(found)
+        return self._programs[program]
 
     @property
     def path(self) -> str:
@@ -149,10 +193,26 @@ class SshHost(Host):
             self._features[feature] = features.has(self, feature)
         return self._features[feature]
 
+    def keep_changes(self, path: str) -> None:
+        """Programs see a copy of this file, or the host's files below changes of their own in this
+        directory, until ``reset``: in the mount namespace of the run. Raises LabError."""
+        if path in self._kept:
+            return
+        place = f"{self.directory}/kept/{path.strip('/').replace('/', '-')}"
+        self.run(["sh", "-ec", _KEEP, "sh", path, place])
+        self._kept += [place, path]
+
     def undo(self, argv: Sequence[str]) -> None:
         """Run a command at the end, however it comes."""
         program = self.require(argv[0], f"install {argv[0]} there")
-        self.agent.call("undo", argv=[program, *argv[1:]])
+        try:
+            self.agent.call("undo", argv=[program, *argv[1:]])
+        except OSError as error:
+            raise LabError(
+                f"host {self.name}, {self.directory}",
+                error.strerror or str(error),
+                f"see there: df -h {self.directory}",
+            ) from error
 
     def clocks(self) -> dict[str, Any]:
         """The host's clocks in ns: ``monotonic_ns``, ``realtime_ns``."""

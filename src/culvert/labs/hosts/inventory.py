@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
 from typing import Any
 
-from culvert import tools
 from culvert.errors import UsageError
+from culvert.labs.hosts import listing
 from culvert.labs.hosts.entry import HostEntry
 from culvert.topology.graph import NodeSpec, Role, Topology
 
@@ -26,7 +22,6 @@ GROUPS: Mapping[str, Role] = {
     "relays": Role.RELAY,
 }
 """Groups of an inventory that name the role of their hosts."""
-READ_S = 60.0
 _DOCUMENTED = "see docs/hosts.md"
 
 
@@ -83,7 +78,7 @@ def read_inventory(path: Path, *, sudo_password: str | None = None) -> Inventory
     """Raises UsageError that names the host and the variable."""
     if not path.exists():
         raise UsageError(f"inventory {path}", "does not exist", "check the path")
-    return inventory_of(path, _listed(path), sudo_password=sudo_password)
+    return inventory_of(path, listing.of(path), sudo_password=sudo_password)
 
 
 def inventory_of(
@@ -105,47 +100,6 @@ def inventory_of(
         )
     _refuse_twice(path, hosts)
     return Inventory(path, hosts)
-
-
-def _listed(path: Path) -> dict[str, Any]:
-    """What ``ansible-inventory --list`` prints."""
-    beside = Path(sys.executable).parent / "ansible-inventory"
-    program = (
-        beside
-        if beside.exists()
-        else tools.require("ansible-inventory", f"{sys.executable} -m pip install ansible-core")
-    )
-    done = subprocess.run(
-        [str(program), "-i", str(path), "--list"],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        errors="replace",
-        timeout=READ_S,
-        check=False,
-        env={
-            **os.environ,
-            "LC_ALL": "C.UTF-8",
-            # Otherwise a file that cannot be read is an empty inventory.
-            "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True",
-            "ANSIBLE_INVENTORY_UNPARSED_FAILED": "True",
-            "ANSIBLE_FORCE_COLOR": "False",
-            "ANSIBLE_NOCOLOR": "True",
-        },
-    )
-    if done.returncode == 0:
-        try:
-            found = json.loads(done.stdout)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    raise UsageError(
-        f"inventory {path}",
-        "Ansible cannot read it: " + (" ".join(lines[-3:]) or "it printed nothing"),
-        f"see `ansible-inventory -i {shlex.quote(str(path))} --list`",
-    )
 
 
 def _in_order(listed: Mapping[str, Any], group: str) -> Sequence[str]:

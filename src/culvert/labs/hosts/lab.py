@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from ipaddress import IPv4Network
 from typing import Any
 
 from culvert.errors import CulvertError, LabError, NotPossible
@@ -11,11 +13,17 @@ from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts import facts, network
+from culvert.labs.hosts.choice import Choice
 from culvert.labs.hosts.cpus import own_cpus
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.impairment import Towards, impair, less_the_own, round_trip_ns
+from culvert.labs.hosts.network import Reached, Way
 from culvert.labs.hosts.node import SshNode
+from culvert.labs.hosts.rounds import rounds, used_by
+from culvert.labs.hosts.survey import Survey
+from culvert.labs.together import at_once
 from culvert.topology.graph import Network, Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import TUNNELS, Attachment
@@ -40,11 +48,13 @@ class HostsLab(Lab):
         spec: LabSpec,
         *,
         assigned: Mapping[str, HostEntry] | None = None,
+        allow_impairment: bool = False,
     ) -> None:
         """Connects to the hosts, unless they are connected. ``assigned`` are the hosts of nodes,
         else as the inventory has them. Raises NotPossible for what only an emulated link can have,
         UsageError if the inventory has too few hosts."""
         self.run_id = fleet.run_id
+        self.impairs = allow_impairment
         _refuse(spec)
         self._fleet = fleet
         self._assigned = assigned or fleet.inventory.assign(spec.topology)
@@ -53,7 +63,11 @@ class HostsLab(Lab):
         boots = {host.contact.boot for host in self._hosts.values()}
         self.shared_kernel = len(boots) == 1 and "" not in boots
         self._nodes: dict[str, SshNode] = {}
-        self._management: dict[str, dict[str, str]] = {}
+        self._before: dict[str, Survey] = {}
+        self._management: dict[str, Way] = {}
+        self._choice: Choice | None = None
+        self._admitted = False
+        """Whether a VPN uses something of the hosts."""
 
     @property
     def nodes(self) -> Mapping[str, SshNode]:
@@ -73,6 +87,10 @@ class HostsLab(Lab):
         """Find the links, and refuse to begin where a way is not the measured link's."""
         try:
             self._open()
+        except CulvertError as error:
+            lost = self.broken()
+            self.close()
+            raise lost or error from None
         except BaseException:
             self.close()
             raise
@@ -83,37 +101,91 @@ class HostsLab(Lab):
         self._nodes = {}
 
     def broken(self) -> CulvertError | None:
-        """A host that was lost."""
-        for host in self._hosts.values():
-            if not host.agent.alive():
-                return host.agent.lost()
-        return None
+        """A host that was lost, or does not answer."""
+        outcomes = self._fleet.each(list(self._hosts.values()), SshHost.require_answer)
+        return next((one for one in outcomes if one is not None), None)
+
+    @property
+    def tunnels(self) -> IPv4Network:
+        """Free on all hosts."""
+        return TUNNELS if self._choice is None else self._choice.tunnels
+
+    def free_device(self, usual: str) -> str:
+        """Free on all hosts."""
+        return usual if self._choice is None else self._choice.device(usual)
+
+    def free_port(self, usual: int) -> int:
+        """Free on all hosts."""
+        return usual if self._choice is None else self._choice.port(usual)
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What was chosen in place of the usual."""
+        return {} if self._choice is None else dict(self._choice.changes)
+
+    @property
+    def rounds(self) -> Sequence[Sequence[Path]]:
+        """In random order by the block's seed; together those that share no host, no link that the
+        inventory declares shared, no relay and no kernel."""
+        order = list(self.spec.topology.paths)
+        random.Random(self.spec.link.seed).shuffle(order)  # noqa: S311 - not a secret
+        return rounds(order, self._uses)
 
     def admit(self, footprint: Footprint) -> None:
-        """Refuse names, ports and addresses that a host uses already."""
-        for name, host in self._hosts.items():
-            network.require_free(host, name, footprint)
-        for host in self._hosts.values():
+        """Refuse names, ports, addresses and tables that a host uses already, before anything is
+        changed on any."""
+        self._admitted = not footprint.unused
+        if footprint.unused:
+            return
+
+        def checked(name: str) -> None:
+            host = self._hosts[name]
+            network.require_free(host, name, footprint, Survey.of(host))
+
+        def barred(name: str) -> None:
+            host = self._hosts[name]
             if network.uses_ipsec(footprint):
                 network.undo_ipsec(host)
             for inner in footprint.networks:
                 network.bar(host, inner)
 
+        at_once(checked, list(self._hosts))
+        at_once(barred, list(self._hosts))
+
     def disturbed(self) -> CulvertError | None:
-        """A changed way back to the controller."""
-        for name, before in self._management.items():
-            host = self._hosts[name]
-            client = host.contact.client
-            now = network.route_to(host, client[0]) if client else before
-            if now != before:
-                return LabError(
-                    f"host {host.name}",
-                    f"the way to the controller ({client[0] if client else '?'}) changed from "
-                    f"{before.get('dev')} to {now.get('dev')}",
-                    "the VPN must not route management traffic into its tunnel: leave out its "
-                    "default route",
-                )
-        return None
+        """A changed way back to the controller, or anything else of a host's network."""
+        if not self._admitted:
+            return None
+        return next(filter(None, at_once(self._disturbance, list(self._hosts))), None)
+
+    def _disturbance(self, name: str) -> CulvertError | None:
+        host, before = self._hosts[name], self._management.get(name)
+        client = host.contact.client
+        now = network.ways_to(host, [client[0]] if client and before else [])
+        if before and client and now.get(client[0]) != before:
+            return LabError(
+                f"host {host.name}",
+                f"the way to the controller ({client[0]}) changed from {before.get('dev')} to "
+                f"{now[client[0]].get('dev')}",
+                "the VPN must not route management traffic into its tunnel: leave out its "
+                "default route",
+            )
+        changed = self._before[name].changed(Survey.of(host))
+        if not changed:
+            return None
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        return LabError(
+            f"host {host.name}",
+            f"something changed there that was there before: {changed[0]}{more}",
+            "the VPN must leave it as it is; if another program changed it, repeat the trial",
+        )
+
+    def _uses(self, path: Path) -> frozenset[str]:
+        """What packets of a path may share with those of another."""
+        carriers = [node.name for node in self.spec.topology.of_role(Role.RELAY, Role.GATEWAY)]
+        hosts = [self._hosts[name] for name in (path.source, path.target, *carriers)]
+        kernels = frozenset(f"kernel {host.contact.boot}" for host in hosts if host.contact.boot)
+        return used_by([host.entry for host in hosts]) | kernels
 
     def capture_scope(self, path: Path) -> dict[str, Any]:
         """Packets between the lab's hosts, and inner ones; but none of SSH's."""
@@ -127,7 +199,7 @@ class HostsLab(Lab):
             if host.contact.client and host.contact.server
             if network.is_ipv4(host.contact.client[0])
         ]
-        return {"among": [*among, str(TUNNELS)], "leave_out": connections}
+        return {"among": [*among, str(self.tunnels)], "leave_out": connections}
 
     def _ends_and_servers(self, path: Path) -> list[SshNode]:
         beside = (Role.CONTROL, Role.RELAY, Role.GATEWAY)
@@ -135,66 +207,94 @@ class HostsLab(Lab):
         return [self._nodes[name] for name in (path.source, path.target, *servers)]
 
     def _open(self) -> None:
-        for outcome in self._fleet.each(list(self._hosts.values()), _prepared):
-            if isinstance(outcome, CulvertError):
-                raise outcome
-        ends = dict(zip(self._hosts, self._ends(), strict=True))
+        """By two commands on each host, on all hosts at the same time."""
+        surveys = at_once(_prepared, list(self._hosts.values()))
+        self._before = dict(zip(self._hosts, surveys, strict=True))
+        self._choice = Choice(surveys)
+        reached = {
+            name: Reached(host, network.measured_end(host, self._before[name]))
+            for name, host in self._hosts.items()
+        }
+        found = at_once(lambda name: self._ways(name, reached), [*reached])
+        ways = dict(zip(reached, found, strict=True))
         for path in self.spec.topology.paths:
-            (a, at_a), (b, at_b) = ends[path.source], ends[path.target]
-            network.require_route(a, at_a, b, at_b)
-            network.require_route(b, at_b, a, at_a)
+            for own, other in ((path.source, path.target), (path.target, path.source)):
+                there = str(reached[other].end.address.ip)
+                reached[own].require_way(ways[own].get(there, {}), reached[other])
         variables = aes.OFF if self.spec.processors.aes is False else None
         cpus = own_cpus(
             self.spec.cpus,
-            {name: usable_cpus(host) for name, host in self._hosts.items()},
+            {name: survey.cpus for name, survey in self._before.items()},
             {name: host.contact.boot for name, host in self._hosts.items()},
         )
         for node in self.spec.topology.nodes:
-            host, end = ends[node.name]
+            host, end = reached[node.name].host, reached[node.name].end
             self._nodes[node.name] = SshNode(
                 host, node.name, node.role, end, cpus=cpus[node.name], variables=variables
             )
             client = host.contact.client
-            if client is not None and network.is_ipv4(client[0]):
-                self._management[node.name] = network.route_to(host, client[0])
+            if client is not None and client[0] in ways[node.name]:
+                self._management[node.name] = ways[node.name][client[0]]
         self._note_offloads()
+        if self.impairs:
+            names = list(self._nodes)
+            wanted = dict(zip(names, at_once(self._requested, names), strict=True))
+            at_once(lambda name: impair(self._hosts[name], self._device(name), wanted[name]), names)
 
-    def _ends(self) -> list[tuple[SshHost, Attachment]]:
-        found = []
-        for host, outcome in zip(
-            self._hosts.values(),
-            self._fleet.each(list(self._hosts.values()), network.measured_end),
-            strict=True,
-        ):
-            if isinstance(outcome, CulvertError):
-                raise outcome
-            found.append((host, outcome))
-        return found
+    def _requested(self, name: str) -> list[Towards]:
+        """What the conditions request of the packets that a node sends on its paths, less what the
+        link has: found before any end is impaired."""
+        host = self._hosts[name]
+        towards: dict[str, Towards] = {}
+        for path in self.spec.topology.paths:
+            if name not in (path.source, path.target):
+                continue
+            forward = name == path.source
+            other = path.target if forward else path.source
+            link, ways = self.spec.path_link(path), self.spec.path_link(path).impairment
+            one_way = ways.a_to_b if forward else ways.b_to_a
+            peer = self._nodes[other].underlay.address.ip
+            if one_way.delay_ns:
+                one_way = less_the_own(one_way, round_trip_ns(host, peer))
+            towards[other] = Towards(peer, one_way, one_way.rate_on(link.rate_bps), link.mtu)
+        return list(towards.values())
+
+    def _ways(self, name: str, reached: Mapping[str, Reached]) -> dict[str, Way]:
+        """From a host to the other ends of its paths, and to the controller."""
+        paths = [path for path in self.spec.topology.paths if name in (path.source, path.target)]
+        others = [path.target if path.source == name else path.source for path in paths]
+        addresses = [str(reached[other].end.address.ip) for other in dict.fromkeys(others)]
+        client = self._hosts[name].contact.client
+        if client is not None and network.is_ipv4(client[0]):
+            addresses.append(client[0])
+        return network.ways_to(self._hosts[name], addresses)
 
     def _note_offloads(self) -> None:
         """Offloads of a real card are as they are: proofs must expect super-packets."""
+        ends = {end.name: end for path in self.spec.topology.paths for end in self.ends(path)}
+        found = at_once(
+            lambda name: facts.makes_super_packets(self._nodes[name], self._device(name)), [*ends]
+        )
+        on = dict(zip(ends, found, strict=True))
         for path in self.spec.topology.paths:
-            on = [
-                name
-                for node in self.ends(path)
-                for name in facts.of_device(self._nodes[node.name], node.underlay.device).get(
-                    "offloads_on", ["unknown"]
-                )
-            ]
+            offloads = on[path.source] or on[path.target]
             links = {
-                one.name: replace(self.spec.link_of(one.name), offloads=bool(on))
+                one.name: replace(self.spec.link_of(one.name), offloads=offloads)
                 for one, _ in self.spec.topology.between(path.source, path.target)
             }
             self.spec = replace(self.spec, links={**self.spec.links, **links})
 
+    def _device(self, name: str) -> str:
+        return self._nodes[name].underlay.device
 
-def _prepared(host: SshHost) -> None:
+
+def _prepared(host: SshHost) -> Survey:
     """Nothing of an earlier trial is left there, and its clock is right."""
-    host.open()
     wrong = wrong_clock(host)
     if wrong is not None:
         raise wrong
     host.reset()
+    return Survey.of(host)
 
 
 def wrong_clock(host: SshHost) -> NotPossible | None:
@@ -212,21 +312,6 @@ def wrong_clock(host: SshHost) -> NotPossible | None:
 def _reset(host: SshHost) -> None:
     if host.agent.alive():
         host.reset()
-
-
-def usable_cpus(host: SshHost) -> tuple[int, ...]:
-    """The CPUs that programs there may use."""
-    status = host.text("/proc/self/status")
-    words = next(
-        line.partition(":")[2].strip()
-        for line in status.splitlines()
-        if line.startswith("Cpus_allowed_list")
-    )
-    cpus: list[int] = []
-    for part in words.split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return tuple(cpus)
 
 
 def _direct(spec: LabSpec) -> LabSpec:

@@ -1,90 +1,83 @@
-"""What a host's network already has: read before anything is changed, and read back."""
+"""The ways between hosts, and what of their networks is free: read before anything is changed."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
-from typing import Any
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.survey import Survey
 from culvert.topology.plan import Attachment
 
-_SOCKETS = {6: ("/proc/net/tcp", "/proc/net/tcp6"), 17: ("/proc/net/udp", "/proc/net/udp6")}
 _NAMES = {6: "TCP", 17: "UDP"}
-_LISTENS = "0A"
 _IPSEC_PORTS = frozenset({500, 4500})
 _ESP, _AH = 50, 51
-_NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _CHARON_TABLE = "220"
+_STEPS = ("dev", "gateway", "prefsrc")
+
+Way = dict[str, str]
+"""Device, gateway and source address of packets to an address."""
 
 
-def ip(host: SshHost, *words: str) -> Any:
-    """What ``ip -j`` prints."""
-    program = host.require("ip", "install iproute2 there")
-    done = host.run([program, "-j", *words])
-    return json.loads(done.stdout or "[]")
+@dataclass(frozen=True)
+class Reached:
+    """A host and its end of the measured link."""
+
+    host: SshHost
+    end: Attachment
+
+    def require_way(self, way: Way, other: Reached) -> None:
+        """Raise LabError unless packets to the other host leave by the measured device."""
+        own, there = self.end, other.end.address.ip
+        if way.get("dev") != own.device or way.get("prefsrc") != str(own.address.ip):
+            raise LabError(
+                f"hosts {self.host.name} and {other.host.name}",
+                f"packets to {there} leave {self.host.name} by {way.get('dev', 'no device')} from "
+                f"{way.get('prefsrc', 'no address')}, not by {own.device} from {own.address.ip}",
+                "set culvert_address of both hosts to their addresses on the link to measure",
+            )
 
 
-def measured_end(host: SshHost) -> Attachment:
+def measured_end(host: SshHost, survey: Survey) -> Attachment:
     """The device and address of the measured link: the inventory's ``culvert_address``, else the
     address that the host is reached at. Raises LabError."""
     server = host.contact.server
-    wanted = host.entry.measured or (server[0] if server else None)
-    addresses = ip(host, "-4", "address", "show")
-    for link in addresses:
-        for each in link.get("addr_info", ()):
-            if each.get("local") == wanted:
-                address = IPv4Interface(f"{wanted}/{each['prefixlen']}")
-                return Attachment(str(link["ifname"]), address)
-    shown = ", ".join(
-        f"{each['local']} ({link['ifname']})"
-        for link in addresses
-        for each in link.get("addr_info", ())
-    )
-    raise LabError(
-        f"host {host.name}",
-        f"none of its devices has the address {wanted or 'of the SSH connection'}",
-        f"set culvert_address in the inventory to one of: {shown}",
-    )
+    return survey.end(host.entry.measured or (server[0] if server else None))
 
 
-def route_to(host: SshHost, address: str) -> dict[str, str]:
-    """Device, gateway and source of the way to an address; raises LabError without one."""
-    (found,) = ip(host, "route", "get", address)
-    return {key: str(found[key]) for key in ("dev", "gateway", "prefsrc") if key in found}
+def ways_to(host: SshHost, addresses: Sequence[str]) -> dict[str, Way]:
+    """The way to each address; empty if there is none."""
+    if not addresses:
+        return {}
+    script = 'for to do echo "@@$to"; ip -j route get "$to" 2>/dev/null; done'
+    printed = host.run(["sh", "-c", script, "sh", *addresses], check=False).stdout
+    found = {}
+    for part in printed.split("@@")[1:]:
+        address, _, shown = part.partition("\n")
+        (way,) = json.loads(shown.strip() or "[{}]")
+        found[address] = {key: str(way[key]) for key in _STEPS if key in way}
+    return found
 
 
-def require_route(host: SshHost, own: Attachment, other: SshHost, there: Attachment) -> None:
-    """Raise LabError unless packets to the other host leave by the measured device."""
-    way = route_to(host, str(there.address.ip))
-    if way.get("dev") != own.device or way.get("prefsrc") != str(own.address.ip):
-        raise LabError(
-            f"hosts {host.name} and {other.name}",
-            f"packets to {there.address.ip} leave {host.name} by {way.get('dev')} from "
-            f"{way.get('prefsrc')}, not by {own.device} from {own.address.ip}",
-            "set culvert_address of both hosts to their addresses on the link to measure",
-        )
-
-
-def require_free(host: SshHost, node: str, footprint: Footprint) -> None:
-    """Raise NotPossible for a device, a port, addresses or security associations that the host has
-    already. Nothing has been changed then."""
+def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey) -> None:
+    """Raise NotPossible for a device, a port, addresses, tables or security associations that the
+    host has already. Nothing has been changed then."""
     device = footprint.devices.get(node)
-    links = ip(host, "link", "show")
-    if device is not None and any(link["ifname"] == device for link in links):
+    if device in survey.devices:
         raise _taken(host, f"the device {device}", "exists there")
     for network in footprint.networks:
-        for where in _overlapping(host, network):
+        for where in survey.overlapping(network):
             raise _taken(host, f"the network {network} of the tunnel's addresses", where)
     for protocol, ports in footprint.ports.items():
-        for port in sorted(ports & _bound(host, protocol)):
+        for port in sorted(ports & survey.ports.get(protocol, frozenset())):
             raise _taken(host, f"{_NAMES[protocol]} port {port}", "is in use there")
-    udp = footprint.ports.get(17, frozenset())
-    if udp & _IPSEC_PORTS or footprint.ports.keys() & {_ESP, _AH}:
+    for table in sorted(footprint.tables & survey.tables):
+        raise _taken(host, f"the routing table {table}", "has a route or a rule already")
+    if uses_ipsec(footprint):
         _require_no_ipsec(host)
 
 
@@ -104,52 +97,15 @@ def _taken(host: SshHost, what: str, why: str) -> NotPossible:
     )
 
 
-def _overlapping(host: SshHost, network: IPv4Network) -> Sequence[str]:
-    found = []
-    for link in ip(host, "-4", "address", "show"):
-        for each in link.get("addr_info", ()):
-            if IPv4Interface(f"{each['local']}/{each['prefixlen']}").network.overlaps(network):
-                found.append(f"{link['ifname']} has {each['local']}/{each['prefixlen']}")
-    for route in ip(host, "-4", "route", "show", "table", "all"):
-        destination = str(route.get("dst", "default"))
-        if route.get("type") in _NOWHERE:
-            continue
-        if re.fullmatch(r"[0-9./]+", destination) and IPv4Network(destination).overlaps(network):
-            found.append(f"a route leads to {destination} by {route.get('dev')}")
-    return found
-
-
-def bound_ports(host: SshHost) -> frozenset[int]:
-    """Ports of UDP and of listening TCP sockets."""
-    return _bound(host, 6) | _bound(host, 17)
-
-
-def _bound(host: SshHost, protocol: int) -> frozenset[int]:
-    """Local ports of sockets: of TCP those that listen."""
-    ports = set()
-    for path in _SOCKETS.get(protocol, ()):
-        try:
-            lines = host.text(path).splitlines()[1:]
-        except OSError:
-            continue  # no IPv6 there
-        for line in lines:
-            words = line.split()
-            if protocol == 17 or words[3] == _LISTENS:
-                ports.add(int(words[1].rpartition(":")[2], 16))
-    return frozenset(ports)
-
-
 def _require_no_ipsec(host: SshHost) -> None:
-    """The drivers of IPsec flush the kernel's databases, so they must be empty."""
+    """The drivers of IPsec flush the kernel's databases, so they must be empty. Entries are counted
+    there: they contain keys."""
     for kind in ("state", "policy"):
-        done = host.run(["ip", "xfrm", kind, "list"], check=False)
         # Policies of sockets belong to IKE daemons, which bind the port.
-        entries = [line for line in done.stdout.splitlines() if line.startswith("src ")]
-        if done.returncode == 0 and entries:
-            raise _taken(host, f"IPsec's {kind} database", f"has {len(entries)} entries already")
-    for rule in ip(host, "rule", "show"):
-        if str(rule.get("table")) == _CHARON_TABLE:
-            raise _taken(host, f"the routing table {_CHARON_TABLE}", "has a rule already")
+        count = ["sh", "-c", f"ip xfrm {kind} list 2>/dev/null | grep -c '^src '"]
+        entries = host.run(count, check=False).stdout.strip()
+        if entries not in ("", "0"):
+            raise _taken(host, f"IPsec's {kind} database", f"has {entries} entries already")
 
 
 def undo_ipsec(host: SshHost) -> None:

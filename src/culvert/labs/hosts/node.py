@@ -16,6 +16,7 @@ from culvert.labs.host import Completed
 from culvert.labs.hosts import facts
 from culvert.labs.hosts.agent import encoded
 from culvert.labs.hosts.clock import offset_of
+from culvert.labs.hosts.complaints import HostLost
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.pipes import CHUNK
 from culvert.labs.hosts.process import RemoteProcess
@@ -86,12 +87,18 @@ class SshNode(Node):
         return self.spawn(words, name=name, env=env)
 
     def keep_changes(self, *paths: str) -> None:
-        """Refused: they would be changes of the host's own files."""
-        raise NotPossible(
-            f"{', '.join(paths)} on host {self.host.name}",
-            "the VPN changes these files, and a host's own stay as they are",
-            "measure this VPN in the lab netns",
-        )
+        """In the mount namespace of the run's programs; the host's own stay as they are."""
+        for path in sorted(paths):  # a directory before what is in it
+            try:
+                self.host.keep_changes(path)
+            except HostLost:
+                raise
+            except LabError as error:
+                raise NotPossible(
+                    f"a private {path} on host {self.host.name}",
+                    f"the VPN changes it, a host's own stays as it is: {error.why}",
+                    "modprobe overlay there, or measure this VPN in the lab netns",
+                ) from error
 
     def run(
         self,
@@ -114,14 +121,21 @@ class SshNode(Node):
         if ".." in target.parts or not target.is_relative_to(self.directory):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
         content = text.encode() if isinstance(text, str) else text
-        for start in range(0, max(len(content), 1), CHUNK):
-            self.host.agent.call(
-                "write",
-                path=str(target),
-                data=encoded(content[start : start + CHUNK]),
-                mode=SECRET if secret else PUBLIC,
-                append=start > 0,
-            )
+        try:
+            for start in range(0, max(len(content), 1), CHUNK):
+                self.host.agent.call(
+                    "write",
+                    path=str(target),
+                    data=encoded(content[start : start + CHUNK]),
+                    mode=SECRET if secret else PUBLIC,
+                    append=start > 0,
+                )
+        except OSError as error:
+            raise LabError(
+                f"host {self.host.name}, {target}",
+                error.strerror or str(error),
+                f"see there: df -h {self.directory}; ls -ld {self.directory}",
+            ) from error
         return target
 
     def find(self, program: str) -> str | None:

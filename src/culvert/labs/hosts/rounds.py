@@ -1,13 +1,15 @@
-"""Which pairs of hosts can be measured at the same time. Pure."""
+"""Which paths can be measured at the same time. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations
+from typing import TypeVar
 
 from culvert.labs.hosts.entry import HostEntry
 
 Pair = tuple[HostEntry, HostEntry]
+T = TypeVar("T")
 MOST_FOR_ALL = 8
 """Of more hosts only neighbours in the inventory's order are paired."""
 
@@ -19,23 +21,26 @@ def pairs_of(hosts: tuple[HostEntry, ...]) -> list[Pair]:
     return list(zip(hosts, (*hosts[1:], hosts[0]), strict=True))
 
 
-def rounds(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """The pairs in rounds: within a round no two share a host, or a link that was declared
-    shared."""
-    left, found = list(pairs), []
+def rounds(things: Iterable[T], uses: Callable[[T], frozenset[str]]) -> list[list[T]]:
+    """The things in rounds, in their order: within a round no two use the same."""
+    left, found = list(things), []
     while left:
-        used: set[str] = set()
-        taken = []
-        for pair in list(left):
-            wanted = _uses(pair)
-            if not wanted & used:
+        used: frozenset[str] = frozenset()
+        taken, others = [], []
+        for thing in left:
+            wanted = uses(thing)
+            if wanted & used:
+                others.append(thing)
+            else:
                 used |= wanted
-                taken.append(pair)
-                left.remove(pair)
+                taken.append(thing)
+        left = others
         found.append(taken)
     return found
 
 
-def _uses(pair: Pair) -> set[str]:
-    hosts = {f"host {host.name}" for host in pair}
-    return hosts | {f"link {link}" for host in pair for link in host.shared_links}
+def used_by(hosts: Iterable[HostEntry]) -> frozenset[str]:
+    """Hosts, and the links that the inventory declares shared."""
+    hosts = tuple(hosts)
+    links = {f"link {link}" for host in hosts for link in host.shared_links}
+    return frozenset({f"host {host.name}" for host in hosts} | links)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -13,6 +14,8 @@ from culvert.labs.hosts.bootstrap import FirstContact, Rise
 from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.programs import PROBE, Architecture, probe_for
 
+OLDEST_KERNEL = (3, 4)
+"""PR_SET_CHILD_SUBREAPER (prctl(2))."""
 COPY_S = 120.0
 START_S = 30.0
 SILENCE_S = 20
@@ -55,6 +58,19 @@ def place_probe(connection: Connection, contact: FirstContact) -> str:
         + (printed[-1] if printed else "its checksum differs"),
         "free some space there, then repeat",
     )
+
+
+def require_kernel(contact: FirstContact, name: str) -> None:
+    """Raise NotPossible for a kernel on which programs could escape their guard."""
+    found = re.match(r"(\d+)\.(\d+)", contact.release)
+    if found and (int(found[1]), int(found[2])) < OLDEST_KERNEL:
+        oldest = ".".join(map(str, OLDEST_KERNEL))
+        raise NotPossible(
+            f"host {name}",
+            f"its kernel {contact.release} is older than Linux {oldest}: programs that lose their "
+            "parent could not be ended there",
+            f"use Linux {oldest} or newer there, or leave the host out",
+        )
 
 
 def require_root(connection: Connection, contact: FirstContact) -> None:

@@ -55,7 +55,8 @@ class RealLink:
 
     def checks(self) -> list[Check]:
         """What the condition requests beside what the link has."""
-        return judge_real_link(self._names, self._session.link, self.found)
+        session = self._session
+        return judge_real_link(self._names, session.link, self.found, impaired=session.lab.impairs)
 
     def metrics(self) -> list[Metric]:
         """Requested and found values."""

@@ -40,6 +40,7 @@ class Headscale(TunDevice):
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     options: ClassVar[Mapping[str, str]] = OPTIONS
     role = "headscale"
+    tables = frozenset({"52"})
     device = members.DEVICE
     port = members.PORT
     up_deadline_s = 20.0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Path, Role
@@ -64,6 +65,10 @@ class Nebula(TunDevice):
 
     # -- its life ----------------------------------------------------------------------------------
 
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the port."""
+        self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
+
     def configure(self) -> None:
         """An authority on the lighthouse; a key, a certificate and a configuration for each
         node."""
@@ -73,6 +78,8 @@ class Nebula(TunDevice):
             CIPHERS[self.variant.cipher],
             mtu=min(_MTU, self.lab.spec.mtu - (self.outer_length(0) or 0)),
             only_relayed=self.relayed,
+            device=self.device,
+            port=self.port,
         )
         for node in (*servers, *self.lab.members):
             node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
@@ -94,7 +101,7 @@ class Nebula(TunDevice):
         """Start it; others can reach it when the lighthouse has its address."""
         self._start(member)
         (process,) = self.processes[member.name]
-        wait_for_device(self.id, member, DEVICE, process, deadline_s=self.up_deadline_s)
+        wait_for_device(self.id, member, self.device, process, deadline_s=self.up_deadline_s)
         self._await_registration(member)
 
     def reach(self, path: Path) -> None:

@@ -35,6 +35,8 @@ class Mesh:
     cipher: str
     mtu: int
     only_relayed: bool
+    device: str = DEVICE
+    port: int = PORT
 
     def configuration(self, node: Node) -> dict[str, Any]:
         """The configuration of a member or a server, with a new key for its console."""
@@ -47,14 +49,14 @@ class Mesh:
                 "key": str(place / KEY),
             },
             "static_host_map": {
-                str(server.inner): [f"{server.underlay}:{PORT}"] for server in self.servers
+                str(server.inner): [f"{server.underlay}:{self.port}"] for server in self.servers
             },
             "lighthouse": self._lighthouse(node),
-            "listen": {"host": str(underlay), "port": PORT},
+            "listen": {"host": str(underlay), "port": self.port},
             "punchy": {"punch": True, "respond": True},
             "relay": self._relay(node),
             "cipher": self.cipher,
-            "tun": {"disabled": node.role in SERVERS, "dev": DEVICE, "mtu": self.mtu},
+            "tun": {"disabled": node.role in SERVERS, "dev": self.device, "mtu": self.mtu},
             "firewall": {"outbound": [ANY], "inbound": [ANY]},
             "sshd": console.configure(node),
         }

@@ -18,7 +18,7 @@ from culvert.errors import VpnError
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import log_tail
 from culvert.vpns.http import answers
 from culvert.vpns.mesh import AssigningMeshVpn
@@ -107,7 +107,7 @@ class NetBird(AssigningMeshVpn):
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
         self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
-        self._account = Account.create(server, self._url, INNER)
+        self._account = Account.create(server, self._url, self.lab.tunnels)
         self.setup_key = self._account.new_setup_key()
 
     def _launch(

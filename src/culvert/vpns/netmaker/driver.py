@@ -16,7 +16,7 @@ from culvert.errors import VpnError
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import INNER, underlay_address
+from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import AssigningMeshVpn
@@ -118,8 +118,10 @@ class Netmaker(AssigningMeshVpn):
         what = f"the server on node {server.name} had its database and its broker"
         self.await_fact(lambda: control_server.is_ready(server, url), process, what)
         members = len(self.lab.members)
-        subnet = str(next(INNER.subnets(new_prefix=24 if members < 250 else 16)))
-        self._token = control_server.new_token(server, url, self._account, subnet, members)
+        subnets = self.lab.tunnels.subnets(new_prefix=24 if members < 250 else 16)
+        self._token = control_server.new_token(
+            server, url, self._account, str(next(subnets)), members
+        )
 
     def start(self, member: Node) -> None:
         """Register the first time, and start the daemon; up when the device has its address."""

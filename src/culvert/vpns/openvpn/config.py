@@ -104,6 +104,8 @@ class Tunnel:
     offloaded: bool = False
     """The data channel is in the kernel, if the program finds its module."""
     settings: Settings = DEFAULTS
+    device: str = DEVICE
+    port: int = PORT
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, manage
     return _lines(
         _common(tunnel, management, "server"),
         f"local {tunnel.ends.server}",
-        f"port {PORT}",
+        f"port {tunnel.port}",
         "mode server",
         "tls-server",
         "topology subnet",
@@ -149,7 +151,7 @@ def client_config(
     return _lines(
         _common(tunnel, management, "client"),
         "client",
-        f"remote {tunnel.ends.server} {PORT}",
+        f"remote {tunnel.ends.server} {tunnel.port}",
         "nobind",
         "remote-cert-tls server",
         f"verify-x509-name {server_name} name",
@@ -163,7 +165,7 @@ def static_server_config(tunnel: Tunnel, key: Path, management: Path) -> str:
     return _lines(
         _common(tunnel, management, "server"),
         f"local {ends.server}",
-        f"port {PORT}",
+        f"port {tunnel.port}",
         f"ifconfig {ends.server_inner.ip} {ends.client_inner.ip}",
         *_static(tunnel, key, direction=0),
     )
@@ -174,7 +176,7 @@ def static_client_config(tunnel: Tunnel, key: Path, management: Path) -> str:
     ends = tunnel.ends
     return _lines(
         _common(tunnel, management, "client"),
-        f"remote {ends.server} {PORT}",
+        f"remote {ends.server} {tunnel.port}",
         "nobind",
         f"ifconfig {ends.client_inner.ip} {ends.server_inner.ip}",
         *_static(tunnel, key, direction=1),
@@ -198,7 +200,7 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
     }
     return "\n".join(
         (
-            f"dev {DEVICE}",
+            f"dev {tunnel.device}",
             "dev-type tun",
             f"proto {words[tunnel.transport, side]}",
             f"management {_quoted(management)} unix",

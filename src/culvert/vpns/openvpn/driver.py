@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -57,6 +58,8 @@ class OpenVpn(TunnelVpn):
 
     # -- requirements ------------------------------------------------------------------------------
 
+    device, port = DEVICE, PORT
+
     def missing(self, host: Host) -> list[Missing]:
         """The program, /dev/net/tun or the kernel's module, and what the options need."""
         return list(missing_parts(host, self.choice))
@@ -77,6 +80,10 @@ class OpenVpn(TunnelVpn):
         return program
 
     # -- the life of a tunnel ----------------------------------------------------------------------
+
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the server's port."""
+        self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
 
     def configure(self) -> None:
         """Keys and a configuration file for each node."""
@@ -99,6 +106,8 @@ class OpenVpn(TunnelVpn):
             renegotiates=self.choice.renegotiates,
             offloaded=self.choice.offloaded,
             settings=self.choice.settings,
+            device=self.device,
+            port=self.port,
         )
 
     def _prepare_certificates(self) -> None:
@@ -138,7 +147,7 @@ class OpenVpn(TunnelVpn):
                 lambda: _LISTENS.search(process.log_text()) is not None,
                 vpn=self.id,
                 process=process,
-                what=f"openvpn on node {target.name} listened on port {PORT}",
+                what=f"openvpn on node {target.name} listened on port {self.port}",
                 deadline_s=self.up_deadline_s,
             )
         else:
@@ -264,7 +273,7 @@ class OpenVpn(TunnelVpn):
         super()._stop_processes(node, grace_s=grace_s)
         if self.choice.offloaded:
             # The kernel keeps the device of a program that was killed.
-            node.del_link(DEVICE)
+            node.del_link(self.device)
 
     def _start(self, node: Node) -> Process:
         process = node.daemon(
@@ -277,14 +286,15 @@ class OpenVpn(TunnelVpn):
 
     @property
     def _arrival(self) -> Arrival:
-        return Arrival(self.id, self.up_deadline_s, self.processes[self.target.name])
+        servers = self.processes[self.target.name]
+        return Arrival(self.id, self.up_deadline_s, servers, self.device)
 
     # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
         """The tun device."""
         del node
-        return DEVICE
+        return self.device
 
     @property
     def data_path(self) -> DataPath:
@@ -293,13 +303,13 @@ class OpenVpn(TunnelVpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the interface; in the kernel it is ovpn, or ovpn-dco out of tree."""
-        return path_of_device(self.id, node, DEVICE, kernel_kind="ovpn")
+        return path_of_device(self.id, node, self.device, kernel_kind="ovpn")
 
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP or TCP with the server's port at one end."""
         protocol = wire.TCP if self.choice.transport is Transport.TCP else wire.UDP
-        return OuterFlow(protocol, frozenset({PORT}))
+        return OuterFlow(protocol, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
         """From the cipher; None over TCP, whose segments differ, and for packets that --fragment

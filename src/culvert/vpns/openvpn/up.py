@@ -12,7 +12,6 @@ from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
-from culvert.vpns.openvpn.config import DEVICE
 from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
 STATE_WAIT_S = 0.02
@@ -28,6 +27,7 @@ class Arrival:
     vpn: str
     deadline_s: float
     servers: Sequence[Process]
+    device: str
 
     def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
         """Wait until it reports that it is connected; ``release``: end its hold first."""
@@ -76,7 +76,7 @@ class Arrival:
     def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
-        wait_for_device(self.vpn, source, DEVICE, process, deadline_s=self.deadline_s)
+        wait_for_device(self.vpn, source, self.device, process, deadline_s=self.deadline_s)
         try:
             wait_for_ping(self.vpn, source, peer, process, deadline_s=self.deadline_s)
         except VpnError as error:

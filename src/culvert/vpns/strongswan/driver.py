@@ -81,6 +81,7 @@ class StrongSwan(TunnelVpn):
         _MOBIKE: "MOBIKE: the initiator's address may change",
     }
     listed_with = (_KERNEL,)
+    tables = frozenset({"220"})
     role = "strongswan"
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:

@@ -27,6 +27,11 @@ class Device(ABC):
         self.vpn = vpn
         self.name = name
 
+    def rename(self, name: str) -> None:
+        """Before it is created."""
+        self.name = name
+        self.control = type(self.control)(name)
+
     @abstractmethod
     def missing(self, host: Host) -> list[Missing]:
         """What the host lacks."""

@@ -84,6 +84,7 @@ class WireGuard(TunnelVpn):
         _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
         _PSK: "a pre-shared key in addition to the key pairs",
     }
+    port = PORT
     forwards = True
     role = "wireguard"
     rekey_deadline_s = 130.0
@@ -131,6 +132,11 @@ class WireGuard(TunnelVpn):
         return self._device.control
 
     # -- the life of a tunnel ----------------------------------------------------------------------
+
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the target's port."""
+        self._device.rename(lab.free_device(DEVICE))
+        self.port = lab.free_port(PORT)
 
     def configure(self) -> None:
         """A key pair for each node; a copy of the private key in the node's directory for use by
@@ -184,21 +190,21 @@ class WireGuard(TunnelVpn):
         self.control.configure(target, [self._keys.private(target.name), *peers])
         self._bring_up(target)
         if self.is_hub:
-            self._forwarding.enable(target, DEVICE)
+            self._forwarding.enable(target, self._device.name)
         # wireguard-go has no port until it sees that the interface is up; then a random one. The
         # request for the fixed port returns an error if that port is in use.
         wait_for_fact(
             lambda: self.control.state(target).listen_port,
             vpn=self.id,
             process=process,
-            what=f"node {target.name} bound a UDP socket for {DEVICE}",
+            what=f"node {target.name} bound a UDP socket for {self._device.name}",
             deadline_s=self.up_deadline_s,
         )
         try:
-            self.control.configure(target, [("listen_port", str(PORT))])
+            self.control.configure(target, [("listen_port", str(self.port))])
         except VpnError as error:
             raise VpnError(
-                f"{self.id} on node {target.name}, UDP port {PORT}", error.why, error.remedy
+                f"{self.id} on node {target.name}, UDP port {self.port}", error.why, error.remedy
             ) from error
 
     def connect(self, source: Node) -> None:
@@ -222,7 +228,9 @@ class WireGuard(TunnelVpn):
         it starts as soon as the interface is up, and needs no packet from outside. Afterwards the
         keepalive is disabled, so that it never disturbs a measurement.
         """
-        if source.link(DEVICE) is not None:  # it listens, or another path of its own is up
+        if (
+            source.link(self._device.name) is not None
+        ):  # it listens, or another path of its own is up
             self.control.configure(source, self._with_endpoint(target))
         else:
             self._start(source)
@@ -246,7 +254,7 @@ class WireGuard(TunnelVpn):
     def _with_endpoint(self, target: Node) -> list[uapi.Pair]:
         return [
             *self._as_peer(target),
-            ("endpoint", f"{underlay_address(target)}:{PORT}"),
+            ("endpoint", f"{underlay_address(target)}:{self.port}"),
             (_KEEPALIVE, str(_KEEPALIVE_MAX_S)),
         ]
 
@@ -283,7 +291,7 @@ class WireGuard(TunnelVpn):
         """
         super().leave(node)
         for target in self._targets_of(node):
-            if target.link(DEVICE) is not None:
+            if target.link(self._device.name) is not None:
                 self._forget(node, target)
 
     def _targets_of(self, node: Node) -> list[Node]:
@@ -351,11 +359,11 @@ class WireGuard(TunnelVpn):
         return process
 
     def _bring_up(self, node: Node) -> None:
-        node.add_address(DEVICE, self.inner(node))
+        node.add_address(self._device.name, self.inner(node))
         if _NO_OFFLOADS in self.chosen:
             off = [word for feature in _SEGMENTATION for word in (feature, "off")]
-            node.run(["ethtool", "-K", DEVICE, *off])
-        node.set_link(DEVICE, up=True, mtu=self._mtu)
+            node.run(["ethtool", "-K", self._device.name, *off])
+        node.set_link(self._device.name, up=True, mtu=self._mtu)
 
     @property
     def _mtu(self) -> int:
@@ -371,7 +379,7 @@ class WireGuard(TunnelVpn):
     def interface(self, node: Node) -> str:
         """The tun device, or the kernel's own."""
         del node
-        return DEVICE
+        return self._device.name
 
     def determine_route(self, path: Path) -> Route:
         """From the source's peers: the one with the smallest network that has the target's
@@ -392,12 +400,12 @@ class WireGuard(TunnelVpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the interface."""
-        return path_of_device(self.id, node, DEVICE, kernel_kind="wireguard")
+        return path_of_device(self.id, node, self._device.name, kernel_kind="wireguard")
 
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with the target's port at one end."""
-        return OuterFlow(17, frozenset({PORT}))
+        return OuterFlow(17, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
         """Padded to 16 bytes, but never beyond the interface's MTU."""

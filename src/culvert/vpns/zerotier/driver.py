@@ -63,6 +63,10 @@ class ZeroTier(MeshVpn):
         """What the program prints."""
         return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
 
+    def choose(self, lab: Lab) -> None:
+        """The device; the port is fixed."""
+        self.device = lab.free_device(self.device)
+
     def configure(self) -> None:
         """Identities of all nodes, the planet with its root, and settings."""
         nodes = (*self.lab.of_role(*self.needs), *self.lab.members)

@@ -1,0 +1,142 @@
+"""What a host's network has: everything by one command of its shell, to be read often."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
+from typing import Any
+
+from culvert.errors import LabError
+from culvert.labs.hosts.host import SshHost
+from culvert.topology.plan import Attachment
+
+_MARK = "@@"
+_SECTIONS = {
+    "links": "ip -j link show",
+    "addresses": "ip -j -4 address show",
+    "routes": "ip -j -4 route show table all",
+    "rules": "ip -j rule show",
+    # Of TCP only sockets that listen (proc(5)).
+    "tcp": "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep ' 0A '",
+    "udp": "cat /proc/net/udp /proc/net/udp6 2>/dev/null",
+    "cpus": "grep Cpus_allowed_list /proc/self/status",
+}
+_NEEDED = ("links", "addresses", "routes", "rules")
+_NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
+_PORT = re.compile(r"^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", re.MULTILINE)
+_LASTING = {
+    "links": ("ifname", "mtu", "master"),
+    "addresses": ("local", "prefixlen", "scope"),
+    "routes": ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc"),
+    "rules": ("priority", "src", "dst", "fwmark", "table"),
+}
+"""What of each entry only somebody changes; counters and lifetimes change by themselves."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Links, addresses, routes and rules as ``ip -j`` prints them; ``ports`` by IP protocol: bound
+    ones of UDP, and of TCP those that listen; ``cpus`` that programs may use."""
+
+    host: str
+    links: Sequence[dict[str, Any]]
+    addresses: Sequence[dict[str, Any]]
+    routes: Sequence[dict[str, Any]]
+    rules: Sequence[dict[str, Any]]
+    ports: dict[int, frozenset[int]]
+    cpus: tuple[int, ...]
+
+    @classmethod
+    def of(cls, host: SshHost) -> Survey:
+        """Read it. Raises NotPossible without ``ip`` there, LabError if it fails."""
+        host.require("ip", "install iproute2 there")
+        script = "\n".join(f"echo '{_MARK}{name}'; {how}" for name, how in _SECTIONS.items())
+        printed = host.run(["sh", "-c", script], check=False).stdout
+        parts = printed.split(_MARK)[1:]
+        found = {name: text for name, _, text in (part.partition("\n") for part in parts)}
+        try:
+            shown = {name: json.loads(found[name].strip() or "[]") for name in _NEEDED}
+        except (KeyError, ValueError):
+            raise LabError(
+                f"host {host.name}",
+                "its ip prints no JSON",
+                "install iproute2 there, of 2018 or later; that of BusyBox has no JSON",
+            ) from None
+        ports = {6: _ports(found.get("tcp", "")), 17: _ports(found.get("udp", ""))}
+        return cls(host.name, **shown, ports=ports, cpus=_cpus(found.get("cpus", "")))
+
+    @property
+    def devices(self) -> frozenset[str]:
+        """Names of interfaces."""
+        return frozenset(str(link["ifname"]) for link in self.links)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Routing tables with a route or a rule, as ``ip`` names them, without the kernel's own."""
+        used = {str(entry.get("table", "main")) for entry in (*self.routes, *self.rules)}
+        return frozenset(used - {"main", "local", "default", "all"})
+
+    def end(self, address: str | None) -> Attachment:
+        """The device with this address. Raises LabError that lists those there are."""
+        for name, each in self._each_address():
+            if each.get("local") == address:
+                return Attachment(name, IPv4Interface(f"{address}/{each['prefixlen']}"))
+        shown = ", ".join(f"{each['local']} ({name})" for name, each in self._each_address())
+        raise LabError(
+            f"host {self.host}",
+            f"none of its devices has the address {address or 'of the SSH connection'}",
+            f"set culvert_address in the inventory to one of: {shown}",
+        )
+
+    def overlapping(self, network: IPv4Network) -> Iterator[str]:
+        """Where addresses or routes of a network are used, in words."""
+        for name, each in self._each_address():
+            if IPv4Interface(f"{each['local']}/{each['prefixlen']}").network.overlaps(network):
+                yield f"{name} has {each['local']}/{each['prefixlen']}"
+        for route in self.routes:
+            destination = str(route.get("dst", "default"))
+            if route.get("type") in _NOWHERE or not re.fullmatch(r"[0-9./]+", destination):
+                continue
+            if IPv4Network(destination, strict=False).overlaps(network):
+                yield f"a route leads to {destination} by {route.get('dev')}"
+
+    def changed(self, after: Survey) -> list[str]:
+        """What of it has changed since, in words; what was added does not count."""
+        gone = []
+        for kind in _LASTING:
+            there = set(after._entries(kind))
+            gone += [f"{kind[:-1]} {one}" for one in self._entries(kind) if one not in there]
+        return gone
+
+    def _entries(self, kind: str) -> list[str]:
+        entries: Iterable[dict[str, Any]] = getattr(self, kind)
+        if kind == "addresses":
+            entries = [{"dev": name, **each} for name, each in self._each_address()]
+        keys = ("dev", *_LASTING[kind])
+        return [
+            " ".join(f"{key} {entry[key]}" for key in dict.fromkeys(keys) if key in entry)
+            for entry in entries
+        ]
+
+    def _each_address(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for link in self.addresses:
+            for each in link.get("addr_info", ()):
+                if "local" in each:
+                    yield str(link["ifname"]), each
+
+
+def _ports(text: str) -> frozenset[int]:
+    """Local ports of a table of sockets (proc(5))."""
+    return frozenset(int(found, 16) for found in _PORT.findall(text))
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    """From a list such as 0-3,8."""
+    cpus: list[int] = []
+    for part in filter(None, text.partition(":")[2].strip().split(",")):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return tuple(cpus)

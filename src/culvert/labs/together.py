@@ -1,0 +1,19 @@
+"""The same work on several things at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+AT_ONCE = 25
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def at_once(work: Callable[[S], T], things: Sequence[S]) -> list[T]:
+    """The results in the order of the things; raises the error of the first that has one."""
+    if len(things) <= 1:
+        return [work(thing) for thing in things]
+    with ThreadPoolExecutor(min(AT_ONCE, len(things)), "at-once") as pool:
+        return list(pool.map(work, things))

@@ -1,0 +1,163 @@
+"""Names, ports and addresses that are free on the hosts; a collision is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culvert.errors import NotPossible
+from culvert.journal.journal import Journal
+from culvert.labs.footprint import Footprint
+from culvert.labs.hosts.choice import LONGEST_NAME, Choice
+from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.survey import Survey
+from culvert.topology.plan import TUNNELS
+from culvert.topology.spec import LabSpec
+from tests.cli import Cli
+from tests.labs.hosts.remains import remains, wait_unchanged
+
+_NAME = st.from_regex(r"[a-z]{1,13}[0-9]{0,2}", fullmatch=True)
+
+
+def survey(
+    devices: set[str] | None = None,
+    udp: set[int] | None = None,
+    tcp: set[int] | None = None,
+    routes: tuple[str, ...] = (),
+) -> Survey:
+    return Survey(
+        "h",
+        [{"ifname": name} for name in devices or ()],
+        [],
+        [{"dst": each, "dev": "eth0"} for each in routes],
+        [],
+        {17: frozenset(udp or ()), 6: frozenset(tcp or ())},
+        (0,),
+    )
+
+
+@given(_NAME, st.sets(_NAME, max_size=4), st.integers(0, 30))
+def test_a_device_is_free_on_all_hosts(usual: str, some: set[str], more: int) -> None:
+    stem = usual.rstrip("0123456789")
+    taken = some | {f"{stem}{number}" for number in range(more)}
+    choice = Choice([survey(some), survey(taken)])
+    found = choice.device(usual)
+    assert found not in taken
+    assert len(found) <= LONGEST_NAME
+    assert (found == usual) == (usual not in taken)
+    assert ("device" in choice.changes) == (found != usual)
+
+
+@given(st.integers(1, 65535), st.sets(st.integers(1, 65535)), st.integers(0, 70000))
+def test_a_port_is_free_on_all_hosts(usual: int, some: set[int], more: int) -> None:
+    row = set(range(usual, min(usual + more, 65536)))
+    choice = Choice([survey(udp=some), survey(tcp=row)])
+    if set(range(1024, 65536)) <= some | row:
+        with pytest.raises(NotPossible):
+            choice.port(usual)
+        return
+    found = choice.port(usual)
+    assert found not in some | row
+    assert (found == usual) == (usual not in some | row)
+
+
+def test_a_network_is_free_on_all_hosts() -> None:
+    assert Choice([survey(routes=("default", "10.0.0.0/8"))]).tunnels == TUNNELS
+    choice = Choice([survey(routes=("198.18.0.0/15",)), survey(routes=("10.255.1.0/24",))])
+    assert choice.tunnels == IPv4Network("10.254.0.0/16")
+    assert "198.19.0.0/16 is in use" in choice.changes["addresses"]
+    with pytest.raises(NotPossible, match="addresses inside tunnels"):
+        Choice([survey(routes=("198.18.0.0/15", "10.0.0.0/8", "172.16.0.0/12"))])
+
+
+@contextmanager
+def occupied(demo: DemoHosts, *commands: str) -> Iterator[None]:
+    """Something else is on host b."""
+    node = demo.node("b")
+    node.run(["sh", "-ec", "\n".join(commands)])
+    try:
+        yield
+    finally:
+        node.run(["ip", "link", "delete", "wg0"], check=False)
+        node.run(["ip", "rule", "delete", "priority", "9999"], check=False)
+
+
+_OTHER_VPN = (
+    "ip link add wg0 type bridge",
+    "ip address add 198.19.7.1/24 dev wg0",
+    "ip link set wg0 up",
+)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_another_vpn_of_the_host_stays_and_ours_has_other_names(
+    say: Cli, demo: DemoHosts, tmp_path: Path
+) -> None:
+    study, out = tmp_path / "s.toml", tmp_path / "run"
+    study.write_text(
+        'name = "s"\nvpns = ["none", "wireguard/go", "openvpn/aes-256-gcm"]\n'
+        '[[measurement]]\nkind = "rtt"\nrate = "500/s"\nprobes = 100\n[plan]\nblocks = 1\n'
+    )
+    holder = demo.node("b").spawn(
+        ["socat", "-u", "UDP-RECV:51820", "/dev/null"], name="holds-the-port"
+    )
+    try:
+        with occupied(demo, *_OTHER_VPN):
+            before = remains(demo, "b")
+            words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out]
+            told = say("run", study, *words)
+            with Journal.open(out) as journal:
+                trials = journal.trials()
+            assert set(trials["status"]) == {"ok"}, told.out + told.err
+            wait_unchanged(demo, "b", before)
+    finally:
+        holder.stop(grace_s=0)
+    wireguard = trials.filter(pl.col("vpn") == "wireguard/go")["evidence"][0]
+    for text in ("wg1, because wg0", "51821, because 51820", "because 198.19.0.0/16"):
+        assert text in wireguard
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("footprint", "what"),
+    [
+        (Footprint({"b": "wg0"}, {}, ()), "the device wg0: exists there"),
+        (Footprint({}, {6: frozenset({22})}, ()), "TCP port 22: is in use there"),
+        (Footprint({}, {}, (TUNNELS,)), "wg0 has 198.19.7.1/24"),
+        (Footprint({}, {}, (), frozenset({"52"})), "the routing table 52"),
+    ],
+)
+def test_a_collision_is_an_error_before_anything_is_changed(
+    demo: DemoHosts, fleet: Fleet, footprint: Footprint, what: str
+) -> None:
+    other = (*_OTHER_VPN, "ip rule add priority 9999 table 52")
+    with occupied(demo, *other), HostsLab(fleet, LabSpec()) as lab:
+        before = [remains(demo, name) for name in demo.names]
+        with pytest.raises(NotPossible) as error:
+            lab.admit(footprint)
+        assert str(error.value).startswith("host ")
+        assert what in str(error.value)
+        assert [remains(demo, name) for name in demo.names] == before
+
+
+@pytest.mark.lab
+def test_what_the_vpn_changes_of_a_hosts_network_is_found(demo: DemoHosts, fleet: Fleet) -> None:
+    with occupied(demo, *_OTHER_VPN), HostsLab(fleet, LabSpec()) as lab:
+        lab.admit(Footprint({"a": "wg1", "b": "wg1"}, {}, ()))
+        assert lab.disturbed() is None
+        lab.b.run(["ip", "address", "delete", "198.19.7.1/24", "dev", "wg0"])
+        disturbed = lab.disturbed()
+    assert disturbed is not None
+    assert "host b" in disturbed.what
+    assert "wg0" in disturbed.why
