@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import polars as pl
+import pytest
 from hdrh.histogram import HdrHistogram
 
 from culvert.report.model import Data, gather
@@ -118,3 +119,23 @@ def test_the_artefact_is_labelled() -> None:
     (view,) = delivered_views(shown)
     assert view.per_super_packet
     assert any("per super-packet" in limit for limit in limits(shown))
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1e15, 1e300, 8e307, 5e-324])
+@pytest.mark.parametrize("metric", METRICS)
+def test_impossible_figures_of_a_foreign_journal_are_shown_without_an_interval(
+    metric: str, value: float, ordinary: Data
+) -> None:
+    """A journal's values are finite numbers, and nothing else is known of them."""
+    changed = pl.when(pl.col("metric") == metric).then(value).otherwise(pl.col("value"))
+    shown = replace(ordinary, rows=ordinary.rows.with_columns(value=changed))
+    (view,) = delivered_views(shown)
+    loss = next(told for _, figure, _, told in view.table.rows if figure == "loss")
+    if metric in ("sent_packets", "delivered_loss_ratio") and value not in (0.0, 5e-324):
+        possible = metric == "sent_packets" and value == 1e15
+        assert ("[" in loss) == possible
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> Data:
+    return data()

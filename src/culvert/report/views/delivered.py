@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.latency import EMPTY, LatencyDistribution, decode
+from culvert.journal.values import MOST_NUMBER
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped, scale_for
 
@@ -92,7 +93,7 @@ def _values(rows: pl.DataFrame, way: str) -> Mapping[str, list[float]]:
 
 def _lines(way: str, found: Mapping[str, list[float]]) -> list[tuple[str, str, str, str]]:
     lines = [(way, "loss", _requested(found, "asked_loss_ratio", "1"), _loss(found))]
-    lost = _lost(found)
+    _, lost = _counts(found)
     if lost:
         runs = sum(found.get("loss_runs", []))
         longest = max(found.get("longest_loss_run", [0.0]))
@@ -133,14 +134,17 @@ def _requested(found: Mapping[str, list[float]], metric: str, unit: str) -> str:
     return _percent(value) if unit == "1" else _scaled(value, unit)
 
 
-def _lost(found: Mapping[str, list[float]]) -> int:
+def _counts(found: Mapping[str, list[float]]) -> tuple[int, int]:
+    """Packets sent and lost in all blocks; zeros for figures that no count can give, which only a
+    damaged or foreign journal has."""
     pairs = zip(found.get("sent_packets", []), found.get("delivered_loss_ratio", []), strict=False)
-    return round(sum(sent * ratio for sent, ratio in pairs))
+    sent, lost = sum(found.get("sent_packets", [])), sum(each * ratio for each, ratio in pairs)
+    return (round(sent), round(lost)) if 0 <= lost <= sent <= MOST_NUMBER else (0, 0)
 
 
 def _loss(found: Mapping[str, list[float]]) -> str:
     """Of all blocks together, with the exact 95 % interval for independent losses."""
-    sent, lost = round(sum(found.get("sent_packets", []))), _lost(found)
+    sent, lost = _counts(found)
     if not sent:
         return _NONE
     from scipy.stats import binomtest  # noqa: PLC0415 - slow to import, seldom needed
