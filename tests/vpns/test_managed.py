@@ -13,6 +13,7 @@ from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.mesh.convergence import Convergence
+from culvert.measurements.tunnel.reachability import Reachability
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.shapes import mesh, serving
@@ -137,6 +138,21 @@ def test_without_udp_between_two_members_there_is_no_path(word: str) -> None:
             vpn.determine_route(Path("a", "b"))
         assert "there is no relay" in caught.value.remedy
         vpn.stop(lab)
+
+
+SHORT = {"give_up": "8s", "settle": "1s", "duration": "500ms"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("word", "blocked"), [("wesher", False), ("wesher", True), ("innernet", True)]
+)
+def test_a_member_without_udp_is_not_reached(word: str, *, blocked: bool) -> None:
+    spec = LabSpec(topology=mesh(2, block_udp=["b"] if blocked else []))
+    finding = measure(of(word), Reachability(), SHORT, spec)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    values = {metric.name: metric.value for metric in finding.outcome.metrics if not metric.labels}
+    assert (values["direct"], values["no_path"]) == ((0, 1) if blocked else (1, 0))
 
 
 def test_weshers_addresses_are_hashes_of_names() -> None:

@@ -322,12 +322,13 @@ class Vpn(ABC):
 
     def join_all(self, members: Sequence[Node]) -> None:
         """Let them join: at the same time if the driver permits it."""
-        if self.joins_together and members:
-            with ThreadPoolExecutor(len(members)) as pool:
-                list(pool.map(self.join, members))
-        else:
-            for member in members:
-                self.join(member)
+        for group in filter(None, self.groups(members)):
+            with ThreadPoolExecutor(len(group)) as pool:
+                list(pool.map(self.join, group))
+
+    def groups(self, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
+        """Members that join at the same time, one group after the other."""
+        return [members] if self.joins_together else [[member] for member in members]
 
     def _stop_at_once(self, lab: Lab) -> None:
         """All nodes at the same time: some programs take seconds to end."""

@@ -123,7 +123,11 @@ class Innernet(ManagedWireGuard):
         invitation = str(member.directory / f"innernet/{member.name}.toml")
         if member.exists(invitation):
             words = ["install", invitation, "--default-name", "--delete-invite"]
-            self._run(member, [*command, *words, *self._hosts(member)])
+            try:
+                self._run(member, [*command, *words, *self._hosts(member)])
+            except VpnError:
+                self._stop_processes(member)  # innernet has removed the device
+                raise
         words = ["up", NETWORK, "--daemon", "--interval", str(INTERVAL_S), *self._hosts(member)]
         for _ in range(_STARTS - 1):
             with suppress(ProgramEnded):

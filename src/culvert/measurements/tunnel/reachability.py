@@ -150,10 +150,10 @@ class _Attempt:
         """All members; paths are not waited for. A member behind a block may lack what its driver
         waits for and be reached all the same: requests decide."""
         begun = time.monotonic()
-        joining = self._session.vpn.joining
-        together = len(joining) if self._session.vpn.joins_together else 1
-        with ThreadPoolExecutor(together) as pool:
-            troubles = [error for error in pool.map(self._joined, joining) if error is not None]
+        vpn, troubles = self._session.vpn, []
+        for group in filter(None, vpn.groups(vpn.joining)):
+            with ThreadPoolExecutor(len(group)) as pool:
+                troubles += [error for error in pool.map(self._joined, group) if error is not None]
         for error in troubles:
             self._excuse(error)
         self._join_trouble = "; ".join(map(str, troubles))
@@ -173,11 +173,9 @@ class _Attempt:
             # The initiator of a tunnel is not a member yet: it is started here.
             begun_ns = time.monotonic_ns()
             vpn.reach(session.path)
-        if self._join_trouble and any(
-            node.link(vpn.interface(node)) is None for node in (session.source, session.target)
-        ):
-            self.why = self._join_trouble
-            return
+        if not self._have_addresses():
+            why = filter(None, ("an end has no address inside the VPN", self._join_trouble))
+            raise VpnError(vpn.id, "; ".join(why), "see the log of its program")
         to = session.inner(session.target)
         lasting_s = self._parameters.give_up_s + self._parameters.settle_s + SLACK_S
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
@@ -195,6 +193,24 @@ class _Attempt:
             self._settle(to, port, since_ns=since_ns)
         with suppress(ProbeError):  # its address may have gone with the tunnel
             echo.stop()
+
+    def _have_addresses(self) -> bool:
+        """Whether both ends have their inner address: at once if a member has not joined."""
+        ends = (self._session.source, self._session.target)
+        try:
+            return wait_until(
+                lambda: all(map(self._has_address, ends)),
+                what="the inner addresses of both ends",
+                deadline_s=0 if self._join_trouble else self._parameters.give_up_s,
+                poll_s=LOOK_EVERY_S / 10,
+            )
+        except DeadlineExceeded:
+            return False
+
+    def _has_address(self, node: Node) -> bool:
+        link = node.link(self._session.vpn.interface(node))
+        address = self._session.inner(node)
+        return link is not None and address in {str(each.ip) for each in link.addresses}
 
     def _settle(self, to: str, port: int, *, since_ns: int) -> None:
         """Requests at a steady rate until the program reports the direct path, or time is up."""
