@@ -171,6 +171,9 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         if (other := neighbours.warning()) and not as_json:
             out.print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
+        clusters = None
+        if request.lab == CLUSTER:  # an unusable kubeconfig must not leave a journal
+            clusters = stack.enter_context(request.cluster.clusters())
         begin = Journal.resume if request.resume else Journal.create
         journal = stack.enter_context(begin(directory, head))
         if not request.resume:
@@ -181,9 +184,6 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):
             stack.enter_context(progress)
-        clusters = None
-        if request.lab == CLUSTER:
-            clusters = stack.enter_context(request.cluster.clusters())
         runner = Runner(
             study,
             plan,

@@ -1,0 +1,18 @@
+"""A request of the command line that cannot be met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli import culvert
+
+
+def test_an_unusable_kubeconfig_leaves_no_journal(tmp_path: Path) -> None:
+    pytest.importorskip("kubernetes", reason="pip install 'culvert[kubernetes]'")
+    out = tmp_path / "out"
+    words = ["run", "pods", "--lab", "kubernetes", "--out", out]
+    done = culvert(*words, "--kubeconfig", tmp_path / "missing")
+    done.refused(2, "there is no such file")
+    assert not out.exists()
