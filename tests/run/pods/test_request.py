@@ -12,7 +12,9 @@ from tests.cli import culvert
 def test_an_unusable_kubeconfig_leaves_no_journal(tmp_path: Path) -> None:
     pytest.importorskip("kubernetes", reason="pip install 'culvert[kubernetes]'")
     out = tmp_path / "out"
-    words = ["run", "pods", "--lab", "kubernetes", "--out", out]
-    done = culvert(*words, "--kubeconfig", tmp_path / "missing")
+    kubeconfig = tmp_path / "missing"
+    done = culvert(
+        *("run", "pods", "--lab", "kubernetes"), "--out", out, "--kubeconfig", kubeconfig
+    )
     done.refused(2, "there is no such file")
     assert not out.exists()
