@@ -12,8 +12,18 @@ T = TypeVar("T")
 
 
 def at_once(work: Callable[[S], T], things: Sequence[S]) -> list[T]:
-    """The results in the order of the things; raises the error of the first that has one."""
+    """The results in the order of the things; raises the error of the first that has one, when all
+    have ended. Ctrl-C does not wait for them: what they use is closed next."""
     if len(things) <= 1:
         return [work(thing) for thing in things]
-    with ThreadPoolExecutor(min(AT_ONCE, len(things)), "at-once") as pool:
-        return list(pool.map(work, things))
+    pool = ThreadPoolExecutor(min(AT_ONCE, len(things)), "at-once")
+    try:
+        results = list(pool.map(work, things))
+    except Exception:
+        pool.shutdown(cancel_futures=True)
+        raise
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return results

@@ -24,6 +24,7 @@ from culvert.topology.plan import TUNNELS
 from culvert.topology.spec import LabSpec
 from tests.cli import Cli
 from tests.labs.hosts.remains import remains, wait_unchanged
+from tests.labs.hosts.studies import round_trips
 
 _NAME = st.from_regex(r"[a-z]{1,13}[0-9]{0,2}", fullmatch=True)
 
@@ -104,11 +105,8 @@ _OTHER_VPN = (
 def test_another_vpn_of_the_host_stays_and_ours_has_other_names(
     say: Cli, demo: DemoHosts, tmp_path: Path
 ) -> None:
-    study, out = tmp_path / "s.toml", tmp_path / "run"
-    study.write_text(
-        'name = "s"\nvpns = ["none", "wireguard/go", "openvpn/aes-256-gcm"]\n'
-        '[[measurement]]\nkind = "rtt"\nrate = "500/s"\nprobes = 100\n[plan]\nblocks = 1\n'
-    )
+    vpns = '"none", "wireguard/go", "openvpn/aes-256-gcm"'
+    study, out = round_trips(tmp_path, vpns=vpns), tmp_path / "run"
     holder = demo.node("b").spawn(
         ["socat", "-u", "UDP-RECV:51820", "/dev/null"], name="holds-the-port"
     )

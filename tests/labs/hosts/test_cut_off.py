@@ -20,19 +20,10 @@ from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from tests.cli import CULVERT
 from tests.labs.hosts.remains import init_of, remains, wait_unchanged
+from tests.labs.hosts.studies import round_trips
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.long]
 VICTIMS = ("controller", "connection", "sshd")
-_STUDY = """\
-name = "cut"
-vpns = ["none", "wireguard/go"]
-[[measurement]]
-kind = "rtt"
-rate = "500/s"
-probes = 200
-[plan]
-blocks = 1
-"""
 _RUN_S = 120
 
 
@@ -56,8 +47,7 @@ class Run:
 def cut_off(demo: DemoHosts, directory: Path, victim: str, after_s: float) -> None:
     """One run, cut off; then nothing may be left, and the rest of the study runs."""
     before = {name: remains(demo, name) for name in demo.names}
-    study, out = directory / "cut.toml", directory / "run"
-    study.write_text(_STUDY)
+    study, out = round_trips(directory, vpns='"none", "wireguard/go"'), directory / "run"
     run = Run(demo, study, out, resume=False)
     deadline = time.monotonic() + 30
     while not run.masters() and run.process.poll() is None and time.monotonic() < deadline:

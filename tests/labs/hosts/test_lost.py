@@ -18,18 +18,9 @@ from culvert.plan.attempts import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
+from tests.labs.hosts.studies import round_trips
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
-_STUDY = """\
-name = "lost"
-vpns = ["none"]
-[[measurement]]
-kind = "rtt"
-rate = "500/s"
-probes = 1000
-[plan]
-blocks = 2
-"""
 
 
 @contextmanager
@@ -69,8 +60,7 @@ def kill_sessions(demo: DemoHosts, name: str) -> None:
 
 
 def run(say: Cli, demo: DemoHosts, directory: Path, *words: str) -> None:
-    study, out = directory / "lost.toml", directory / "run"
-    study.write_text(_STUDY)
+    study, out = round_trips(directory, probes=1000, blocks=2), directory / "run"
     options = ["--lab", "hosts", "--inventory", str(demo.inventory), "--out", str(out), *words]
     told = say("run", str(study), *options)
     with Journal.open(out) as journal:

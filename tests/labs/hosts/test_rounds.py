@@ -19,26 +19,13 @@ from culvert.topology.graph import Path as Measured
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from tests.cli import Cli
+from tests.labs.hosts.studies import round_trips
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 PATHS = (Measured("a", "b"), Measured("c", "d"), Measured("a", "c"))
 OWN_KERNEL = """
 cat /proc/sys/kernel/random/uuid > /run/boot_id
 mount --bind /run/boot_id /proc/sys/kernel/random/boot_id
-"""
-_STUDY = """\
-name = "pairs"
-vpns = ["none"]
-[lab]
-topology = "mesh"
-members = 4
-paths = ["a>b", "c>d"]
-[[measurement]]
-kind = "rtt"
-rate = "500/s"
-probes = 200
-[plan]
-blocks = 1
 """
 
 
@@ -76,8 +63,8 @@ def test_rounds_share_no_host_and_no_declared_link(four: DemoHosts) -> None:
 
 
 def test_paths_are_measured_at_the_same_time(say: Cli, four: DemoHosts, tmp_path: Path) -> None:
-    study, out = tmp_path / "pairs.toml", tmp_path / "run"
-    study.write_text(_STUDY)
+    lab = 'topology = "mesh"\nmembers = 4\npaths = ["a>b", "c>d"]'
+    study, out = round_trips(tmp_path, lab=lab), tmp_path / "run"
     told = say("run", study, "--lab", "hosts", "--inventory", four.inventory, "--out", out)
     with Journal.open(out) as journal:
         trials, rows = journal.trials(), journal.rows()
