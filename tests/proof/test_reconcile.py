@@ -19,12 +19,13 @@ def judge(
     *,
     super_packets: bool = False,
     to_control: LinkCount = NONE,
+    unsure_bytes: int = 0,
 ) -> bool:
     return reconcile(
         "a to b",
         sent=sent,
         received=received,
-        link=LinkCount(received.packets, link_bytes),
+        link=LinkCount(received.packets, link_bytes, unsure_bytes=unsure_bytes),
         outer_length=wireguard,
         inner_mtu=1420,
         ethernet_mtu=ETHERNET_MTU,
@@ -38,6 +39,18 @@ def test_exact_count_reconciles(packets: int, length: int) -> None:
     flow = Flow(packets, packets * length, length)
     outer = wireguard(length)
     assert judge(flow, flow, packets * outer)
+
+
+@given(st.integers(1000, 10**6), st.integers(64, 1420), st.integers(0, 20_000))
+def test_what_may_be_another_connections_is_a_bound(
+    packets: int, length: int, unsure_bytes: int
+) -> None:
+    flow = Flow(packets, packets * length, length)
+    exact = packets * wireguard(length)
+    for missing in (0, unsure_bytes // 2, unsure_bytes):
+        assert judge(flow, flow, exact - missing, unsure_bytes=unsure_bytes)
+    assert not judge(flow, flow, exact * 8 // 10 - unsure_bytes, unsure_bytes=unsure_bytes)
+    assert not judge(flow, flow, exact * 12 // 10, unsure_bytes=unsure_bytes)
 
 
 @given(st.integers(1000, 10**6), st.integers(64, 1420))

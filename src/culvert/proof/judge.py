@@ -110,7 +110,12 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
                 direction,
                 sent=sent,
                 received=received,
-                link=LinkCount.of_frames(packets, frame_bytes, counted_by),
+                link=LinkCount.of_frames(
+                    packets,
+                    frame_bytes,
+                    counted_by,
+                    device.unsure_tx_bytes if handed is None else 0,
+                ),
                 outer_length=vpn.outer_length,
                 inner_mtu=interface.mtu,
                 ethernet_mtu=link.mtu,

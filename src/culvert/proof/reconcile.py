@@ -37,16 +37,20 @@ STREAM_HEADERS = (40, 80)
 
 @dataclass(frozen=True)
 class LinkCount:
-    """IP packets and bytes of one direction on the link (without Ethernet headers)."""
+    """IP packets and bytes of one direction on the link (without Ethernet headers);
+    ``unsure_bytes`` more may be the tunnel's."""
 
     packets: int
     ip_bytes: int
     counted_by: str = "the link"
+    unsure_bytes: int = 0
 
     @classmethod
-    def of_frames(cls, packets: int, frame_bytes: int, counted_by: str) -> LinkCount:
+    def of_frames(
+        cls, packets: int, frame_bytes: int, counted_by: str, unsure_bytes: int = 0
+    ) -> LinkCount:
         """From the counters of an Ethernet device."""
-        return cls(packets, frame_bytes - ETHERNET_HEADER * packets, counted_by)
+        return cls(packets, frame_bytes - ETHERNET_HEADER * packets, counted_by, unsure_bytes)
 
 
 NONE = LinkCount(0, 0)
@@ -104,11 +108,11 @@ def reconcile(
     duplicates: the far end counts, or answers, as many packets more. ``to_control``: what the VPN's
     control servers received, which the sender may have sent beside its packets.
     """
-    least, most = float(link.ip_bytes), float(link.ip_bytes)
+    least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
-        least, most = (max(link.ip_bytes - header * link.packets, 0) for header in STREAM_HEADERS)
-        least, most = min(least, most), max(least, most)
+        smallest, largest = (header * link.packets for header in STREAM_HEADERS)
+        least, most = max(least - largest, 0.0), max(most - smallest, 0.0)
         rule = "a stream: bounds for the payload of its segments"
     else:
         known = cast("KnownLength", outer_length)  # known for one packet, so known for all
@@ -137,6 +141,7 @@ def reconcile(
             "expected_high_bytes": high,
             "link_bytes": link.ip_bytes,
             "link_packets": link.packets,
+            "unsure_bytes": link.unsure_bytes,
             "control_bytes": to_control.ip_bytes,
             "counted_by": link.counted_by,
             "rule": rule,

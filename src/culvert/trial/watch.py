@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from culvert.labs.base import Lab
 from culvert.labs.link.witness import Handed, View
 from culvert.probe.client import Probe, Task
-from culvert.probe.results import Accounted, Captured, parse
+from culvert.probe.results import Accounted, Captured, TwoWay, parse
 from culvert.topology.graph import Role
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.everybody import Everybody, sees_the_machine
@@ -98,17 +98,18 @@ class Watcher:
         for sighting in sightings.values():
             sighting.ready()
         handed = {name: self._handed(name) for name in self._ends}
-        beside = {name: self._outside.begin_beside(name) for name in self._ends}
-        for counting in filter(None, beside.values()):
-            counting.ready()
+        beside = self._begin_beside()
         everybody = self._everybody()
         sent = self._sent()
         accounts = self._begin_accounting()
+        # Requests and answers of these steps may pass the link that is accounted for.
+        within = self._begin_beside()
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
+        surely = _counted(within)
         accounted = _end(accounts)
-        self._leave_out(accounted, beside)
+        self._leave_out(accounted, _counted(beside), surely)
         self._beside(accounted, everybody.end())
         watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
         for name, before in handed.items():
@@ -128,15 +129,25 @@ class Watcher:
         self._beside(accounted, everybody.end())
         found |= {name: accounted[name] for name in self._ends}
 
+    def _begin_beside(self) -> dict[str, Task]:
+        """Count what is not the lab's on both links, if they carry such packets."""
+        begun = {name: self._outside.begin_beside(name) for name in self._ends}
+        tasks = {name: task for name, task in begun.items() if task is not None}
+        for task in tasks.values():
+            task.ready()
+        return tasks
+
     def _leave_out(
-        self, accounted: dict[str, Accounted], beside: Mapping[str, Task | None]
+        self,
+        accounted: dict[str, Accounted],
+        beside: Mapping[str, TwoWay],
+        surely: Mapping[str, TwoWay],
     ) -> None:
-        """What is not the lab's is in no device's count."""
-        for name, counting in beside.items():
-            if counting is not None:
-                others = parse(Captured, counting.stop()).beside
-                device = self._lab.nodes[name].underlay.device
-                accounted[name] = accounted[name].leaving_out(device, others)
+        """What is not the lab's is in no device's count. It was counted for longer than the
+        device's time, and for less."""
+        for name, others in beside.items():
+            device = self._lab.nodes[name].underlay.device
+            accounted[name] = accounted[name].leaving_out(device, others, surely[name])
 
     @property
     def _local(self) -> bool:
@@ -189,6 +200,10 @@ class Watcher:
         devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
         return begin_accounting(probe, self._vpn.processes[name], devices, threads)
+
+
+def _counted(tasks: Mapping[str, Task]) -> dict[str, TwoWay]:
+    return {name: parse(Captured, task.stop()).beside for name, task in tasks.items()}
 
 
 def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:

@@ -126,9 +126,12 @@ class DeviceUse(Result):
     rx_errors: int = 0
     tx_errors: int = 0
     qdiscs: list[QueueUse] = []
+    unsure_tx_bytes: int = 0
+    """IP bytes that were sent at one of the ends of the time, and may be subtracted wrongly."""
 
-    def without(self, others: TwoWay) -> DeviceUse:
-        """The same without packets that a capture has counted as not the lab's."""
+    def without(self, others: TwoWay, surely: TwoWay) -> DeviceUse:
+        """The same without packets that a capture of a longer time has counted as not the lab's;
+        ``surely`` are those of a shorter time."""
         received, sent = others.arriving, others.out
         return self.model_copy(
             update={
@@ -136,6 +139,7 @@ class DeviceUse(Result):
                 "rx_bytes": self.rx_bytes - received.bytes - _ETHERNET * received.packets,
                 "tx_packets": self.tx_packets - sent.packets,
                 "tx_bytes": self.tx_bytes - sent.bytes - _ETHERNET * sent.packets,
+                "unsure_tx_bytes": max(sent.bytes - surely.out.bytes, 0),
             }
         )
 
@@ -172,9 +176,9 @@ class Accounted(Result):
     """CPU time of others' processes; None where they cannot be seen. Not from the probe: computed
     from the accounting of all."""
 
-    def leaving_out(self, name: str, others: TwoWay) -> Accounted:
-        """The same without packets of a device that are not the lab's."""
-        devices = [one.without(others) if one.name == name else one for one in self.devices]
+    def leaving_out(self, name: str, others: TwoWay, surely: TwoWay) -> Accounted:
+        """The same without packets of a device that are not the lab's; see DeviceUse.without."""
+        devices = [one.without(others, surely) if one.name == name else one for one in self.devices]
         return self.model_copy(update={"devices": devices})
 
     def device(self, name: str) -> DeviceUse | None:
