@@ -107,6 +107,12 @@ def test_a_run_that_goes_on_is_left_alone(lab: LabFactory) -> None:
     }
 
 
+def test_on_a_node_no_run_is_taken_for_dead(lab: LabFactory) -> None:
+    """Its /run does not show who owns the machine's runs, this one's among them."""
+    find = "from culvert.labs.netns.cleanup import find_leftovers; print(find_leftovers())"
+    assert lab().a.run([sys.executable, "-c", find]).stdout.strip() == "[]"
+
+
 def test_a_process_of_the_same_number_is_not_the_owner() -> None:
     pid = os.getpid()
     run_id = new_run_id()

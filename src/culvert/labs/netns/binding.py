@@ -94,6 +94,12 @@ class Binding:
         return run_id if run_id is not None and _is_of_our_namespace(pid) else None
 
 
+def on_a_node() -> bool:
+    """Whether this program runs on a node of a lab. Its /run is the node's: the owners of the
+    machine's runs are not to be seen there."""
+    return _mounted_run(Path("/proc/self/mountinfo").read_text()) is not None
+
+
 def _mounted_run(mountinfo: str) -> str | None:
     """The run whose node's directory is mounted on /run."""
     for line in mountinfo.splitlines():

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from culvert.errors import LabError
 from culvert.labs.netns import owner, syscalls
-from culvert.labs.netns.binding import Binding, namespace_runs
+from culvert.labs.netns.binding import Binding, namespace_runs, on_a_node
 from culvert.labs.netns.places import RUNS, owner_link, run_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
@@ -55,10 +55,13 @@ class Leftover:
 
 
 def find_leftovers(*, all_runs: bool = False) -> list[Leftover]:
-    """All remains of runs whose owner is dead, in the order of removal.
+    """All remains of runs whose owner is dead, in the order of removal; none on a lab's node, where
+    owners are not to be seen.
 
     ``all_runs`` includes runs that are still active.
     """
+    if not all_runs and on_a_node():
+        return []
     processes = list(_processes())
     runs = {process.run_id for process in processes} | _named_runs()
     doomed = {run for run in runs if all_runs or not _goes_on(run)}
