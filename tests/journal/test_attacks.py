@@ -188,6 +188,8 @@ VANISHING: Mapping[str, Callable[[Path], object]] = {
     "its log": lambda run: (run / f"{FILE}-wal").unlink(),
     "its shared memory": lambda run: (run / f"{FILE}-shm").unlink(),
     "a second name": lambda run: (run / "more").hardlink_to(run / FILE),
+    "the journal, cut": lambda run: os.truncate(run / FILE, 0),
+    "its log, cut": lambda run: os.truncate(run / f"{FILE}-wal", 100),
 }
 
 
@@ -202,9 +204,26 @@ def test_a_journal_that_vanishes_is_noticed(tmp_path: Path, what: str) -> None:
             partial(journal.record, trial(1)),
             partial(journal.finish, "done"),
         ):
-            with pytest.raises(JournalError, match="removed or replaced") as caught:
+            with pytest.raises(JournalError, match="so the run ends here") as caught:
                 write()
             assert caught.value.remedy
+
+
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_a_journal_that_was_overwritten_is_noticed_at_the_end(tmp_path: Path, end: str) -> None:
+    """The open journal does not notice: SQLite reads pages from its cache."""
+    run = tmp_path / "run"
+    with Journal.create(run, HEAD) as journal:
+        for number in range(attacks.TRIALS):
+            journal.record(trial(number))
+        journal.refuse_damaged()
+        with (run / f"{FILE}{end}").open("r+b") as file:
+            file.write(bytes(8192))
+        with contextlib.suppress(JournalError):
+            journal.finish("done")
+        with pytest.raises(JournalError) as caught:
+            journal.refuse_damaged()
+        assert caught.value.remedy
 
 
 def special(path: Path, kind: str) -> None:

@@ -61,7 +61,8 @@ class Hold:
         self.folder.close()
 
     def refuse_vanished(self) -> None:
-        """Raise JournalError if the directory, the journal or its log was removed or replaced."""
+        """Raise JournalError if the directory, the journal or its log was removed, replaced or
+        cut: while it is open for writing, none of them becomes shorter."""
         if not self.folder.is_at_its_path():
             raise self._vanished(self.folder.path)
         for name in (self._name, *(self._name + end for end in _LOG)):
@@ -73,12 +74,14 @@ class Hold:
                 raise self._vanished(self.folder.path / name)
             if before is not None and not os.path.samestat(before, now):
                 raise self._vanished(self.folder.path / name)
+            if before is not None and now.st_size < before.st_size:
+                raise self._vanished(self.folder.path / name, "cut")
             self._known[name] = now
 
-    def _vanished(self, path: Path) -> JournalError:
+    def _vanished(self, path: Path, what: str = "removed or replaced") -> JournalError:
         return JournalError(
             str(path),
-            "it was removed or replaced during the run, so the run ends here",
+            f"it was {what} during the run, so the run ends here",
             "check what is left (culvert verify DIR); then continue with --resume, or measure "
             "again into a directory that no other program changes",
         )

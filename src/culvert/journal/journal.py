@@ -26,7 +26,7 @@ from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
 from culvert.journal.source import Source
-from culvert.journal.trouble import explained, explained_making
+from culvert.journal.trouble import corrupt, explained, explained_making
 from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within, write_copy
 from culvert.journal.verify import verify
 
@@ -202,6 +202,13 @@ class Journal:
         with self._transaction():
             self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
             self._insert("ending", ENDING, (session, now_text(), reason))
+
+    def refuse_damaged(self) -> None:
+        """Raise JournalError if the files do not hold all trials: another program may have written
+        into them, which the open journal does not notice."""
+        with Journal.open(self.path.parent) as written:
+            if written.done() != self.done():
+                raise corrupt(self.path, "trials that were written to it are missing")
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -210,6 +210,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
                 f"redirect the output to a file and resume with: {request.resuming(directory)}",
             ) from None
         journal.finish(tally.ending)
+        journal.refuse_damaged()
         rows = journal.rows()
     if tally.hosts_lost:
         tally.notes.insert(
