@@ -59,6 +59,9 @@ tailscaled_inbound_packets_total{path="derp"} 900
 """
 
 
+NETWORKS = {"v4": "100.64.0.0/10"}
+
+
 class FakeNode:
     """Files in a directory, a program whose output is given, and a socket that answers."""
 
@@ -154,7 +157,7 @@ def test_a_certificate_of_another_day(tmp_path: Path) -> None:
 
 def test_headscale_listens_in_the_lab_and_requests_nothing_outside(tmp_path: Path) -> None:
     node = FakeNode(tmp_path)
-    Control(fake(node), "24h").write("regions: {}\n", "{}")
+    Control(fake(node), "24h", NETWORKS).write("regions: {}\n", "{}")
     settings = json.loads((tmp_path / "headscale/config.yaml").read_text())
     assert settings["listen_addr"] == "198.18.3.1:8080"
     for key in ("metrics_listen_addr", "grpc_listen_addr"):
@@ -165,13 +168,24 @@ def test_headscale_listens_in_the_lab_and_requests_nothing_outside(tmp_path: Pat
     assert node.secrets == {"headscale/db.sqlite"}
 
 
+@pytest.mark.parametrize(
+    ("disabled", "families"),
+    [(["0", "0"], {"v4", "v6"}), (["0", "1"], {"v4"}), (["0", ""], {"v4"})],
+)
+def test_members_have_ipv6_where_all_of_them_may(
+    tmp_path: Path, disabled: list[str], families: set[str]
+) -> None:
+    members = [fake(FakeNode(tmp_path, each)) for each in disabled]
+    assert control.networks(members).keys() == families
+
+
 def test_a_command_that_headscale_refuses_is_named(tmp_path: Path) -> None:
     with pytest.raises(VpnError, match="headscale users create: no reason"):
-        Control(fake(FakeNode(tmp_path, code=1)), "24h").new_key()
+        Control(fake(FakeNode(tmp_path, code=1)), "24h", NETWORKS).new_key()
 
 
 def test_a_key_comes_from_headscales_answer(tmp_path: Path) -> None:
-    assert Control(fake(FakeNode(tmp_path, '{"key": "abc"}')), "24h").new_key() == "abc"
+    assert Control(fake(FakeNode(tmp_path, '{"key": "abc"}')), "24h", NETWORKS).new_key() == "abc"
 
 
 def test_the_open_policy_permits_everything() -> None:

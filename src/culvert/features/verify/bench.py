@@ -43,8 +43,14 @@ class Bench:
     _reached: dict[tuple[Access, Access], TrialFinding] = field(default_factory=dict)
 
     @contextmanager
-    def up(self, members: int = 2, paths: tuple[Path, ...] = (Path("a", "b"),)) -> Iterator[Vpn]:
-        """The VPN on an open mesh, all paths up."""
+    def up(
+        self,
+        members: int = 2,
+        paths: tuple[Path, ...] = (Path("a", "b"),),
+        *,
+        change: Callable[[Lab], None] | None = None,
+    ) -> Iterator[Vpn]:
+        """The VPN on an open mesh, all paths up; ``change`` is made to the lab before."""
         vpn = self.make()
         topology = serving(mesh(members, paths=paths), vpn.needs)
         require_room(vpn, topology)
@@ -52,6 +58,8 @@ class Bench:
         with ExitStack() as stack:
             stack.enter_context(lab)
             stack.callback(vpn.stop, lab)
+            if change is not None:
+                change(lab)
             vpn.prepare(lab)
             vpn.bring_up()
             yield vpn

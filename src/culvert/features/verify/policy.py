@@ -7,6 +7,7 @@ import json
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import Bench, Undecided, figures
+from culvert.labs.base import Lab
 from culvert.measurements.acl.acl import Acl
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
@@ -66,7 +67,7 @@ class PingOverIpv6(FeatureTest):
 
     def run(self, bench: Bench) -> Finding:
         """Read the address from the target's interface."""
-        with bench.up() as vpn:
+        with bench.up(change=_allow_ipv6) as vpn:
             source, target = vpn.lab.a, vpn.lab.b
             ip = target.require("ip", "install iproute2")
             shown = target.run([ip, "-j", "-6", "address", "show", "dev", vpn.interface(target)])
@@ -81,3 +82,10 @@ class PingOverIpv6(FeatureTest):
             ping = source.require("ping", "install iputils-ping")
             done = source.run([ping, "-6", "-c", "3", "-w", "3", addresses[0]], check=False)
         return Finding(done.returncode == 0, f"{addresses[0]} pinged")
+
+
+def _allow_ipv6(lab: Lab) -> None:
+    """Devices that members make from now on may have IPv6 addresses; a lab's have none."""
+    for member in lab.members:
+        sysctl = member.require("sysctl", "install procps")
+        member.run([sysctl, "-q", "-w", "net.ipv6.conf.default.disable_ipv6=0"])

@@ -6,8 +6,8 @@ Source: config-example.yaml of Headscale. The file is JSON, which is YAML too.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Network
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 from culvert.errors import VpnError
@@ -20,18 +20,31 @@ from culvert.vpns.headscale.programs import HEADSCALE, path
 PORT = 8080
 ADDRESSES = IPv4Network("100.64.0.0/10")
 """Of members: clients accept no others (RFC 6598, and tsaddr.CGNATRange of tailscale.com)."""
+IPV6_ADDRESSES = IPv6Network("fd7a:115c:a1e0::/48")
+"""Further ones, where all members may have them (tsaddr.TailscaleULARange)."""
+_NO_IPV6 = "net.ipv6.conf.default.disable_ipv6"
 CHANGES_DELAY = "20ms"
 """Time for which Headscale collects changes before it sends them to members; by default 800 ms."""
 _USER = "culvert"
 
 
+def networks(members: Iterable[Node]) -> Mapping[str, str]:
+    """The members' networks by family: IPv6 only if new devices of all of them may have it."""
+    found = {"v4": str(ADDRESSES)}
+    sysctl = [(node, node.require("sysctl", "install procps")) for node in members]
+    shown = [node.run([program, "-n", _NO_IPV6], check=False).stdout for node, program in sysctl]
+    return {**found, "v6": str(IPV6_ADDRESSES)} if {*map(str.strip, shown)} == {"0"} else found
+
+
 class Control:
-    """Headscale on one node; ``key_lifetime`` is that of the keys with which members register."""
+    """Headscale on one node; ``key_lifetime`` is that of the keys with which members register,
+    ``networks`` are those of their addresses."""
 
     program = HEADSCALE
 
-    def __init__(self, node: Node, key_lifetime: str) -> None:
+    def __init__(self, node: Node, key_lifetime: str, networks: Mapping[str, str]) -> None:
         self.node = node
+        self._networks = networks
         self._key_lifetime = key_lifetime
         self._directory = node.directory / HEADSCALE
         self._config = str(self._directory / "config.yaml")
@@ -85,7 +98,7 @@ class Control:
             "metrics_listen_addr": "127.0.0.1:9090",
             "grpc_listen_addr": "127.0.0.1:50443",
             "noise": {"private_key_path": f"{self._directory}/noise.key"},
-            "prefixes": {"v4": str(ADDRESSES), "allocation": "sequential"},
+            "prefixes": {**self._networks, "allocation": "sequential"},
             "derp": {
                 "server": {"enabled": False},
                 "urls": [],

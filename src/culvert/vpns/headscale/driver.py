@@ -73,7 +73,8 @@ class Headscale(TunDevice):
         (controlling,) = self.lab.of_role(Role.CONTROL)
         self._relay = Relay.new(relaying, tls=PLAIN not in self.chosen)
         self._relay.write()
-        self._control = Control(controlling, self.key_lifetime)
+        networks = control.networks(self.lab.members)
+        self._control = Control(controlling, self.key_lifetime, networks)
         relay_map = self._relay.map(measured=not self._relayed)
         self._control.write(relay_map, acl.as_json(OPEN, {}))
         nodes = self.lab.members
