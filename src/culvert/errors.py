@@ -15,8 +15,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
+
+MOST_WORD = 1000
+MOST_TEXT = 8000
+"""Characters of a word and of a text in an error: a value that somebody else wrote may be in it."""
+_LONG_WORD = re.compile(rf"\S{{{MOST_WORD + 1},}}")
 
 
 class CulvertError(Exception):
@@ -28,10 +34,18 @@ class CulvertError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
-        super().__init__(f"{what}: {why}")
-        self.what = what
-        self.why = why
-        self.remedy = remedy
+        self.what, self.why, self.remedy = map(_shortened, (what, why, remedy))
+        super().__init__(f"{self.what}: {self.why}")
+
+
+def _shortened(text: str) -> str:
+    """The text without the middle of a very long word, and without its own if it is very long."""
+    words = _LONG_WORD.sub(lambda word: _ends(word[0], MOST_WORD), text)
+    return words if len(words) <= MOST_TEXT else _ends(words, MOST_TEXT)
+
+
+def _ends(text: str, most: int) -> str:
+    return f"{text[: most - most // 4]}\u2026{text[-most // 4 :]}"
 
 
 class UsageError(CulvertError):
