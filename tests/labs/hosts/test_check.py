@@ -59,4 +59,6 @@ def test_what_is_missing_has_a_remedy_and_an_exit_code(say: Cli, demo: DemoHosts
         demo.start_sshd("b")
     assert told.code == 1
     assert "host b: no sshd listens there" in told.out
+    assert "a: ports in use: 22" in told.out
+    assert "a: features: " in told.out
     assert "remedy: start sshd there" in told.out
