@@ -32,3 +32,10 @@ def test_a_study_with_a_long_value_has_a_short_error(say: Cli, tmp_path: Path, v
     said = say("study", "check", study)
     assert said.code == 2
     assert len(said.err) < 4 * MOST_WORD
+
+
+def test_an_option_with_a_number_of_5000_digits_is_refused(say: Cli) -> None:
+    said = say("up", "openvpn/aes-256-gcm+tun-mtu-" + "9" * 5000)
+    assert said.code in (2, 3), said
+    assert "tun-mtu between" in said.err
+    assert "defect" not in said.err

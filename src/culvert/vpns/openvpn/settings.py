@@ -113,4 +113,5 @@ def refused(options: Iterable[str], *, udp: bool, offloaded: bool) -> list[tuple
 
 def _numbered(options: Iterable[str]) -> list[tuple[str, int]]:
     matches = (_NUMBERED.fullmatch(option) for option in options)
-    return [(match[1], int(match[2])) for match in matches if match and match[1] in _LIMITS]
+    # Its first ten digits are beyond every limit; Python converts no more than 4,300.
+    return [(match[1], int(match[2][:10])) for match in matches if match and match[1] in _LIMITS]
