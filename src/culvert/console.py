@@ -20,15 +20,14 @@ from io import TextIOWrapper
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls except tab and line feed
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks and overrides of direction
-    "\ud800-\udfff]"  # surrogates, from file names that are not UTF-8
-)
+from culvert.hidden import IN_PYTHON
+
+# Surrogates come from file names that are not UTF-8.
+_UNPRINTABLE = re.compile(f"[{IN_PYTHON}\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """The text without characters that control a terminal. None of them takes a column."""
+    """The text without hidden characters and those that control a terminal."""
     return _UNPRINTABLE.sub("", text)
 
 

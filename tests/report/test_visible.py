@@ -14,7 +14,10 @@ from culvert.report.visible import HIDDEN, visible, visible_tree
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
 
-MARKS = "\u202e\u2066\u2069\u200f\u200e\u061c\u202a\u200b\ufeff\u2028\U000e0041"
+MARKS = (
+    "\u202e\u2066\u2069\u200f\u200e\u061c\u202a\u200b\ufeff\u2028\u2029\u00ad\u034f\u3164\u2060"
+    "\U000e0041"
+)
 
 
 @pytest.mark.parametrize("mark", MARKS)

@@ -11,13 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-HIDDEN = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed
-    r"\x{61c}\x{180e}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{fff9}-\x{fffb}"
-    r"\x{e0000}-\x{e007f}]"  # direction marks and overrides, zero width, tags
-)
+from culvert import hidden
+
+HIDDEN = f"[{hidden.HIDDEN}]"
 """The pattern in polars' syntax; ``_HIDDEN`` is the same in Python's."""
-_HIDDEN = re.compile(re.sub(r"\\x\{([0-9a-f]+)\}", lambda one: chr(int(one[1], 16)), HIDDEN))
+_HIDDEN = re.compile(f"[{hidden.IN_PYTHON}]")
 SHOWN = "\ufffd"
 
 
