@@ -72,13 +72,13 @@ class Hosts50(Goal):
 
 
 def _most_bytes(words: list[str]) -> int:
-    """The largest sum of resident memory of ``culvert`` and its children."""
+    """The largest sum of memory of ``culvert`` and its children; what they share counts once."""
     most = 0
     program = Path(sys.executable).with_name("culvert")
     run = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + LONGEST_S
     while run.poll() is None and time.monotonic() < deadline:
-        most = max(most, sum(map(_resident_bytes, _family(run.pid))))
+        most = max(most, sum(map(_own_bytes, _family(run.pid))))
         time.sleep(SAMPLED_EVERY_S)
     run.kill()
     run.wait()
@@ -95,11 +95,11 @@ def _family(pid: int) -> list[int]:
     return [pid, *(each for child in children for each in _family(child))]
 
 
-def _resident_bytes(pid: int) -> int:
-    """VmRSS of proc_pid_status(5)."""
+def _own_bytes(pid: int) -> int:
+    """The proportional set size (proc_pid_smaps(5))."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    found = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    found = [line.split()[1] for line in lines if line.startswith("Pss:")]
     return int(found[0]) * KIB if found else 0
