@@ -34,6 +34,7 @@ from culvert.labs.kubernetes.embedded.pki import (
 )
 from culvert.labs.kubernetes.embedded.programs.built import ClusterPrograms
 from culvert.labs.kubernetes.image import Image, archive
+from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
 from culvert.labs.netns.lab import NetnsLab
 from culvert.waiting import wait_until
 
@@ -281,13 +282,9 @@ class EmbeddedCluster:
         return _quietly(self._nodes_ready) and all(map(self._felix_ready, self.workers))
 
     def _nodes_ready(self) -> bool:
-        found = {node.metadata.name: node for node in self.api.core.list_node().items}
-        ready = {
-            name
-            for name, node in found.items()
-            for condition in node.status.conditions or ()
-            if condition.type == "Ready" and condition.status == "True"
-        }
+        """Whether all accept pods: the taint of a node that was not ready is removed later."""
+        found = map(ClusterNodeInfo.of, self.api.core.list_node().items)
+        ready = {node.name for node in found if node.usable}
         accounts = self.api.core.list_namespaced_service_account("default").items
         return ready >= {node.name for node in self.workers} and bool(accounts or not self.workers)
 
