@@ -69,7 +69,9 @@ def run(say: Cli, demo: DemoHosts, directory: Path, *words: str) -> None:
             assert "repeat them with: culvert run" in told.out
             assert "--resume" in told.out
             lost = [row for row in journal.trials().iter_rows(named=True) if row["reason"]]
-            assert {row["status"] for row in lost} == {"failed"}
+            assert {row["status"] for row in lost} == {"failed"}, [
+                (row["measurement"], row["status"], row["reason"]) for row in lost
+            ]
             assert all("host b: " in row["reason"] for row in lost)
             assert all(row["remedy"] for row in lost)
         else:

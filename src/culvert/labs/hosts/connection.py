@@ -96,7 +96,8 @@ class Connection:
         self._closed.set()
         if self._master is not None:
             if self._master.stdin is not None:
-                self._master.stdin.close()
+                with suppress(OSError):  # a last beat for a master that has ended
+                    self._master.stdin.close()
             try:
                 self._master.wait(timeout=FAREWELL_S)
             except subprocess.TimeoutExpired:
