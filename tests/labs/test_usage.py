@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from culvert.labs.netns.usage import usage_of
+from culvert.labs.netns.usage import cpu_groups, usage_of
 
 
 def process(proc: Path, threads: dict[int, tuple[int, int, int]]) -> None:
@@ -33,3 +33,10 @@ def test_a_kernel_without_these_figures_has_none(tmp_path: Path) -> None:
     process(tmp_path, {7: (1, 1, 1)})
     (tmp_path / "7" / "task" / "7" / "schedstat").unlink()
     assert usage_of(7, tmp_path) is None
+
+
+def test_groups_are_those_that_limit_processors(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cgroup").write_text("4:memory:/m\n2:cpu,cpuacct:/a:b\n1:name=x:/y\n0::/z\n")
+    assert cpu_groups(7, tmp_path) == {"cpu,cpuacct": "/a:b", "": "/z"}
+    assert cpu_groups(8, tmp_path) == {}

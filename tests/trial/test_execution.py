@@ -16,6 +16,7 @@ from culvert.errors import LabError, VpnError
 from culvert.journal.record import Status
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.machine.cgroup import hierarchy
 from culvert.measurements.base import BaseParameters
 from culvert.run.finding import TrialFinding
 from culvert.topology.graph import Path
@@ -212,6 +213,32 @@ def test_a_vpn_that_is_stopped_in_the_middle_has_failed(word: str, kind: str) ->
     assert f"is stopped (process {pid}: SIGSTOP" in finding.reason
     assert "stops processes" in finding.remedy
     assert not Files(f"/proc/{pid}").exists()
+
+
+@pytest.mark.vpn
+def test_a_vpn_that_is_moved_to_another_control_group_has_failed() -> None:
+    """It may be starved there; all else looks sound."""
+    skip_if_missing("wireguard/go")
+    where = hierarchy()
+    if where is None:
+        pytest.skip("no control groups for processors here")
+    contestant, (measurement, chosen) = vpn("wireguard/go"), SHORT["rtt"]
+    group = where.path / f"strangers-{os.getpid()}"
+
+    class Moving(measurement):  # type: ignore[misc,valid-type]
+        def run(self, session: Session, parameters: BaseParameters) -> Outcome:
+            outcome = cast(Outcome, super().run(session, parameters))
+            (group / "cgroup.procs").write_text(str(contestant.processes["b"][0].pid))
+            return outcome
+
+    group.mkdir()
+    try:
+        finding = measure(contestant, Moving(), chosen)
+    finally:
+        group.rmdir()
+    assert finding.status is Status.FAILED
+    assert f"was moved to the control group /{group.name}" in finding.reason
+    assert "moves processes" in finding.remedy
 
 
 @pytest.mark.vpn

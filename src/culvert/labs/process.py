@@ -73,6 +73,11 @@ class Process(ABC):
         lab cannot determine it."""
         return ()
 
+    def moved_to(self) -> str | None:
+        """The control group for processor time that it was moved to since its start; None if it was
+        not, or the lab cannot determine it."""
+        return None
+
     def log_text(self) -> str:
         """What it has written to its log so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""

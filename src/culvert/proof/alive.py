@@ -32,11 +32,12 @@ _RECEIVED = ("received_bytes", "received_packets")
 
 
 class ProcessFailure(Check):
-    """A failed check of a VPN's process that has ended or is stopped."""
+    """A failed check of a VPN's process that has ended, is stopped, or may be starved."""
 
 
 def survivors(vpn: Vpn) -> list[Check]:
-    """Failed checks of the VPN's processes that have ended or are stopped; none if all work."""
+    """Failed checks of the VPN's processes that have ended, are stopped, or were moved to where
+    their processor time may be limited; none if all work."""
     checks: list[Check] = []
     for name, processes in vpn.processes.items():
         for process in processes:
@@ -64,6 +65,17 @@ def survivors(vpn: Vpn) -> list[Check]:
                         "SIGSTOP, or a tracer), so it handles no packets" + log_tail(process),
                         remedy="look for what stops processes here (a debugger, a job control, a "
                         "supervisor), then repeat the trial",
+                    )
+                )
+            elif (group := process.moved_to()) is not None:
+                checks.append(
+                    ProcessFailure(
+                        PROCESSES_RUN,
+                        passed=False,
+                        detail=f"{process.name} on node {name} was moved to the control group "
+                        f"{group}, which may limit its processor time",
+                        remedy="look for what moves processes here (a supervisor, a resource "
+                        "manager), then repeat the trial",
                     )
                 )
     return checks

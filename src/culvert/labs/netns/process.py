@@ -15,7 +15,7 @@ from typing import IO
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.netns.launch import Started
-from culvert.labs.netns.usage import stopped, usage_of
+from culvert.labs.netns.usage import cpu_groups, stopped, usage_of
 from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 
@@ -33,6 +33,7 @@ class LocalProcess(Process):
         self._popen: subprocess.Popen[bytes] = started.popen
         self._pidfd = os.pidfd_open(started.popen.pid)
         self._lock = threading.Lock()
+        self._groups = cpu_groups(started.popen.pid)
 
     @property
     def pid(self) -> int:
@@ -67,6 +68,11 @@ class LocalProcess(Process):
     def stopped(self) -> Sequence[int]:
         """From /proc, while it runs."""
         return stopped(self.pid) if self.alive() else ()
+
+    def moved_to(self) -> str | None:
+        """From /proc, while it runs."""
+        now = cpu_groups(self.pid).items() if self.alive() else ()
+        return next((path for name, path in now if path != self._groups.get(name, path)), None)
 
     def returncode(self) -> int | None:
         """Exit code, negative for a signal, None while it runs."""

@@ -44,6 +44,21 @@ def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
     return found
 
 
+def cpu_groups(pid: int, proc: Path = Path("/proc")) -> dict[str, str]:
+    """Paths of the control groups that limit a process's processor time (cgroups(7)), by their
+    controllers (none in version 2); empty if it has ended."""
+    try:
+        lines = (proc / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return {}
+    found = (line.split(":", 2) for line in lines if line.count(":") >= 2)
+    return {
+        controllers: path
+        for _, controllers, path in found
+        if {"", "cpu", "cpuset"} & {*controllers.split(",")}
+    }
+
+
 def _figure(status: str, name: str) -> int:
     found = re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)
     return int(found[1]) if found else 0
