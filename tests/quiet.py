@@ -7,6 +7,7 @@ stays busy the test is skipped with that reason. On a quiet machine the same fin
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -59,8 +60,10 @@ def spoilt_by_the_machine(finding: TrialFinding) -> bool:
 
 
 def _busy() -> bool:
-    """Whether others use processors; assumed in a guest, which cannot see its host's load."""
-    return guest() is not None or used_by_others() >= BUSY
+    """Whether others use processors; assumed beside other workers with tests, and in a guest, which
+    cannot see its host's load."""
+    beside = "PYTEST_XDIST_WORKER" in os.environ or guest() is not None
+    return beside or used_by_others() >= BUSY
 
 
 def used_by_others() -> float:

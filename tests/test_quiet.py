@@ -49,6 +49,7 @@ def test_a_machine_that_stays_busy_skips_the_test_with_the_reason() -> None:
 
 def test_a_quiet_machine_is_no_excuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "used_by_others", lambda: 0.01)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     assert quiet(lambda: LATE) is LATE
 
 

@@ -137,6 +137,7 @@ def test_openvpn_is_masked_where_asked(lab: LabFactory, asked: bool | None) -> N
 def test_a_quota_is_refused_where_the_kernel_does_the_work() -> None:
     class InKernel:
         id = "x/kernel"
+        variant = Variant("kernel", "in the kernel", {})
         data_path = DataPath.KERNEL
 
     class Slow:

@@ -76,7 +76,13 @@ def test_in_a_container_of_this_machine_processes_have_other_numbers() -> None:
 @pytest.fixture(scope="session")
 def theirs(server: EmbeddedCluster) -> str:
     """A namespace of the user's; it ends with the cluster."""
-    server.api.core.create_namespace({"metadata": {"name": THEIRS}})
+    core = server.api.core
+    core.create_namespace({"metadata": {"name": THEIRS}})
+    wait_until(
+        lambda: bool(core.list_namespaced_service_account(THEIRS).items),
+        what="the default service account, which pods need",
+        deadline_s=30,
+    )
     return THEIRS
 
 
@@ -88,7 +94,10 @@ def killed(server: EmbeddedCluster, namespace: str) -> None:
     """A run whose controller was killed (SIGKILL)."""
     argv = [sys.executable, "-c", CONTROLLER, str(kubeconfig(server)), namespace]
     process = server.control.at.spawn(argv, name="controller", env=dict(os.environ))
-    wait_until(lambda: OPEN in process.log_text(), what="the run", deadline_s=30)
+    wait_until(
+        lambda: OPEN in process.log_text() or not process.alive(), what="the run", deadline_s=30
+    )
+    assert process.alive(), process.log_text()
     found = {each.run_id: each.lost for each in lost.runs_in(server.api, namespace or None)}
     assert found[LOST] is False
     process.stop(grace_s=0)
@@ -127,14 +136,13 @@ def test_the_next_run_removes_what_a_killed_one_left_in_a_users_namespace(
 def test_clean_removes_it_and_a_run_that_goes_on_stays(
     server: EmbeddedCluster, theirs: str
 ) -> None:
-    assert theirs
     with Workspace(server.api, NEXT, OPTIONS):
-        killed(server, "theirs")
-        printed = clean(server, "theirs")
+        killed(server, theirs)
+        printed = clean(server, theirs)
         assert f"culvert-{LOST}-nodes" in printed
-        assert f"theirs/culvert-{LOST}" in printed
+        assert f"{theirs}/culvert-{LOST}" in printed
         wait_until(lambda: left(server) == [f"culvert-{NEXT}"], what="the collector", deadline_s=30)
-    assert "culvert-" not in clean(server, "theirs")
+    assert "culvert-" not in clean(server, theirs)
 
 
 def clean(server: EmbeddedCluster, namespace: str) -> str:
@@ -142,5 +150,5 @@ def clean(server: EmbeddedCluster, namespace: str) -> str:
     owns the machine's other runs."""
     culvert = str(Path(sys.executable).parent / "culvert")
     enter = ["nsenter", "--target", str(server.control.pid), "--net"]
-    argv = [culvert, "clean", "--kubeconfig", str(kubeconfig(server))]
+    argv = [culvert, "clean", "--kubeconfig", str(kubeconfig(server)), "--namespace", namespace]
     return subprocess.run([*enter, *argv], capture_output=True, text=True, check=True).stdout
