@@ -126,6 +126,7 @@ class RemoteProcess(Process):
                 grace_ms=round(1000 * grace_s),
                 timeout_s=grace_s + STOPPED_S,
             )
+            self._ended.wait(STOPPED_S)  # its exit code is reported apart from the answer
         except CulvertError:
             if self._agent.alive():
                 raise
