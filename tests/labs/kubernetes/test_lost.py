@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
-from culvert.labs.kubernetes.pods import lost, manifests
+from culvert.labs.kubernetes.pods import lost, manifests, namespaces
 from culvert.labs.kubernetes.pods.lost import Controller, RunHere
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.netns.owner import Owner
@@ -76,14 +76,9 @@ def test_in_a_container_of_this_machine_processes_have_other_numbers() -> None:
 @pytest.fixture(scope="session")
 def theirs(server: EmbeddedCluster) -> str:
     """A namespace of the user's; it ends with the cluster."""
-    core = server.api.core
-    core.create_namespace({"metadata": {"name": THEIRS}})
-    wait_until(
-        lambda: bool(core.list_namespaced_service_account(THEIRS).items),
-        what="the default service account, which pods need",
-        deadline_s=30,
-    )
-    return THEIRS
+    made = namespaces.make(server.api, {"metadata": {"name": THEIRS}})
+    namespaces.await_account(server.api, made)
+    return made
 
 
 def kubeconfig(server: EmbeddedCluster) -> Path:
