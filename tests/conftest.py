@@ -19,6 +19,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.cli import Cli, Said
+from tests.quiet import ATTEMPTS, OF_THE_MACHINE
 
 # A loaded machine is slow: that is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
@@ -40,6 +41,8 @@ class Group(StrEnum):
     ROUNDS = "rounds"
 
 
+BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
+"""Then a test is repeated that found a trial invalid for want of processor time."""
 MEASURING = {"features", "measurements", "run", "soak", "trial"}
 """Folders of tests that measure: the processors are theirs first."""
 NICENESS = 10
@@ -54,6 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item, group in groups.items():
         if reason and _in_a_lab(item):
             item.add_marker(pytest.mark.skip(reason=reason))
+        if BESIDE_OTHERS:
+            item.add_marker(pytest.mark.flaky(reruns=ATTEMPTS - 1, only_rerun=[*OF_THE_MACHINE]))
         item.add_marker(pytest.mark.xdist_group(group or _place(item).as_posix()))
     files_of_labs = {item.path for item in items if _in_a_lab(item)}
     order = [*Group, None]
@@ -62,14 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Raise an error if xdist has not understood the groups."""
-    worker = "PYTEST_XDIST_WORKER" in os.environ
-    if worker and any("@" not in item.nodeid for item in session.items):
+    if BESIDE_OTHERS and any("@" not in item.nodeid for item in session.items):
         raise pytest.UsageError("pytest-xdist did not take the groups of tests: see its version")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Of several workers, those that do not measure give way to the one that does."""
-    if "PYTEST_XDIST_WORKER" in os.environ and os.geteuid() == 0:
+    if BESIDE_OTHERS and os.geteuid() == 0:
         measuring = _group(item) is Group.MEASURING
         os.setpriority(os.PRIO_PROCESS, 0, 0 if measuring else NICENESS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -99,7 +100,8 @@ def test_a_tunnel_is_proved_by_the_wire(session: SessionFactory, text: str) -> N
     bring_up(made.vpn, made.lab)
     checks = send_canary(made)
     assert [check for check in checks if not check.passed] == []
-    assert any("none of 80 packets recorded by the wire" in check.detail for check in checks)
+    none_of_them = re.compile(r"none of [1-9]\d* packets recorded by the wire")
+    assert any(none_of_them.search(check.detail) for check in checks), checks
     assert any(check.name == "payload looks encrypted (canary)" for check in checks)
 
 
