@@ -99,13 +99,8 @@ def unpack(path: Path, packing: Packing, expected: Mapping[str, str], target: Pa
 
 
 def _write(folder: OpenFolder, name: str, content: IO[bytes], expected: str | None) -> None:
-    first, _, rest = name.partition("/")
-    if rest:
-        with folder.below(first) as below:
-            _write(below, rest, content, expected)
-        return
     digest = hashlib.sha256()
-    with folder.writing(name) as file:
+    with folder.inside(name) as (below, last), below.writing(last) as file:
         while chunk := content.read(_CHUNK):
             digest.update(chunk)
             file.write(chunk)
@@ -125,7 +120,7 @@ class _Bounded:
         chunk = self._stream.read(size)
         self._left -= len(chunk)
         if self._left < 0:
-            raise ArchiveError(_TOO_MUCH)
+            raise ArchiveError(TOO_MUCH)
         return chunk
 
 
@@ -143,13 +138,12 @@ class _Entry(tarfile.TarInfo):
         return entry
 
 
-_TOO_MUCH = "it is larger than any bundle"
+TOO_MUCH = "it is larger than any bundle"
 
 
 def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
     """Names inside the archive's one folder, and contents. Nothing is written to disk."""
-    size = path.stat().st_size
-    most = min(MOST_CONTENT_BYTES, LEAST_BYTES + MOST_EXPANSION * size)
+    most = most_content(path.stat().st_size)
     seen: set[str] = set()
     folders: set[str] = set()
     total = 0
@@ -168,11 +162,16 @@ def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
                 raise ArchiveError(f"{name} is in it twice")
             seen.add(name)
             if len(seen) > MOST_FILES or total > most or len(folders) > 1:
-                raise ArchiveError(_TOO_MUCH)
+                raise ArchiveError(TOO_MUCH)
             content = tar.extractfile(entry)
             if content is not None:
                 yield name, content
             tar.members.clear()  # tarfile keeps every member
+
+
+def most_content(stored_bytes: int) -> int:
+    """Greatest size of the files of a bundle that takes so many bytes on the disk."""
+    return min(MOST_CONTENT_BYTES, LEAST_BYTES + MOST_EXPANSION * stored_bytes)
 
 
 @contextmanager

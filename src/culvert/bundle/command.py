@@ -7,10 +7,19 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from culvert.bundle import manifest
-from culvert.bundle.archive import ArchiveError, pack, sums, unpack
+from culvert.bundle.archive import (
+    MOST_FILES,
+    TOO_MUCH,
+    ArchiveError,
+    most_content,
+    pack,
+    sums,
+    unpack,
+)
 from culvert.bundle.contents import files, write_contents
 from culvert.bundle.seal import Packing, is_whole, seal
 from culvert.errors import JournalError, UsageError
@@ -19,6 +28,8 @@ from culvert.files.target import replacing
 from culvert.journal.journal import Journal
 
 _CHUNK = 1 << 20
+_BLOCK = 512
+"""The unit of stat(2)'s count of blocks."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,13 @@ def _directory(path: Path, extract: Path | None) -> Verified:
         return Verified(path, 1, (), note)
     found: dict[str, str] = {}
     problems = []
-    for name, file in files(path):
+    members = dict(islice(files(path), MOST_FILES + 1))
+    sizes = [file.lstat() for file in members.values()]
+    # A file of holes alone takes no space, and hours to be read.
+    most = most_content(sum(size.st_blocks * _BLOCK for size in sizes))
+    if len(members) > MOST_FILES or sum(size.st_size for size in sizes) > most:
+        return Verified(path, len(members), (TOO_MUCH,))
+    for name, file in members.items():
         if name == manifest.NAME:
             continue
         if file.is_symlink() or not file.is_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,10 +53,13 @@ def write_contents(source: Path, target: Path) -> str:
 
 
 def files(directory: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a directory by its name in the bundle, sorted."""
-    found = [path for path in directory.rglob("*") if not path.is_dir() or path.is_symlink()]
-    named = {path.relative_to(directory).as_posix(): path for path in found}
-    yield from sorted(named.items())
+    """Every file below a directory by its name in the bundle, a directory's in order."""
+    for folder, folders, names in os.walk(directory):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        folders.sort()
+        for name in sorted((*names, *links)):
+            path = Path(folder, name)
+            yield path.relative_to(directory).as_posix(), path
 
 
 def _text(path: Path, text: str) -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 from culvert.errors import UsageError
 from culvert.features.criteria import Criterion
+from culvert.files.folder import any_folder
+from culvert.files.plain import read_plain
 from culvert.privilege import is_root
 
 MACHINES = Path("/var/lib/culvert")
 _FILE = "features.json"
+MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,11 @@ def read_records() -> list[Record]:
     be read."""
     path = state_directory() / _FILE
     try:
-        rows = json.loads(path.read_text("utf-8"))
+        rows = json.loads(read_plain(path, MOST_BYTES))
         return [Record(**{**row, "criterion": Criterion(row["criterion"])}) for row in rows]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(
             str(path), f"it cannot be read: {error}", "remove it, and verify again"
         ) from error
@@ -68,11 +71,9 @@ def add_records(new: Iterable[Record]) -> Path:
 def _write(records: Sequence[Record]) -> Path:
     path = state_directory() / _FILE
     text = json.dumps([asdict(one) for one in records], indent=1) + "\n"
-    beside = path.with_suffix(".new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, "utf-8")
-        beside.replace(path)
+        with any_folder(path.parent, make=True) as folder:
+            folder.write(path.name, text.encode("utf-8"))
     except OSError as error:
         raise UsageError(
             str(path),

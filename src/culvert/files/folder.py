@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +15,7 @@ from culvert.files.trust import give_to_caller, others_can_write, trusted
 from culvert.files.walk import StrangersLinkError, directory
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 COPY = "copy it to your own directory (cp -r), and work there"
 
 
@@ -72,9 +73,15 @@ class OpenFolder:
                 )
 
     def remove(self, name: str) -> None:
-        """Remove an entry, if it exists; for a link, the link itself."""
-        with suppress(FileNotFoundError):
+        """Remove a file, if it exists; for a link, the link itself. UsageError for a directory."""
+        try:
             os.unlink(name, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return
+        except IsADirectoryError as error:
+            raise UsageError(
+                str(self.path / name), "it is a directory instead of a file", "remove it"
+            ) from error
 
     def below(self, name: str) -> OpenFolder:
         """A subdirectory, created if it is missing. Raises UsageError for a link."""
@@ -114,6 +121,30 @@ class OpenFolder:
             os.replace(part, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         finally:
             self.remove(part)
+
+    @contextmanager
+    def appending(self, name: str) -> Iterator[IO[bytes]]:
+        """A file to add to, created if it is missing. Raises UsageError if the name is a link or no
+        file of a trusted user, OSError if it cannot be written."""
+        self.refuse_links(name)
+        with os.fdopen(os.open(name, _APPEND, 0o644, dir_fd=self.descriptor), "wb") as file:
+            status = os.fstat(file.fileno())
+            plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+            if not plain or not trusted(status.st_uid):
+                raise UsageError(str(self.path / name), "it belongs to another user", "remove it")
+            give_to_caller(file.fileno())
+            yield file
+
+    @contextmanager
+    def inside(self, name: str) -> Iterator[tuple[OpenFolder, str]]:
+        """The subdirectory of a name with slashes, created if it is missing, and the last part.
+        Raises as ``below``."""
+        first, _, rest = name.partition("/")
+        if not rest:
+            yield self, first
+            return
+        with self.below(first) as below, below.inside(rest) as found:
+            yield found
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file atomically; raises as ``writing``."""

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 
 from culvert import tools
 from culvert.errors import UsageError
+from culvert.files.folder import any_folder
+from culvert.files.plain import read_plain
 from culvert.journal.record import InstallRecord
 
 if TYPE_CHECKING:  # it imports Ansible, which a run does not need
     from culvert.install.roles import InstallResult
 
 FILE = "installs.jsonl"
+MOST_BYTES = 16 << 20
 
 
 def remember(results: Sequence[InstallResult]) -> None:
@@ -40,9 +43,11 @@ def append(lines: Sequence[str]) -> None:
     if not lines:
         return
     try:
-        tools.tools_directory().mkdir(parents=True, exist_ok=True)
-        with _path().open("a", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
+        with (
+            any_folder(tools.tools_directory(), make=True) as folder,
+            folder.appending(FILE) as file,
+        ):
+            file.write("".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(
             str(_path()),
@@ -83,8 +88,8 @@ def _record(line: str) -> InstallRecord | None:
 def _lines() -> list[str]:
     lines: list[str] = []
     for directory in reversed(tools.tool_directories()):
-        with suppress(OSError):  # no log, or no permission to read it
-            text = (directory / FILE).read_text(encoding="utf-8", errors="replace")
+        with suppress(OSError, UsageError):  # no log, no permission to read it, or no file
+            text = read_plain(directory / FILE, MOST_BYTES).decode(errors="replace")
             lines += text.splitlines()
     return lines
 

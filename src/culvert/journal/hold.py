@@ -17,7 +17,7 @@ from culvert.journal.lock import JournalLock
 
 _LOG = ("-wal", "-shm")
 _FORMER = "-journal"
-"""SQLite's rollback journal: SQLite would play it back into the journal."""
+"""SQLite's rollback journal, which a journal never has: SQLite would play it back into it."""
 
 
 class Hold:
@@ -47,6 +47,7 @@ class Hold:
         lock = None
         try:
             folder.refuse_links(name, *(name + end for end in (*_LOG, _FORMER)))
+            _refuse(folder, name + _FORMER)
             lock = JournalLock(folder)
             yield cls(folder, lock, name)
         except BaseException:
@@ -59,6 +60,12 @@ class Hold:
         """Release the lock and the directory."""
         self._lock.release()
         self.folder.close()
+
+    def refuse_log(self) -> None:
+        """Raise JournalError for a log without its journal: SQLite would play it back into a new
+        one."""
+        for end in _LOG:
+            _refuse(self.folder, self._name + end)
 
     def refuse_vanished(self) -> None:
         """Raise JournalError if the directory, the journal or its log was removed, replaced or
@@ -84,4 +91,13 @@ class Hold:
             f"it was {what} during the run, so the run ends here",
             "check what is left (culvert verify DIR); then continue with --resume, or measure "
             "again into a directory that no other program changes",
+        )
+
+
+def _refuse(folder: OpenFolder, name: str) -> None:
+    if folder.status(name) is not None:
+        raise JournalError(
+            str(folder.path / name),
+            "it does not belong to this journal, but SQLite would write its content into it",
+            "remove it, or choose another --out",
         )

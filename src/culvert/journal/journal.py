@@ -72,6 +72,7 @@ class Journal:
                     "it already contains a journal",
                     "continue it with --resume, or choose another --out",
                 )
+            hold.refuse_log()
             with explained_making(path):
                 make_file(hold.folder, FILE, lambda sql: insert_run(sql, head))
             return cls._begin(path, hold, head)

@@ -11,13 +11,14 @@ from culvert.files.trust import give_to_caller
 from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
 Fill = Callable[[sqlite3.Connection], None]
+_BESIDE = ("", "-journal", "-wal", "-shm")
+"""The ends of the names of all files that SQLite may open for one."""
 
 
 def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
     """Write the tables and the rows of ``fill`` in one transaction, then rename the file."""
     new = f"{name}.new"
-    folder.remove(new)
-    folder.remove(f"{new}-journal")
+    _remove(folder, new)
     connection = sqlite3.connect(f"/proc/self/fd/{folder.descriptor}/{new}", isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = FULL")
@@ -30,8 +31,7 @@ def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
     except BaseException:
         connection.close()
-        folder.remove(new)
-        folder.remove(f"{new}-journal")
+        _remove(folder, new)
         raise
     connection.close()
     made = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
@@ -41,3 +41,8 @@ def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
         os.close(made)
     os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
     os.fsync(folder.descriptor)
+
+
+def _remove(folder: OpenFolder, new: str) -> None:
+    for end in _BESIDE:
+        folder.remove(new + end)

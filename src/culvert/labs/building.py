@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.errors import CulvertError, NotPossible
+from culvert.files.folder import any_folder
 
 LOG = "build.log"
+_LOCK = ".lock"
 _PLACE = Path("/var/tmp")  # noqa: S108 - a private folder is made in it
 _SHOWN_LINES = 4
 
@@ -31,8 +33,7 @@ def roomy(needed_bytes: int) -> Path:
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
     """Prevent two builds for this directory at once: each would take twice as long."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / ".lock").open("w") as lock:
+    with any_folder(directory, make=True) as folder, folder.appending(_LOCK) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

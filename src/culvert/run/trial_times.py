@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from culvert import tools
+from culvert.errors import UsageError
+from culvert.files.folder import any_folder
+from culvert.files.plain import read_plain
 from culvert.plan.cells import Cell
 
 FILE = "trial-times.json"
 MOST_KEPT = 5000
+MOST_BYTES = 16 << 20
 OVERHEAD_S = 0.5
 """Overhead of a trial (lab, tunnel, proof, removal) before any trial was timed on this machine."""
 
@@ -38,13 +44,17 @@ class TrialTimes:
 def learned() -> TrialTimes:
     """The times kept on this machine; empty if they cannot be read."""
     try:
-        content = json.loads(_path().read_text(encoding="utf-8"))
-        return TrialTimes(
-            {str(key): float(value) for key, value in content["whole"].items()},
-            {str(key): float(value) for key, value in content["overhead"].items()},
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        content = json.loads(read_plain(_path(), MOST_BYTES))
+        return TrialTimes(_times(content["whole"]), _times(content["overhead"]))
+    except (OSError, UsageError, RecursionError):
         return TrialTimes()
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return TrialTimes()
+
+
+def _times(found: Mapping[str, Any]) -> dict[str, float]:
+    times = {str(key): float(value) for key, value in found.items()}
+    return {key: value for key, value in times.items() if math.isfinite(value)}
 
 
 class Stopwatch:
@@ -70,14 +80,9 @@ class Stopwatch:
             return
         old = learned()
         whole, overhead = _newest(old.whole, self._whole), _newest(old.overhead, self._overhead)
-        path = _path()
-        new = path.with_name(f"{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(json.dumps({"whole": whole, "overhead": overhead}), encoding="utf-8")
-            new.replace(path)
-        except OSError:
-            new.unlink(missing_ok=True)
+        text = json.dumps({"whole": whole, "overhead": overhead})
+        with suppress(OSError, UsageError), any_folder(_path().parent, make=True) as folder:
+            folder.write(_path().name, text.encode())
 
 
 def _newest(old: Mapping[str, float], new: Mapping[str, list[float]]) -> dict[str, float]:

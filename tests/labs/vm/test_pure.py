@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.errors import NotPossible, UsageError
-from culvert.labs.vm import build, inside
+from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.labs.vm import build, guest, inside
 from culvert.labs.vm.choose import choose
 from culvert.labs.vm.job import Folder, Job
 from culvert.labs.vm.uml import Uml
@@ -100,3 +100,14 @@ def test_what_the_package_reads_at_run_time_is_in_a_wheel() -> None:
         for path in (package / folder).rglob("*"):
             code = path.suffix in {".py", ".pyc"} or path.is_dir()
             assert code or path in shipped, path
+
+
+@pytest.mark.parametrize("script", ["exit 3", "echo $$; kill -9 $$"])
+def test_a_kernel_that_ends_before_it_boots_is_named(tmp_path: Path, script: str) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_text(f"#!/bin/sh\n# User Mode Linux\n{script}\n")
+    kernel.chmod(0o755)
+    with pytest.raises(CulvertError) as caught:
+        guest.run(choose("uml", kernel), Job(["true"], tmp_path))
+    assert "the guest (uml" in caught.value.what
+    assert caught.value.remedy

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from culvert.errors import NotPossible, UsageError
+from culvert.files.target import replacing
 from culvert.labs.hosts.programs import Architecture, probe_for
 
 PROBE_IMAGE = "culvert.local/probe"
@@ -119,8 +120,10 @@ def is_static(program: bytes) -> bool:
 
 def write(image: Image, path: Path) -> None:
     """Write the archive to a file. Raises UsageError if it cannot be written."""
+    content = archive(image)
     try:
-        path.write_bytes(archive(image))
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise UsageError(str(path), error.strerror or str(error), "name another file") from error
 

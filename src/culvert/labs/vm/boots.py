@@ -8,17 +8,19 @@ device incompletely.
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, UsageError
+from culvert.files.folder import any_folder
+from culvert.files.plain import read_plain
 from culvert.labs.vm import guest, places
 from culvert.labs.vm.job import Job
 from culvert.labs.vm.vehicle import Vehicle
 
+MOST_RECORD_BYTES = 1 << 16
 DEADLINE_S = 10.0
 """A working guest boots within two seconds."""
 
@@ -28,17 +30,15 @@ def refusal(vehicle: Vehicle, depends: Sequence[Path]) -> str | None:
     the kernel's image, devices); a change of them invalidates the kept result."""
     kept = places.kernels() / f"boots-{vehicle.name}.json"
     identity = [platform.release(), *map(_identity, depends)]
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        record = json.loads(kept.read_text("utf-8"))
+    with suppress(OSError, ValueError, KeyError, TypeError, UsageError):
+        record = json.loads(read_plain(kept, MOST_RECORD_BYTES))
         if record["identity"] == identity:
             return str(record["refusal"]) or None
     found = _tried(vehicle)
-    with suppress(OSError):  # without a record it is tried again next time
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
+    # Without a record it is tried again next time.
+    with suppress(OSError, UsageError), any_folder(kept.parent, make=True) as folder:
         text = json.dumps({"identity": identity, "refusal": found or ""}, indent=1)
-        fresh.write_text(text + "\n", encoding="utf-8")
-        fresh.replace(kept)
+        folder.write(kept.name, f"{text}\n".encode())
     return found
 
 

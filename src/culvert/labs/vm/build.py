@@ -16,7 +16,8 @@ from pathlib import Path
 
 from culvert import tools
 from culvert.debian import Archive, version_numbers
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, UsageError
+from culvert.files.plain import read_plain
 from culvert.labs.building import alone, roomy, run_step
 from culvert.labs.vm import places
 
@@ -36,6 +37,7 @@ PROGRAM = "linux"
 BUILDER = {"KBUILD_BUILD_USER": "culvert", "KBUILD_BUILD_HOST": "culvert"}
 """User and host in the kernel's version string, fixed so that they do not reveal the builder's."""
 RECORD = "kernel.json"
+MOST_RECORD_BYTES = 1 << 16
 SPACE_BYTES = 4 << 30
 
 Say = Callable[[str], None]
@@ -177,9 +179,9 @@ def _keep(out: Path, release: str, source: str, built_s: float) -> GuestKernel:
 def _kept() -> Iterator[GuestKernel]:
     for record in places.kernels().glob(f"uml-*/{RECORD}"):
         try:
-            content = json.loads(record.read_text("utf-8"))
+            content = json.loads(read_plain(record, MOST_RECORD_BYTES))
             kernel = GuestKernel(record.parent, **content)
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, UsageError):
             continue  # written by another version of Culvert
         if os.access(kernel.program, os.X_OK):
             yield kernel

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
+from culvert.files.folder import any_folder
 from culvert.labs.vm.job import Folder, Job, folder
 from culvert.labs.vm.vehicle import Vehicle
 from culvert.waiting import wait_until
@@ -40,7 +41,7 @@ def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> 
     with folder() as shared, ExitStack() as stack:
         shared.write(job)
         for share in job.shares:
-            share.mkdir(parents=True, exist_ok=True)
+            any_folder(share, make=True).close()
         for argv in vehicle.helpers(shared, [str(share) for share in job.shares]):
             stack.enter_context(_group(argv, vehicle, shared, shared.path / "helpers"))
         for socket in vehicle.awaited(shared, len(job.shares)):
@@ -108,6 +109,8 @@ def _follow(
 def _pass_on(
     guest: subprocess.Popen[bytes], out: BinaryIO, err: BinaryIO, deadline: float | None = None
 ) -> None:
+    if guest.poll() is not None:  # before it booted; its id may be another's now
+        return
     pid = os.pidfd_open(guest.pid)
     try:
         ended = False

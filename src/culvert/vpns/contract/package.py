@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 from culvert.errors import UsageError
+from culvert.files.folder import any_folder
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEMPLATES = {
@@ -28,17 +30,23 @@ def write_package(name: str, directory: Path) -> list[Path]:
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"name '{name}'", "has characters other than a-z, 0-9 and -", "use myvpn")
-    if directory.exists():
+    if os.path.lexists(directory):
         raise UsageError(str(directory), "exists already", "give another with --out")
     words = {"name": name, "module": name.replace("-", "_"), "cls": _class_name(name)}
     templates = resources.files("culvert.vpns.contract").joinpath("templates")
     written = []
-    for template, place in _TEMPLATES.items():
-        text = templates.joinpath(f"{template}{_SUFFIX}").read_text("utf-8")
-        path = directory / Template(place).substitute(words)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(Template(text).substitute(words), encoding="utf-8")
-        written.append(path)
+    try:
+        with any_folder(directory, make=True) as folder:
+            for template, place in _TEMPLATES.items():
+                text = templates.joinpath(f"{template}{_SUFFIX}").read_text("utf-8")
+                path = Template(place).substitute(words)
+                with folder.inside(path) as (below, last):
+                    below.write(last, Template(text).substitute(words).encode())
+                written.append(directory / path)
+    except OSError as error:
+        raise UsageError(
+            str(directory), f"it cannot be written: {error.strerror}", "give another with --out"
+        ) from error
     return written
 
 

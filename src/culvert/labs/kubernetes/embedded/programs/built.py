@@ -18,7 +18,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from culvert.errors import NotPossible
+from culvert.errors import NotPossible, UsageError
+from culvert.files.plain import read_plain
 from culvert.tools import tool_directories
 
 KUBERNETES = "v1.34.4"
@@ -41,6 +42,7 @@ COMPONENTS = (
 )
 """The names by which the one program of Kubernetes is started."""
 RECORD = "record.json"
+MOST_RECORD_BYTES = 1 << 16
 BUILD_IT = "culvert kubernetes build (about 12 CPU-minutes and 12 GB, once)"
 
 
@@ -98,8 +100,8 @@ def built() -> ClusterPrograms | None:
     for directory in tool_directories():
         path = directory / "kubernetes" / recipe()
         try:
-            return ClusterPrograms(path, **json.loads((path / RECORD).read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
+            return ClusterPrograms(path, **json.loads(read_plain(path / RECORD, MOST_RECORD_BYTES)))
+        except (OSError, ValueError, TypeError, UsageError):
             continue  # missing, or of another version of Culvert
     return None
 
