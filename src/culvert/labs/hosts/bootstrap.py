@@ -34,7 +34,8 @@ found=$(command -v culvert-probe 2>/dev/null) && say probe "$found"
 for place in @PLACES@; do
   [ -d "$place" ] || continue
   for old in "$place"/@PREFIX@*; do
-    [ -O "$old" ] && [ -f "$old/lock" ] && [ -f "$old/culvert-probe" ] && say stale "$old"
+    [ ! -L "$old" ] && [ -O "$old" ] || continue
+    [ -f "$old/lock" ] && [ -f "$old/culvert-probe" ] && say stale "$old"
   done
 done
 for place in @PLACES@; do

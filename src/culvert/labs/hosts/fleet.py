@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import os
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, UsageError
+from culvert.files.plain import open_own
 from culvert.labs.hosts.bootstrap import farewell
 from culvert.labs.hosts.complaints import HostLost
 from culvert.labs.hosts.connection import Connection
@@ -115,8 +118,13 @@ def _connected(host: SshHost) -> None:
 
 
 def _remove_dead() -> None:
-    """Directories of sockets whose controller was killed."""
+    """Directories of sockets whose controller was killed. Others may have made some of that name,
+    with a pipe or a link in them."""
     for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError), (directory / _LOCK).open("r") as lock:  # another user's, or gone
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(directory, ignore_errors=True)
+        with suppress(OSError, UsageError):
+            status = directory.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+                continue
+            with open_own(directory / _LOCK) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(directory, ignore_errors=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ GROUPS: Mapping[str, Role] = {
 }
 """Groups of an inventory that name the role of their hosts."""
 _DOCUMENTED = "see docs/hosts.md"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Such as a zero byte, which no argument of a program can have."""
+_PORT = re.compile(r"[0-9]{1,5}")
+_VAULT = "__ansible_vault"
+_UNSAFE = "__ansible_unsafe"
+"""The keys of a value that Ansible Vault encrypts, and of one that is no template, in its list."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,9 @@ def inventory_of(
     if not names:
         raise UsageError(f"inventory {path}", "it has no host", f"add hosts to it: {_DOCUMENTED}")
     hosts = tuple(
-        _entry(path, name, variables.get(name, {}), groups.get(name, ())) for name in names
+        _entry(path, name, variables.get(name, {}), groups.get(name, ()), sudo_password)
+        for name in names
     )
-    if sudo_password is not None:
-        hosts = tuple(
-            host if host.sudo_password else replace(host, sudo_password=sudo_password)
-            for host in hosts
-        )
     _refuse_twice(path, hosts)
     return Inventory(path, hosts)
 
@@ -121,70 +124,111 @@ def _groups(listed: Mapping[str, Any]) -> dict[str, list[str]]:
     return groups
 
 
-def _entry(path: Path, name: str, variables: Mapping[str, Any], groups: Sequence[str]) -> HostEntry:
-    where = f"inventory {path}, host {name}"
-
-    def refuse(key: str, why: str, remedy: str) -> UsageError:
-        return UsageError(f"{where}, {key}", why, remedy)
-
-    connection = variables.get("ansible_connection", "ssh")
-    if connection not in ("ssh", "smart"):
-        raise refuse(
-            "ansible_connection", f"'{connection}' is no SSH", "leave it out: hosts need sshd"
+def _entry(
+    path: Path,
+    name: str,
+    variables: Mapping[str, Any],
+    groups: Sequence[str],
+    sudo_password: str | None,
+) -> HostEntry:
+    if not name.isprintable():
+        raise UsageError(
+            f"inventory {path}, host {name!r}", "its name cannot be printed", "give it another"
         )
-    arguments: list[str] = []
-    for key in ("ansible_ssh_common_args", "ansible_ssh_extra_args"):
-        try:
-            arguments += shlex.split(str(variables.get(key) or ""))
-        except ValueError as error:
-            raise refuse(
-                key, f"it cannot be split into words: {error}", "check its quotes"
-            ) from None
-    port = variables.get("ansible_port", variables.get("ansible_ssh_port"))
-    if port is not None and not (str(port).isdigit() and 0 < int(port) < 1 << 16):
-        raise refuse("ansible_port", f"'{port}' is no port", "write a number from 1 to 65535")
-    measured = variables.get("culvert_address")
-    if measured is not None:
-        try:
-            measured = str(IPv4Address(str(measured)))
-        except AddressValueError:
-            raise refuse(
-                "culvert_address",
-                f"'{measured}' is no IPv4 address",
-                "write the host's address on the link to measure, or leave it out",
-            ) from None
+    given = _Variables(f"inventory {path}, host {name}", variables)
+    if variables.get("ansible_connection", "ssh") not in ("ssh", "smart"):
+        raise given.refusal("ansible_connection", "is no SSH", "leave it out: hosts need sshd")
     roles = [str(GROUPS[group]) for group in groups if group in GROUPS]
-    node = variables.get("culvert_node")
-    password = variables.get("ansible_become_password", variables.get("ansible_become_pass"))
+    node = given.text("culvert_node")
     return HostEntry(
         name=name,
-        destination=str(variables.get("ansible_host", variables.get("ansible_ssh_host", name))),
-        port=None if port is None else int(port),
-        user=_text(variables.get("ansible_user", variables.get("ansible_ssh_user"))),
-        key_file=_text(variables.get("ansible_ssh_private_key_file")),
-        arguments=tuple(arguments),
-        sudo_password=_text(password),
-        measured=measured,
-        nodes=(str(node),) if node else tuple(roles),
-        shared_links=_names(variables.get("culvert_shared_links", ()), refuse),
-        tools=str(variables.get("culvert_tools", HostEntry.tools)),
+        destination=given.text("ansible_host", "ansible_ssh_host") or name,
+        port=given.port("ansible_port", "ansible_ssh_port"),
+        user=given.text("ansible_user", "ansible_ssh_user"),
+        key_file=given.text("ansible_ssh_private_key_file"),
+        arguments=given.words("ansible_ssh_common_args", "ansible_ssh_extra_args"),
+        sudo_password=given.password(sudo_password),
+        measured=given.address("culvert_address"),
+        nodes=(node,) if node else tuple(roles),
+        shared_links=given.names("culvert_shared_links"),
+        tools=given.text("culvert_tools") or HostEntry.tools,
         variables=dict(variables),
     )
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+@dataclass(frozen=True)
+class _Variables:
+    """A host's variables, of any type. Where several names are given, the first that is there
+    counts. Raises UsageError that names the variable."""
 
+    where: str
+    values: Mapping[str, Any]
 
-def _names(value: object, refuse: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, list | tuple):
-        return tuple(map(str, value))
-    error: UsageError = refuse(
-        "culvert_shared_links", f"'{value}' is no list of names", 'write ["uplink"]'
-    )
-    raise error
+    def text(self, *keys: str) -> str | None:
+        key, value = self._first(keys)
+        if isinstance(value, Mapping) and _UNSAFE in value:
+            value = value[_UNSAFE]
+        if isinstance(value, Mapping | list):
+            raise UsageError(f"{self.where}, {key}", "it is no text", "write one value")
+        if value is not None and _CONTROL.search(str(value)):
+            raise UsageError(f"{self.where}, {key}", "it has a control character", "remove it")
+        return None if value is None else str(value)
+
+    def password(self, typed: str | None) -> str | None:
+        """That of the inventory, else the one that was typed in."""
+        key, value = self._first(("ansible_become_password", "ansible_become_pass"))
+        if not (isinstance(value, Mapping) and _VAULT in value):
+            return self.text(key) or typed
+        if typed is None:
+            raise UsageError(
+                f"{self.where}, {key}", "Ansible Vault encrypts it", "use --ask-sudo-password"
+            )
+        return typed
+
+    def port(self, *keys: str) -> int | None:
+        key, value = self._first(keys)
+        if value is None:
+            return None
+        if not _PORT.fullmatch(str(value)) or not 0 < int(value) < 1 << 16:
+            raise self.refusal(key, "is no port", "write a number from 1 to 65535")
+        return int(value)
+
+    def words(self, *keys: str) -> tuple[str, ...]:
+        """Of all of the variables, split as a shell does."""
+        found: list[str] = []
+        for key in keys:
+            try:
+                found += shlex.split(self.text(key) or "")
+            except ValueError as error:
+                why = f"it cannot be split into words: {error}"
+                raise UsageError(f"{self.where}, {key}", why, "check its quotes") from None
+        return tuple(found)
+
+    def address(self, key: str) -> str | None:
+        value = self.values.get(key)
+        try:
+            return None if value is None else str(IPv4Address(str(value)))
+        except AddressValueError:
+            raise self.refusal(
+                key,
+                "is no IPv4 address",
+                "write the host's address on the link to measure, or leave it out",
+            ) from None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key, ())
+        if isinstance(value, str):
+            return (value,)
+        if isinstance(value, list | tuple):
+            return tuple(map(str, value))
+        raise self.refusal(key, "is no list of names", 'write ["uplink"]')
+
+    def refusal(self, key: str, why: str, remedy: str) -> UsageError:
+        return UsageError(f"{self.where}, {key}", f"'{self.values.get(key)}' {why}", remedy)
+
+    def _first(self, keys: Sequence[str]) -> tuple[str, Any]:
+        key = next((one for one in keys if one in self.values), keys[0])
+        return key, self.values.get(key)
 
 
 def _refuse_twice(path: Path, hosts: Sequence[HostEntry]) -> None:

@@ -1,38 +1,72 @@
 """What ``ansible-inventory --list`` prints. It takes a second: ``begin`` starts it early, with few
-imports."""
+imports. It ends with this process, and may not take more memory than an inventory needs."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import resource
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from culvert import tools
 from culvert.errors import UsageError
+from culvert.files.plain import open_plain
 
 READ_S = 60.0
-_begun: dict[Path, subprocess.Popen[str]] = {}
+MOST_BYTES = 4 << 20
+"""Greatest size of a file: ten thousand hosts."""
+MOST_PRINTED = 64 << 20
+MOST_MEMORY = 2 << 30
+_MOST_WORDS = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """The program with its group; its output goes into files, so that a bound of the kernel holds
+    for it."""
+
+    process: subprocess.Popen[bytes]
+    printed: IO[bytes]
+    complained: IO[bytes]
+
+    def end(self) -> None:
+        """End all of it, with what a plug-in has started. Idempotent."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+_begun: dict[Path, _Begun] = {}
 
 
 def begin(path: Path) -> None:
-    """Start to read an inventory, for a later ``of``. Raises NotPossible without Ansible."""
+    """Start to read an inventory, for a later ``of``. Raises NotPossible without Ansible,
+    UsageError for what is neither a directory nor a file of an inventory's size."""
+    if not path.is_dir():
+        _refuse(path)
     beside = Path(sys.executable).parent / "ansible-inventory"
     program = (
         beside
         if beside.exists()
         else tools.require("ansible-inventory", f"{sys.executable} -m pip install ansible-core")
     )
-    _begun[path] = subprocess.Popen(
+    printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``of``
+    complained = tempfile.TemporaryFile()  # noqa: SIM115
+    process = subprocess.Popen(
         [str(program), "-i", str(path), "--list"],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
+        stdout=printed,
+        stderr=complained,
+        start_new_session=True,
         env={
             **os.environ,
             "LC_ALL": "C.UTF-8",
@@ -43,27 +77,52 @@ def begin(path: Path) -> None:
             "ANSIBLE_NOCOLOR": "True",
         },
     )
+    for limit, most in ((resource.RLIMIT_AS, MOST_MEMORY), (resource.RLIMIT_FSIZE, MOST_PRINTED)):
+        with suppress(ProcessLookupError):
+            resource.prlimit(process.pid, limit, (most, most))
+    _begun[path] = _Begun(process, printed, complained)
+    atexit.register(_begun[path].end)
 
 
 def of(path: Path) -> dict[str, Any]:
     """The inventory, from the program that was begun, if one was. Raises UsageError."""
     if path not in _begun:
         begin(path)
-    process = _begun.pop(path)
+    begun = _begun.pop(path)
     what, see = f"inventory {path}", f"see `ansible-inventory -i {shlex.quote(str(path))} --list`"
-    try:
-        printed, complained = process.communicate(timeout=READ_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise UsageError(what, f"Ansible did not read it within {READ_S:g} s", see) from None
-    if process.returncode == 0:
+    with begun.printed, begun.complained:
         try:
-            found = json.loads(printed)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
-    lines = [line.strip() for line in complained.splitlines() if line.strip()]
+            begun.process.wait(timeout=READ_S)
+        except subprocess.TimeoutExpired:
+            raise UsageError(what, f"Ansible did not read it within {READ_S:g} s", see) from None
+        finally:
+            begun.end()
+            atexit.unregister(begun.end)
+        if begun.process.returncode == 0:
+            begun.printed.seek(0)
+            try:
+                found = json.load(begun.printed)
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict):
+                return found
+        begun.complained.seek(0)
+        text = begun.complained.read(_MOST_WORDS).decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     why = " ".join(lines[-3:]) or "it printed nothing"
     raise UsageError(what, f"Ansible cannot read it: {why}", see)
+
+
+def _refuse(path: Path) -> None:
+    try:
+        with open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError as error:
+        raise UsageError(f"inventory {path}", "does not exist", "check the path") from error
+    except OSError as error:
+        raise UsageError(
+            f"inventory {path}", f"it cannot be read: {error.strerror}", "check its mode"
+        ) from error
+    if size > MOST_BYTES:
+        why = f"it is larger than {MOST_BYTES >> 20} MiB"
+        raise UsageError(f"inventory {path}", why, "check that it is the right file")

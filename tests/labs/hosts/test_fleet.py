@@ -1,0 +1,69 @@
+"""The directories of sockets that dead controllers left: ours are removed, no other is touched."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.inventory import Inventory
+from culvert.runid import new_run_id
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def made(place: Path, name: str) -> Path:
+    directory = place / f"culvert-ssh-{name}"
+    directory.mkdir()
+    (directory / "lock").touch()
+    return directory
+
+
+def open_fleet() -> float:
+    begun = time.monotonic()
+    Fleet(Inventory(Path("hosts.yml"), ()), new_run_id()).close()
+    return time.monotonic() - begun
+
+
+def test_a_dead_one_is_removed_and_one_in_use_stays(place: Path) -> None:
+    dead, live = made(place, "dead"), made(place, "live")
+    with (live / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        open_fleet()
+    assert [path.name for path in place.iterdir()] == [live.name]
+    assert not dead.exists()
+
+
+def test_a_pipe_in_the_lock_s_place_stops_nobody(place: Path) -> None:
+    (made(place, "x") / "lock").unlink()
+    os.mkfifo(place / "culvert-ssh-x" / "lock")
+    assert open_fleet() < 1
+
+
+def test_a_link_is_not_followed(place: Path) -> None:
+    victim = place / "victim"
+    victim.mkdir()
+    (victim / "lock").touch()
+    (place / "culvert-ssh-x").symlink_to(victim)
+    (made(place, "y") / "lock").unlink()
+    (place / "culvert-ssh-y" / "lock").symlink_to(victim / "lock")
+    open_fleet()
+    assert (victim / "lock").exists()
+    assert (place / "culvert-ssh-y").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_another_user_s_is_left_alone(place: Path) -> None:
+    theirs = made(place, "x")
+    os.chown(theirs, 65_533, 65_533)
+    open_fleet()
+    assert (theirs / "lock").exists()
