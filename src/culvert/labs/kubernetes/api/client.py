@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
+from culvert.labs.kubernetes.api.kubeconfig import ending_programs, files_of, refuse_unusable
 
 T = TypeVar("T")
 Dial = Callable[[str, int], socket.socket]
@@ -67,28 +68,34 @@ class Api:
         _require_client()
         from kubernetes import client, config
         from kubernetes.config.config_exception import ConfigException
-        from yaml import YAMLError
 
         settings = _settings()
         given = None if kubeconfig is None else str(kubeconfig)
-        if kubeconfig is not None and not kubeconfig.is_file():
-            raise UsageError(f"the kubeconfig {kubeconfig}", "there is no such file", "check it")
+        what = "the kubeconfig" if given is None else f"the kubeconfig {given}"
+        for path in files_of(kubeconfig):
+            refuse_unusable(path)
         try:
-            try:
-                config.load_kube_config(
-                    given, context=context, client_configuration=settings, persist_config=False
-                )
-            except ConfigException:
-                if given is not None or context is not None or not _in_a_pod():
-                    raise
-                config.load_incluster_config(client_configuration=settings)
-        except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError) as error:
+            with ending_programs(what):
+                try:
+                    config.load_kube_config(
+                        given, context=context, client_configuration=settings, persist_config=False
+                    )
+                except ConfigException:
+                    if given is not None or context is not None or not _in_a_pod():
+                        raise
+                    config.load_incluster_config(client_configuration=settings)
+            if not str(settings.host).startswith(("http://", "https://")):
+                why = f"its server {settings.host!r} is no URL"
+                raise UsageError(what, why, "write https://ADDRESS:PORT")
+            return cls(client.ApiClient(settings), settings.host)
+        except UsageError:
+            raise
+        except Exception as error:  # what the client does not check raises errors of any type
             raise UsageError(
-                "the kubeconfig" if given is None else f"the kubeconfig {given}",
+                what,
                 _first_line(error) or "cannot be used",
                 "name one with --kubeconfig, and a context in it with --context",
             ) from error
-        return cls(client.ApiClient(settings), settings.host)
 
     @classmethod
     def within(cls, kubeconfig: str, dial: Dial) -> Api:
@@ -151,6 +158,13 @@ class Api:
                     f"it cannot be reached: {_first_line(error)}",
                     "check the kubeconfig's server and its context, and that the network reaches "
                     "it",
+                ) from error
+            except ValueError as error:  # a token with a line break; an answer of another shape
+                raise LabError(
+                    what,
+                    f"the cluster at {self.server} and the client do not understand each other: "
+                    f"{_first_line(error)}",
+                    "check the server and the user of the kubeconfig",
                 ) from error
             time.sleep(_PAUSE_S)  # the server does not announce when it is less busy
 

@@ -1,0 +1,245 @@
+"""Kubeconfigs that somebody made to do harm, or that are wrong: refused soon, in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from culvert.errors import CulvertError, UsageError
+from culvert.labs.kubernetes.api import kubeconfig
+from culvert.labs.kubernetes.api.client import Api
+from culvert.waiting import wait_until
+from tests.cli import Cli
+
+pytest.importorskip("kubernetes")
+SOON_S = 5.0
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{new}: &{new} [{','.join([f'*{old}'] * 10)}]\n"
+    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+def config(
+    *, cluster: Any = None, user: Any = None, server: str = "http://127.0.0.1:9", **more: Any
+) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server} if cluster is None else cluster}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {} if user is None else user}],
+        **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[Any], Path]:
+    def write(content: Any) -> Path:
+        path = tmp_path / "config"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+def refused(path: Path | None, kind: type[CulvertError] = UsageError) -> CulvertError:
+    begun = time.monotonic()
+    with pytest.raises(kind) as caught:
+        Api.of(path).version()
+    assert time.monotonic() - begun < SOON_S
+    assert caught.value.remedy
+    assert len(str(caught.value)) < 2000
+    return caught.value
+
+
+TEXTS = {
+    "empty": "",
+    "null": "null",
+    "a number": "7",
+    "a list": "[]",
+    "a text": "kubeconfig",
+    "a zero byte": "a: \0",
+    "no YAML": "a: [",
+    "a tag": "!!python/object/apply:os.system ['touch pwned']",
+    "an endless alias": "clusters: &a [*a]\n",
+    "an alias of itself": "clusters: &a [{name: c, cluster: {server: *a}}]\n",
+    "a bomb": BOMB + "clusters: [{name: c, cluster: {server: *i}}]\n",
+    "a bomb as a name": BOMB + "clusters: [{name: *i}]\n",
+    "deep": "a: " + "[" * 9000 + "]" * 9000,
+    "deep blocks": "\n".join(" " * level + "a:" for level in range(900)),
+    "many entries": "clusters:\n" + "- {name: c}\n" * 100_000,
+    "long": "a: " + "x" * (2 << 20),
+    "a date that is none": "a: 2026-99-99",
+    "two documents": "---\na: 1\n---\nb: 2\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(
+    written: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(written(TEXTS[name]))
+    assert not (tmp_path / "pwned").exists()
+
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "clusters are a mapping": config(clusters={}) | {"clusters": {"name": "c"}},
+    "clusters are a number": config(clusters=7),
+    "clusters are null": config(clusters=None),
+    "clusters are numbers": config(clusters=[1, 2]),
+    "a cluster without a name": config(clusters=[{"cluster": {}}]),
+    "a cluster whose name is a list": config(clusters=[{"name": ["c"], "cluster": {}}]),
+    "a cluster that is a text": config(cluster="x"),
+    "a cluster that is a list": config(cluster=["server"]),
+    "a cluster without a server": config(cluster={}),
+    "contexts are numbers": config(contexts=[1]),
+    "a context that is a list": config(contexts=[{"name": "c", "context": ["cluster"]}]),
+    "a context without a cluster": config(contexts=[{"name": "c", "context": {}}]),
+    "a context of a mapping": config(contexts=[{"name": "c", "context": {"cluster": {}}}]),
+    "users are a text": config(users="u"),
+    "a user that is a number": config(users=[{"name": "u", "user": 7}]),
+    "no current context": config() | {"current-context": None},
+    "a current context that is a list": config() | {"current-context": ["c"]},
+    "a server that is a number": config(cluster={"server": 7}),
+    "a server that is a list": config(cluster={"server": ["x"]}),
+    "an authority that is a number": config(
+        cluster={"server": "https://x", "certificate-authority-data": 7}
+    ),
+    "an authority that is missing": config(
+        cluster={"server": "https://x", "certificate-authority": "nowhere"}
+    ),
+    "a certificate that is a list": config(
+        cluster={"server": "https://x"}, user={"client-certificate": ["x"]}
+    ),
+    "a file of a token that is missing": config(user={"tokenFile": "nowhere"}),
+    "a file of a token that is a number": config(user={"tokenFile": 7}),
+    "a password that is a number": config(user={"username": "x", "password": 7}),
+    "a provider without credentials": config(user={"auth-provider": {"name": "gcp"}}),
+    "a proxy of an unknown kind": config(
+        cluster={"server": "http://127.0.0.1:9", "proxy-url": "gopher://x"}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shape(written: Callable[[Any], Path], name: str) -> None:
+    refused(written(SHAPES[name]))
+
+
+REQUESTS = {
+    "nobody answers": config(),
+    "a server that is none": config(server="http://[::"),
+    "another scheme": config(server="ftp://127.0.0.1"),
+    "no scheme": config(server="nonsense"),
+    "a port out of bounds": config(server="http://127.0.0.1:99999"),
+    "a token with a line break": config(user={"token": "a\nHost: b"}),
+    "a token that is no text": config(user={"token": {"a": 1}}),
+    "an authority that is no base64": config(
+        cluster={"server": "https://127.0.0.1:9", "certificate-authority-data": "!"}
+    ),
+    "a provider of credentials that is a list": config(user={"auth-provider": ["gcp"]}),
+    "an authority that is no certificate": config(
+        cluster={"server": "https://127.0.0.1:9", "certificate-authority-data": "eA=="}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_shows_at_the_first_request(written: Callable[[Any], Path], name: str) -> None:
+    refused(written(REQUESTS[name]), CulvertError)
+
+
+def special(path: Path, kind: str) -> None:
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "zero"])
+def test_what_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path], kind: str
+) -> None:
+    """As the kubeconfig, as one of several, and as a file that it names."""
+    place = tmp_path / "special"
+    special(place, kind)
+    assert "not a file" in refused(place).why
+    good = written(config())
+    monkeypatch.setenv("KUBECONFIG", f"{good}:{place}")
+    assert "not a file" in refused(None).why
+    for key in ("tokenFile", "client-key", "client-certificate"):
+        assert key in refused(written(config(user={key: "special"}))).why
+    assert (
+        "certificate-authority"
+        in refused(
+            written(config(cluster={"server": "https://x", "certificate-authority": str(place)}))
+        ).why
+    )
+
+
+@pytest.mark.parametrize("script", ["sleep 1000", "sleep 1000 & echo $! > {pid}; wait", "cat"])
+def test_a_program_of_credentials_that_hangs_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path], script: str
+) -> None:
+    monkeypatch.setattr(kubeconfig, "EXEC_S", 0.5)
+    pid = tmp_path / "pid"
+    program = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", script.format(pid=pid)],
+    }
+    path = written(config(user={"exec": program}))
+    reader, writer = os.pipe()
+    saved = os.dup(0)
+    os.dup2(reader, 0)
+    try:
+        assert "did not end within" in refused(path).why
+    finally:
+        os.dup2(saved, 0)
+        for each in (reader, writer, saved):
+            os.close(each)
+    if pid.exists():
+        started = Path(f"/proc/{pid.read_text().strip()}")
+        wait_until(lambda: not started.exists(), what="the end of its child", deadline_s=5)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        7,
+        ["x"],
+        {},
+        {"apiVersion": "v1", "command": ["x"]},
+        {"apiVersion": "v1", "command": "/nowhere/x"},
+        {"apiVersion": "v1", "command": "false"},
+        {"apiVersion": "v1", "command": "echo", "args": ["[]"]},
+        {"apiVersion": "v1", "command": "echo", "args": 7},
+        {"apiVersion": "v1", "command": "echo", "env": [1]},
+    ],
+)
+def test_a_program_of_credentials_that_is_wrong(
+    written: Callable[[Any], Path], program: Any
+) -> None:
+    refused(written(config(user={"exec": program})), CulvertError)
+
+
+def test_commands_name_it(say: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config")
+    given = ("--kubeconfig", tmp_path / "config")
+    for words in (
+        ("kubernetes", "check", *given),
+        ("run", "quick", "--lab", "kubernetes", *given),
+        ("clean", *given),
+    ):
+        said = say(*words)
+        assert said.code == 2
+        assert "it is a pipe, not a file" in said.err
