@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from culvert.measurements.descriptions import descriptions
 from culvert.metrics import MetricSpec, Weight
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 
 class BaseParameters(BaseModel):
@@ -24,7 +30,17 @@ class BaseParameters(BaseModel):
     The docstring below a field is its description in the documentation and in the editors' schema.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, text in descriptions(cls).items():
+            properties[cls.model_fields[name].alias or name].setdefault("description", text)
+        return schema
 
 
 P = TypeVar("P", bound=BaseParameters)
