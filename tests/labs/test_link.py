@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, UsageError
-from culvert.labs.link.shaping import token_bucket
+from culvert.labs.link.token_bucket import token_bucket
 from culvert.labs.netns.lab import NetnsLab
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from culvert.plan.plan import Plan
-from culvert.run.command import RunRequest
 from culvert.run.of_clusters import REMEDY
+from culvert.run.request import RunRequest
 
 
 def absent(study: str, lab: str) -> set[tuple[str, str]]:

@@ -82,8 +82,8 @@ def hosts_demo(
     as_json: Json = False,
 ) -> None:
     """Make hosts of namespaces with an sshd each, and run a study on them over SSH."""
-    from culvert.run.command import RunRequest
     from culvert.run.hosts_demo import keep_hosts, run_on_demo
+    from culvert.run.request import RunRequest
 
     if keep:
         keep_hosts(hosts, rate, as_json=as_json)

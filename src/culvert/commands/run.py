@@ -76,8 +76,8 @@ def run(
         listing.begin(inventory)  # while the rest is imported
     from culvert.labs.vm.inside import guest
     from culvert.machine import rootless
-    from culvert.run.command import CLUSTER, HOSTS, RunRequest, dry, run_in_guest, run_study
     from culvert.run.pods.request import IMAGE, ClusterRequest
+    from culvert.run.request import CLUSTER, HOSTS, RunRequest
 
     request = RunRequest(
         study,
@@ -94,12 +94,18 @@ def run(
         ),
     )
     if dry_run:
+        from culvert.run.dry import dry
+
         dry(request, as_json=as_json)
         return
     if lab == "vm" and guest() is None:
+        from culvert.run.in_guest import run_in_guest
+
         raise typer.Exit(run_in_guest(request, as_json=as_json, vehicle=vehicle, kernel=kernel))
     if lab not in (HOSTS, CLUSTER):
-        rootless.enter()
+        rootless.enter()  # this program may start again: before the imports that take long
+    from culvert.run.command import run_study
+
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from culvert.analysis.declared import measurement_title
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _ORDER = (
     "protocol",
@@ -74,7 +75,8 @@ class Labels:
 
     def __init__(self, frame: pl.DataFrame) -> None:
         """``frame`` has the columns condition, measurement, parameters (rows or trials)."""
-        cells = frame.select("measurement", "parameters").drop_nulls().unique().sort(pl.all())
+        names = ("measurement", "parameters")
+        cells = frame.select(names).drop_nulls().unique().sort(names)
         by_measurement: dict[str, list[dict[str, Any]]] = {}
         for measurement, parameters in cells.iter_rows():
             by_measurement.setdefault(measurement, []).append(parsed(parameters))
@@ -83,6 +85,7 @@ class Labels:
             for measurement, found in by_measurement.items()
         }
         self._conditions = frame["condition"].drop_nulls().n_unique()
+        self._cells: dict[tuple[str, str, str], str] = {}
 
     def parameters(self, measurement: str, parameters: str) -> str:
         """``64 byte packets``, ``streams 4``; empty if the measurement has one cell."""
@@ -94,10 +97,13 @@ class Labels:
 
     def cell(self, condition: str, measurement: str, parameters: str) -> str:
         """``UDP, 64 byte packets, lossy``: the condition only if there are several."""
-        parts = [measurement_title(measurement), self.parameters(measurement, parameters)]
-        if self._conditions > 1:
-            parts.append(condition)
-        return ", ".join(part for part in parts if part)
+        key = (condition, measurement, parameters)
+        if key not in self._cells:  # a run has many trials of a cell
+            parts = [measurement_title(measurement), self.parameters(measurement, parameters)]
+            if self._conditions > 1:
+                parts.append(condition)
+            self._cells[key] = ", ".join(part for part in parts if part)
+        return self._cells[key]
 
 
 def parsed(parameters: str | None) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.labs.hosts.demo import DemoHosts
-from culvert.run.command import RunRequest, run_study
+from culvert.run.command import run_study
+from culvert.run.request import RunRequest
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
 from culvert.units import RateBps
 

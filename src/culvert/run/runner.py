@@ -37,7 +37,8 @@ from culvert.run.progress import Progress, ProgressStep
 from culvert.run.record import record_of
 from culvert.run.tally import Tally
 from culvert.run.trial_times import Stopwatch, learned
-from culvert.run.underlays import Underlays, verification_of
+from culvert.run.underlays import Underlays
+from culvert.run.verifications import verification_of
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec

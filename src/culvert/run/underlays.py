@@ -9,26 +9,17 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
-from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.run.finding import TrialFinding
 from culvert.run.record import record_of
-from culvert.study.names import BASELINE
-from culvert.study.parameters import canonical_json
-from culvert.topology.link.spec import LinkSpec
+from culvert.run.verifications import LinkOf, emulated, verification_of
 from culvert.trial.check import Evidence
 
 POSITION = 0
 """Position of a verification in its block: before all trials."""
-
-
-LinkOf = Callable[[str], LinkSpec]
-"""The link that a condition requests. It may raise CulvertError; the condition's trials report it.
-"""
 
 
 @dataclass(frozen=True)
@@ -97,18 +88,3 @@ class Underlays:
         found = trials.filter((pl.col("block") == block) & (pl.col("cell") == cell.key))
         row = found.row(-1, named=True)
         return _Verdict(Status(row["status"]), row["reason"], row["remedy"])
-
-
-def emulated(link_of: LinkOf, condition: str) -> bool:
-    """Whether a condition requests a link with impairments or an emulated rate."""
-    try:
-        link = link_of(condition)
-    except CulvertError:
-        return False
-    return bool(link.impairment) or (link.kind != "veth" and link.rate_bps is not None)
-
-
-def verification_of(condition: str) -> Cell:
-    """The cell that verifies the condition's link before each block, if the link is emulated."""
-    parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
-    return Cell(BASELINE, condition, Underlay.kind, canonical_json(parameters))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from culvert.labs.link import offloads
-from culvert.labs.netns.facts import SYSCTLS
+from culvert.labs.link import super_packets
+from culvert.labs.sysctls import SYSCTLS
 
 if TYPE_CHECKING:
     from culvert.labs.hosts.node import SshNode
@@ -29,7 +29,7 @@ def of_device(node: SshNode, device: str) -> dict[str, Any]:
     features = _features(node, device)
     if features is not None:
         found["offloads_on"] = sorted(
-            name for name, on in features.items() if on and offloads.makes_super_packets(name)
+            name for name, on in features.items() if on and super_packets.makes_super_packets(name)
         )
         found["checksum_offload"] = any(on and "checksum" in name for name, on in features.items())
     return found
@@ -48,7 +48,7 @@ def makes_super_packets(node: SshNode, device: str) -> bool:
     """Whether the device may show packets larger than the link's; yes if it is unknown."""
     features = _features(node, device)
     return features is None or any(
-        on and offloads.makes_super_packets(name) for name, on in features.items()
+        on and super_packets.makes_super_packets(name) for name, on in features.items()
     )
 
 

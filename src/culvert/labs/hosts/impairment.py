@@ -20,7 +20,7 @@ from ipaddress import IPv4Address
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.link.netem import words as netem_words
-from culvert.labs.link.shaping import ETHERNET_HEADER_BYTES, token_bucket
+from culvert.labs.link.token_bucket import ETHERNET_HEADER_BYTES, token_bucket
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import options
 

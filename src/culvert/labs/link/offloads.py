@@ -7,19 +7,10 @@ those of tunnels. Checksum offload stays: it changes no packet, and UDP_SEGMENT 
 
 from __future__ import annotations
 
-import re
-
 from pyroute2.ethtool.ioctl import IoctlEthtool
 
 from culvert.errors import LabError
-
-SUPER_PACKETS = re.compile(r"tx-.*segmentation|tx-gso-.*|rx-gro.*|rx-lro|rx-udp-gro-forwarding")
-"""The kernel's names of the features that make, pass or build packets longer than the MTU."""
-
-
-def makes_super_packets(feature: str) -> bool:
-    """Whether a feature creates super-packets, and must be off on a link without offloads."""
-    return SUPER_PACKETS.fullmatch(feature) is not None
+from culvert.labs.link.super_packets import makes_super_packets
 
 
 def switch_off(device: str) -> None:

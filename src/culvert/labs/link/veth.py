@@ -11,6 +11,7 @@ from ipaddress import IPv4Interface
 from typing import Any
 
 from culvert.labs.link import offloads, shaping
+from culvert.labs.link.token_bucket import token_bucket
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.thread import NamespaceThread
 from culvert.topology.link.spec import LinkSpec
@@ -55,7 +56,7 @@ def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
         os.close(descriptor)
     configure(left, right, spec)
     if spec.rate_bps is not None:
-        bucket = shaping.token_bucket(spec.rate_bps, spec.mtu)
+        bucket = token_bucket(spec.rate_bps, spec.mtu)
         for end in (left, right):
             shaping.limit(end.namespace, end.device, bucket)
 

@@ -7,17 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from culvert.labs.link import offloads
+from culvert.labs.link.super_packets import makes_super_packets
 from culvert.labs.netns.interfaces import index_of
-
-SYSCTLS = (
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.ip_forward",
-    "net.ipv6.conf.default.disable_ipv6",
-)
-"""Settings of a namespace that influence the measurements."""
+from culvert.labs.sysctls import SYSCTLS
 
 
 def of_device(netlink: Any, device: str) -> dict[str, Any]:
@@ -30,7 +22,7 @@ def of_device(netlink: Any, device: str) -> dict[str, Any]:
         "mtu": link.get_attr("IFLA_MTU"),
         "queueing": [qdisc.get_attr("TCA_KIND") for qdisc in netlink.get_qdiscs(index)],
         "offloads_on": sorted(
-            name for name, on in features.items() if on and offloads.makes_super_packets(name)
+            name for name, on in features.items() if on and makes_super_packets(name)
         ),
         "checksum_offload": any(on and "checksum" in name for name, on in features.items()),
     }

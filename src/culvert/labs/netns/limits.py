@@ -7,7 +7,7 @@ import platform
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.cpu import aes
-from culvert.labs.link.shaping import MAX_RATE_BPS
+from culvert.labs.link.token_bucket import MAX_RATE_BPS
 from culvert.labs.link.wire.cable import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
 from culvert.topology.link.spec import LinkSpec

@@ -13,6 +13,7 @@ from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.pods import manifests
 from culvert.run.pods import check
 from culvert.run.pods.request import ClusterRequest
+from culvert.run.pods.requested import clusters_of
 from culvert.topology.placement import Placement
 
 RUN = "RUN"
@@ -46,7 +47,7 @@ def check_cluster(
 ) -> bool:
     """Prove a cluster's traffic and print it; whether nothing is clear."""
     placements = [_placement(word) for word in traffic] or list(check.PLACEMENTS)
-    with request.clusters() as clusters:
+    with clusters_of(request) as clusters:
         found = check.summary(clusters, vpn, placements)
     if as_json:
         proved = [one.as_json() for one in found.proved]

@@ -1,0 +1,27 @@
+"""``culvert run --dry-run``: a study's cells and how long they take, without running anything."""
+
+from __future__ import annotations
+
+from culvert.console import out, print_json
+from culvert.run import outline
+from culvert.run.expected import estimate_of
+from culvert.run.request import LABS, RunRequest
+from culvert.run.shortfalls import Machine, shortfalls
+
+
+def dry(request: RunRequest, *, as_json: bool) -> None:
+    """Print the cells and the expected duration."""
+    study, plan, catalogue = request.prepared()
+    estimate = estimate_of(study, plan, catalogue)
+    # A guest has its own processors.
+    missing = shortfalls(study, Machine.here(), plan) if request.lab == LABS[0] else []
+    if as_json:
+        document = outline.as_json(study, plan, estimate)
+        print_json({**document, "shortfalls": [one.as_json() for one in missing]})
+        return
+    out.print(outline.cells_table(study, plan))
+    for line in outline.absent_text(study, plan):
+        out.print(line, markup=False, style="dim")
+    out.print(outline.plan_text(plan, estimate), markup=False)
+    for one in missing:
+        out.print(f"warning: {one}", markup=False, style="yellow")
