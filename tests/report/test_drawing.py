@@ -36,10 +36,20 @@ def test_figures_come_in_their_order_and_no_process_stays() -> None:
 
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU draws in this process")
-def test_a_process_that_died_is_replaced_by_this_one() -> None:
+@pytest.mark.parametrize("which", [0, 1], ids=["svg", "png"])
+def test_a_process_that_died_is_replaced_by_this_one(which: int) -> None:
     with Drawing() as drawing:
-        drawing._pens[0]._process.kill()
+        drawing._pens[which]._process.kill()
         check(drawing)
+
+
+def test_many_figures_start_more_processes_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    with Drawing() as drawing:
+        assert [pen.step.value for pen in drawing._pens] == ["svg", "png"]
+        for _ in range(2):
+            check(drawing)
+        assert [pen.step.value for pen in drawing._pens] == ["svg", "png"] * 2
 
 
 def test_one_cpu_draws_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,31 +133,49 @@ def headlines(
     if summary is None:
         summary = summarise_observed(observed, looks=columns.design.looks)
     conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
-    return [
-        _headline(condition, summary, observed, vpns, columns, seed, line)
+    questions = {
+        condition: _questions(condition, summary.filter(pl.col("condition") == condition))
         for condition in conditions
         if condition is not None
+    }
+    every = [question for asked in questions.values() for question in asked]
+    seen = _of_questions(observed, every)
+    effects = {
+        effect: paired(seen, effect, columns=columns, seed=seed)
+        for effect in {question.effect for question in every}
+    }
+    return [
+        _headline(condition, asked, summary, seen, effects, vpns, columns, line)
+        for condition, asked in questions.items()
     ]
+
+
+def _of_questions(observed: pl.DataFrame, questions: list[Question]) -> pl.DataFrame:
+    """The observations of the questions' cells: all are compared at once, which is faster."""
+    names = (*CONTEXT, "metric", "labels")
+    wanted = [
+        (one.condition, one.measurement, one.parameters, one.metric, "{}") for one in questions
+    ]
+    keys = pl.DataFrame(wanted, schema=dict.fromkeys(names, pl.String), orient="row")
+    return observed.join(keys, on=names, how="semi", maintain_order="left")
 
 
 def _headline(
     condition: str,
+    questions: list[Question],
     summary: pl.DataFrame,
     observed: pl.DataFrame,
+    effects: Mapping[Effect, pl.DataFrame],
     vpns: list[str],
     columns: Columns,
-    seed: int,
     line: Line,
 ) -> Headline:
-    here = summary.filter(pl.col("condition") == condition)
-    seen = observed.filter(pl.col("condition") == condition)
-    questions = _questions(condition, here)
     answers: dict[tuple[str, str], Answer] = {}
     winners: dict[str, Winner] = {}
     for question in questions:
-        cell = _cell(seen, question)
-        absolute = _estimates(_cell(here, question))
-        relative = _estimates(paired(cell, question.effect, columns=columns, seed=seed))
+        cell = _cell(observed, question)
+        absolute = _estimates(_cell(summary, question))
+        relative = _estimates(_cell(effects[question.effect], question))
         for vpn, estimate in absolute.items():
             beside = None if line.crossed((vpn, BASELINE)) else relative.get(vpn)
             answers[vpn, question.key] = Answer(estimate, beside)
@@ -215,6 +233,7 @@ def _cell(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
         frame,
         question.metric,
         measurement=question.measurement,
+        condition=question.condition,
         parameters=question.parameters,
     )
 

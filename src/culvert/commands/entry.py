@@ -21,6 +21,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command; errors are reported in a few lines."""
     _open_standard_streams()
+    _compute_in_one_thread()
     accept_any_text()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # else nohup wants it ignored
@@ -75,6 +76,12 @@ def _tell(error: CulvertError) -> int:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def _compute_in_one_thread() -> None:
+    """NumPy's BLAS has a thread for each CPU, which wait in a loop: for matrices as small as ours
+    that takes ten times the CPU time of one thread. It reads the variable when it is imported."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _open_standard_streams() -> None:

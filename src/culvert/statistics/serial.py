@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,9 +25,15 @@ def lag1_p_value(values: Values) -> float | None:
     On the ranks, so that an outlier is no evidence. Moran (Biometrika 35, 1948): mean -1/n,
     variance (n - 2)**2 / (n**2 (n - 1)). None where ``lag1`` is.
     """
+    return _lag1_p_value(array(values).tobytes())
+
+
+@lru_cache(4096)
+def _lag1_p_value(content: bytes) -> float | None:
+    """Cached: a series is tested for its median, for its mean and for itself."""
     from scipy.special import ndtr  # noqa: PLC0415 - slow to import, seldom needed
 
-    sample = array(values)
+    sample = np.frombuffer(content)
     found = lag1(ranks(sample)) if sample.size else None
     if found is None:
         return None

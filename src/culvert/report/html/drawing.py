@@ -1,11 +1,11 @@
 """Figures as SVG and PNG, drawn by separate processes beside this one.
 
-Drawing one takes a tenth of a second and holds Python's global lock, so threads do not help; the
-first takes longest, because it loads the libraries. ``Drawing`` starts a process at once, which
-loads them while the run is still being read, and more if there are many figures. A figure is drawn
-as soon as it is there, while others are still being made.
-``python -P -m culvert.report.html.drawing`` is such a process: it reads specifications from
-standard input and writes images to standard output, each preceded by its length.
+Drawing one takes a tenth of a second and holds Python's global lock, so threads do not help.
+``Drawing`` starts two processes at once, and more if there are many figures and processors: one of
+each pair makes SVG of specifications, for which it loads Vega while the run is still being read,
+the other PNG of SVG. A figure is drawn as soon as it is there, while others are still being made.
+``python -P -m culvert.report.html.drawing svg`` is such a process: it reads contents from standard
+input and writes images to standard output, each preceded by its length.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from enum import Enum
 from queue import SimpleQueue
 from typing import IO, Any, NamedTuple, Self
 
@@ -26,11 +27,6 @@ MANY = 8
 """So many figures are worth the start of one more process."""
 MOST_PROCESSES = 4
 _LENGTH = struct.Struct(">Q")
-_FIRST: dict[str, Any] = {
-    "data": {"values": [{"x": 1}]},
-    "mark": "text",
-    "encoding": {"text": {"field": "x", "type": "quantitative"}},
-}
 
 
 class Images(NamedTuple):
@@ -40,6 +36,48 @@ class Images(NamedTuple):
     png: bytes
 
 
+def _svg_of(spec: bytes) -> bytes:
+    """Of a Vega-Lite specification, as JSON."""
+    import vl_convert  # noqa: PLC0415 - a process that draws nothing starts sooner without it
+
+    vega = vl_convert.vegalite_to_vega(json.loads(spec))
+    return _numbered_alone(vl_convert.vega_to_svg(vega, allowed_base_urls=[])).encode()
+
+
+def _png_of(svg: bytes) -> bytes:
+    import vl_convert  # noqa: PLC0415 - as above
+
+    return bytes(vl_convert.svg_to_png(svg.decode(), scale=2))
+
+
+class _Step(Enum):
+    """What a process does: Vega need not be loaded to make PNG of SVG."""
+
+    SVG = "svg"
+    PNG = "png"
+
+    @property
+    def draw(self) -> Callable[[bytes], bytes]:
+        return _svg_of if self is _Step.SVG else _png_of
+
+    @property
+    def first(self) -> bytes:
+        """A content that makes the process load its libraries and fonts."""
+        return _FIRST_SPEC if self is _Step.SVG else _FIRST_SVG
+
+
+_FIRST_SPEC = json.dumps(
+    {
+        "data": {"values": [{"x": 1}]},
+        "mark": "text",
+        "encoding": {"text": {"field": "x", "type": "quantitative"}},
+    }
+).encode()
+_FIRST_SVG = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">x</text></svg>'
+)
+
+
 class Drawing:
     """A context manager; leaving it ends its processes. Nothing is fetched from a network."""
 
@@ -47,28 +85,36 @@ class Drawing:
         processors = os.cpu_count() or 1
         self._most = min(processors, MOST_PROCESSES) if processors > 1 else 0
         self._pens: list[_Pen] = []
-        self._idle: SimpleQueue[_Pen] = SimpleQueue()
+        self._idle: dict[_Step, SimpleQueue[_Pen]] = {step: SimpleQueue() for step in _Step}
         self._begun = 0
-        self._threads = ThreadPoolExecutor(max(1, self._most))
-        self._more(1)
+        # One more than processes: a figure waits for its second step while the next has its first.
+        self._threads = ThreadPoolExecutor(self._most + 1)
+        self._more(len(_Step))
 
     def begin(self, spec: Mapping[str, Any]) -> Future[Images]:
         """Images of a Vega-Lite specification; drawn in this process if no other one can."""
         self._begun += 1
-        self._more(self._begun // MANY)
-        return self._threads.submit(self._drawn if self._pens else _draw, spec)
+        self._more(len(_Step) + self._begun // MANY)
+        return self._threads.submit(self._drawn, json.dumps(spec).encode())
 
-    def _drawn(self, spec: Mapping[str, Any]) -> Images:
-        pen = self._idle.get()
+    def _drawn(self, spec: bytes) -> Images:
+        svg = self._made(_Step.SVG, spec)
+        return Images(svg, self._made(_Step.PNG, svg))
+
+    def _made(self, step: _Step, content: bytes) -> bytes:
+        if not self._pens:
+            return step.draw(content)
+        pen = self._idle[step].get()
         try:
-            return pen.draw(spec) or _draw(spec)
+            return pen.draw(content) or step.draw(content)
         finally:
-            self._idle.put(pen)
+            self._idle[step].put(pen)
 
     def _more(self, wanted: int) -> None:
         while len(self._pens) < min(wanted, self._most):
-            self._pens.append(_Pen())
-            self._idle.put(self._pens[-1])
+            step = list(_Step)[len(self._pens) % len(_Step)]
+            self._pens.append(_Pen(step))
+            self._idle[step].put(self._pens[-1])
 
     def __enter__(self) -> Self:
         return self
@@ -83,37 +129,28 @@ class Drawing:
 class _Pen:
     """A process that draws; None from one that has failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: _Step) -> None:
+        self.step = step
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__],
+            [sys.executable, "-P", "-m", __name__, step.value],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
 
-    def draw(self, spec: Mapping[str, Any]) -> Images | None:
+    def draw(self, content: bytes) -> bytes | None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            _send(self._process.stdin, json.dumps(spec).encode())
-            svg, png = _receive(self._process.stdout), _receive(self._process.stdout)
+            _send(self._process.stdin, content)
+            return _receive(self._process.stdout)
         except BrokenPipeError:
             return None
-        return None if svg is None or png is None else Images(svg, png)
 
     def end(self) -> None:
         self._process.kill()
         with suppress(BrokenPipeError):
             self._process.communicate()
-
-
-def _draw(spec: Mapping[str, Any]) -> Images:
-    import vl_convert  # noqa: PLC0415 - a process that draws nothing starts sooner without it
-
-    vega = vl_convert.vegalite_to_vega(dict(spec))
-    svg = vl_convert.vega_to_svg(vega, allowed_base_urls=[])
-    svg = _numbered_alone(svg)
-    return Images(svg.encode(), vl_convert.svg_to_png(svg, scale=2))
 
 
 def _numbered_alone(svg: str) -> str:
@@ -143,10 +180,10 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 
 def main() -> None:
     """Draw until the input ends."""
-    _draw(_FIRST)
+    step = _Step(sys.argv[1])
+    step.draw(step.first)
     while (content := _receive(sys.stdin.buffer)) is not None:
-        for image in _draw(json.loads(content)):
-            _send(sys.stdout.buffer, image)
+        _send(sys.stdout.buffer, step.draw(content))
 
 
 if __name__ == "__main__":

@@ -46,6 +46,11 @@ class TrialView:
     seconds: str
     checks: tuple[CheckView, ...]
 
+    @property
+    def passed(self) -> int:
+        """How many of the checks passed."""
+        return sum(check.passed for check in self.checks)
+
 
 @dataclass(frozen=True)
 class TrialList:
