@@ -14,7 +14,7 @@ from bench.kept_tunnel import METRICS, kept
 from culvert import tools
 
 TOLERANCE = 0.03
-ROUNDS = 30
+ROUNDS = 60
 """Short trials by turns, so that what else the machine does meets both alike."""
 VPNS = ("none", "wireguard/go")
 

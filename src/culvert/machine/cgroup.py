@@ -191,13 +191,17 @@ def runs() -> dict[Path, str]:
     return {path: match[1] for path, match in found.items() if match}
 
 
+def with_groups_below(path: Path) -> list[Path]:
+    """A group and those in it; one that is removed meanwhile is left out."""
+    return [Path(folder) for folder, _, _ in os.walk(path)]
+
+
 def remove(path: Path) -> None:
     """Remove the group, and the groups in it, after the last process has ended. No error if there
     is no group."""
 
     def removed() -> bool:
-        below = sorted((each for each in path.rglob("*") if each.is_dir()), reverse=True)
-        for each in below:
+        for each in sorted(with_groups_below(path)[1:], reverse=True):
             _removed(each)
         return _removed(path)
 

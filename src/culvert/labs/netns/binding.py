@@ -58,8 +58,8 @@ class Binding:
         members = {
             int(pid): run
             for path, run in cgroup.runs().items()
-            for procs in path.rglob("cgroup.procs")
-            for pid in _words(procs)
+            for group in cgroup.with_groups_below(path)
+            for pid in _words(group / "cgroup.procs")
         }
         recorded = {who.pid: run for run in _directories() for who in owner.recorded(run)}
 

@@ -28,6 +28,7 @@ SIZES = (64, 512, 1024)
 CYCLES = 5
 _ICMP = 1
 _TCP = 6
+_CRASHES = 2
 _SMALLEST_INNER = 28
 
 
@@ -300,7 +301,25 @@ class _Run:
         self.answered(self.lab.a, self.lab.b, Rule.DROP)
 
     def crash(self, node: Node, capture: UnderlayLook) -> None:
-        """No packet may leave the node after it is killed; then it is started anew."""
+        """No packet may leave the node after it is killed; then it is started anew.
+
+        A packet may have left just before, by chance; a VPN that announces its end does so each
+        time.
+        """
+        counts: list[int] = []
+        while len(counts) < _CRASHES and 0 not in counts:
+            counts.append(self._sent_in_crash(node, capture))
+            self.vpn.leave(self.lab.a)
+            self.vpn.join(node)
+            self.vpn.reach(self.lab.path)
+            self.answered(self.lab.a, self.lab.b, Rule.CRASH)
+        if 0 not in counts:
+            self.breaks(
+                Rule.CRASH, f"node {node.name} sent {min(counts)} packets after it was killed"
+            )
+
+    def _sent_in_crash(self, node: Node, capture: UnderlayLook) -> int:
+        """Packets of the VPN that the node has sent from just before it is killed."""
         capture.packets()
         self.vpn.crash(node)
         outgoing = node.name == self.lab.a.name
@@ -313,14 +332,7 @@ class _Run:
             if each.outgoing is outgoing
             and (each.protocol != _TCP or (each.payload and not relayed))
         ]
-        if sent:
-            self.breaks(
-                Rule.CRASH, f"node {node.name} sent {len(sent)} packets after it was killed"
-            )
-        self.vpn.leave(self.lab.a)
-        self.vpn.join(node)
-        self.vpn.reach(self.lab.path)
-        self.answered(self.lab.a, self.lab.b, Rule.CRASH)
+        return len(sent)
 
     def stop_twice(self) -> None:
         for _ in range(2):
