@@ -16,7 +16,6 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 
 VPN = "wireguard/go"
-REQUESTS = 100
 HEY_STEP_MS = 0.1
 """hey prints seconds with four decimals."""
 
@@ -43,24 +42,50 @@ class PodTcpAgreement(Goal):
 
 
 class ApiAgreement(PodTcpAgreement):
-    """The paper's rate; the first request of each is left out, because it opens the connection."""
+    """At a rate that keeps the processors awake, so that the programs' own time is small; the first
+    request of each is left out, because it opens the connection."""
 
     name: ClassVar[str] = "k8s-api-agrees-with-hey"
-    what: ClassVar[str] = f"median response of the API at 10/s over {VPN}"
+    what: ClassVar[str] = f"median response of the API at 500/s over {VPN}"
     peer: ClassVar[str] = "hey"
     unit: ClassVar[str] = "ms"
     goal: ClassVar[str] = "ratio within 5 % of 1"
     tolerance: ClassVar[float] = 0.05
-    spec: ClassVar[LabSpec] = LabSpec()
+    rate_per_s: ClassVar[int] = 500
+    requests: ClassVar[int] = 1000
 
     def measure(self) -> Samples:
         """From the same pod."""
-        with pods_over(VPN, self.spec) as session:
+        with pods_over(VPN, LabSpec()) as session:
             return alternate(
-                lambda: _api(session, ApiInstrument.PROBE),
-                lambda: _api(session, ApiInstrument.HEY),
+                lambda: self._median_ms(session, ApiInstrument.PROBE),
+                lambda: self._median_ms(session, ApiInstrument.HEY),
                 ROUNDS,
             )
+
+    def _median_ms(self, session: Session, instrument: ApiInstrument) -> float:
+        """Of values that are rounded to steps it is interpolated within its step."""
+        given = {
+            "requests": self.requests,
+            "rate": f"{self.rate_per_s}/s",
+            "instrument": instrument,
+        }
+        outcome = K8sApi().run(session, K8sApiParameters.model_validate(given))
+        (series,) = (one for one in outcome.series if one.name == "response_ms")
+        times_ms = series.values[1:]
+        if instrument is ApiInstrument.PROBE:
+            return statistics.median(times_ms)
+        return statistics.median_grouped(times_ms, HEY_STEP_MS)
+
+
+class ApiAgreementAtThePapersRate(ApiAgreement):
+    """Between two requests the processors fall asleep, and hey's threads take longer to wake up
+    than the probe's: see docs/kubernetes.md for the times on the pod's interface."""
+
+    name: ClassVar[str] = "k8s-api-beside-hey-at-10"
+    what: ClassVar[str] = f"median response of the API at 10/s over {VPN}"
+    rate_per_s: ClassVar[int] = 10
+    requests: ClassVar[int] = 100
 
 
 def _probe(session: Session) -> float:
@@ -89,14 +114,3 @@ def _iperf3(session: Session) -> float:
         server.stop()
     goodput: float = json.loads(client.stdout)["end"]["sum_received"]["bits_per_second"]
     return goodput
-
-
-def _api(session: Session, instrument: ApiInstrument) -> float:
-    """The median in ms; of values that are rounded to steps it is interpolated within its step."""
-    given = {"requests": REQUESTS, "rate": "10/s", "instrument": instrument}
-    outcome = K8sApi().run(session, K8sApiParameters.model_validate(given))
-    (series,) = (one for one in outcome.series if one.name == "response_ms")
-    times_ms = series.values[1:]
-    if instrument is ApiInstrument.PROBE:
-        return statistics.median(times_ms)
-    return statistics.median_grouped(times_ms, HEY_STEP_MS)
