@@ -299,17 +299,25 @@ def test_faults_are_what_no_condition_asks_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("delivered", "late", "said"),
-    [(1000, 10, False), (1000, 11, True), (5, 0, False), (5, 1, True), (0, 0, False)],
+    ("delivered", "late", "most", "said"),
+    [
+        (1000, 10, 10, False),
+        (1000, 11, 10, True),
+        (50, 1, 2, False),
+        (50, 3, 2, True),
+        (5, 1, 1, False),
+        (5, 2, 1, True),
+        (0, 0, 1, False),
+    ],
 )
-def test_a_wire_that_was_late_says_so(delivered: int, late: int, said: bool) -> None:
+def test_a_wire_that_was_late_says_so(delivered: int, late: int, most: int, said: bool) -> None:
     clean = Counts(**{field.name: 0 for field in fields(Counts)})
     held = replace(
         clean, delivered_packets=delivered, late_packets=late, latest_ns=5_260_000 if late else 0
     )
     words = (
         f"{late} of {delivered} packets left the wire late, each by more than 1 ms and 2 % of its "
-        "time on the link (at most by 5.3 ms; 1% of the packets may be late), b to a"
+        f"time on the link (at most by 5.3 ms; of so many, {most} may be late), b to a"
     )
     assert Statistics(1, clean, held).faults() == ([words] if said else [])
 

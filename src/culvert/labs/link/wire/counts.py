@@ -5,11 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from culvert.statistics.binomial import quantile
+
 LATE = "1 ms and 2 % of its time on the link"
 """Delay after its due time from which a packet is late (crates/wire/src/counters.rs): the tolerance
 of the median in the verification of a link."""
-MOST_LATE = 0.01
-"""Largest share of late packets: lateness then does not change a trial's 99th percentile."""
+ONE_LATE_OF = 100
+"""One packet of so many may be late: lateness then does not change a trial's 99th percentile."""
+MANY = 1000
+"""From so many packets on the share of late ones decides; of fewer, a test of it."""
+LEVEL = 0.95
+"""Of the test of few packets."""
+
+
+def most_late(delivered: int) -> int:
+    """How many of these packets may be late.
+
+    Of few packets a single one is a large share, and may be late once on a link that is in time.
+    Fewer than ``MANY`` were too late if an exact test rejects that the link's share is at most one
+    of ``ONE_LATE_OF``; a single packet never decides, and no more are permitted than of ``MANY``.
+    """
+    few = min(quantile(min(delivered, MANY), 1 / ONE_LATE_OF, LEVEL), MANY // ONE_LATE_OF)
+    return max(1, few, delivered // ONE_LATE_OF)
 
 
 @dataclass(frozen=True)
@@ -52,11 +69,12 @@ class Counts:
             )
             if count
         ]
-        if self.late_packets > MOST_LATE * self.delivered_packets:
+        most = most_late(self.delivered_packets)
+        if self.late_packets > most:
             found.append(
                 f"{self.late_packets} of {self.delivered_packets} packets left the wire late, "
                 f"each by more than {LATE} (at most by {self.latest_ns / 1e6:.1f} ms; "
-                f"{MOST_LATE:.0%} of the packets may be late)"
+                f"of so many, {most} may be late)"
             )
         return found
 
