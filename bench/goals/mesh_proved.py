@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from bench.goal import Goal, Samples
 from culvert.errors import VpnError
 from culvert.labs.netns.lab import NetnsLab
-from culvert.run.execution import before
+from culvert.run.attempt import before
 from culvert.run.paths import open_session
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path

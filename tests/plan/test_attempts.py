@@ -5,17 +5,23 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.plan.attempts import Place, key_of_lost, to_repeat
+from culvert.plan.attempts import Beside, Place, keys_of, next_key, to_repeat
 
 
-@given(st.integers(1, 4), st.booleans())
-def test_each_attempt_has_a_key_of_its_own(lost: int, measured: bool) -> None:
-    done: set[Place] = {(2, "cell"), (1, "other")}
-    for _ in range(lost):
-        key = key_of_lost(1, "cell", done)
+@given(st.lists(st.sampled_from(Beside), min_size=1, max_size=12), st.booleans())
+def test_each_attempt_has_a_key_of_its_own(kinds: list[Beside], measured: bool) -> None:
+    done: set[Place] = {(2, "cell"), (1, "other"), (2, "cell/part-1"), (1, "cell2/lost-1")}
+    before = set(done)
+    for kind in kinds:
+        key = next_key(kind, 1, "cell", done)
         assert (1, key) not in done
         done.add((1, key))
-    assert len(done) == 2 + lost
+    assert len(done) == len(before) + len(kinds)
+    for kind in Beside:
+        keys = keys_of(kind, 1, "cell", done)
+        assert len(keys) == len(set(keys)) == kinds.count(kind)
+        assert {(1, key) for key in keys} <= done - before
     if measured:
         done.add((1, "cell"))
-    assert to_repeat(done) == (set() if measured else {(1, "cell")})
+    others = {(1, "cell2")}
+    assert to_repeat(done) == (others if measured else {(1, "cell"), *others})

@@ -13,6 +13,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.underlay.underlay import Underlay
 from culvert.plan.plan import Plan
 from culvert.run.progress import ProgressStep
 from culvert.run.runner import Runner
@@ -86,7 +87,8 @@ class Unopened(NetnsLab):
 
 REGISTRY = registry.Registry({"none": NoVpn, "fake": Fake}, {})
 CATALOGUE = Catalogue(
-    cast("dict[str, Any]", {"count": Count}), lambda word: str(REGISTRY.parse(word))
+    cast("dict[str, Any]", {"count": Count, Underlay.kind: Underlay}),
+    lambda word: str(REGISTRY.parse(word)),
 )
 
 
@@ -108,6 +110,7 @@ def runner(
     *,
     plan: Plan | None = None,
     make_lab: Callable[..., Lab] | None = None,
+    real_links: bool = False,
 ) -> Runner:
     """A runner whose labs cannot be opened, unless ``make_lab`` makes others."""
     return Runner(
@@ -115,10 +118,11 @@ def runner(
         plan or Plan.of(of),
         journal,
         CATALOGUE,
-        cast("dict[str, type[Measurement[Any]]]", {"count": Count}),
+        cast("dict[str, type[Measurement[Any]]]", {"count": Count, Underlay.kind: Underlay}),
         make_lab=make_lab or (lambda spec: Unopened(new_run_id(), spec)),
         cores=[(0,), (1,)],
         progress=progress,
+        real_links=real_links,
     )
 
 

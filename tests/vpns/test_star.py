@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.journal.record import Metric, Status
-from culvert.run.execution import before
+from culvert.run.attempt import before
 from culvert.run.finding import TrialFinding
 from culvert.run.paths import PATH, open_session
 from culvert.topology.graph import Path, Role

@@ -11,6 +11,8 @@ import polars as pl
 
 from culvert.journal.codec import float64s, from_json, int64s
 from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.marks import PART
+from culvert.journal.record import Metric, Part
 from culvert.journal.values import Unpacking
 
 _CHUNK = 10_000
@@ -92,6 +94,20 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     )
     joined = counted.join(metrics, on="trial", how="left", maintain_order="left_right")
     return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
+
+
+def parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
+    """The part of a block with this key, if there is one."""
+    place = "SELECT id, evidence FROM trial WHERE block = ? AND cell_key = ?"
+    for number, evidence in sql.execute(place, (block, key)).fetchall():
+        metrics = sql.execute(
+            "SELECT metric, unit, value, labels FROM metric WHERE trial_id = ? ORDER BY id",
+            (number,),
+        )
+        yield Part(
+            tuple(map(str, from_json(evidence).get(PART, ()))),
+            tuple(Metric(*figure, from_json(labels)) for *figure, labels in metrics),
+        )
 
 
 def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from culvert.journal.codec import from_json, json_text, now_text
 from culvert.journal.differences import differences
 from culvert.journal.hold import Hold
 from culvert.journal.making import make_file
-from culvert.journal.record import InstallRecord, RunHead, TrialRecord
+from culvert.journal.record import InstallRecord, Part, RunHead, TrialRecord
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
 from culvert.journal.source import Source
@@ -281,6 +281,11 @@ class Journal:
                 ):
                     found.setdefault(key, {})[block] = value
         return found
+
+    def parts(self, block: int, keys: Iterable[str]) -> list[Part]:
+        """The parts of a block with these keys."""
+        with self._reading():
+            return [part for key in keys for part in frames.parts(self._sql, block, key)]
 
     def measured_s(self) -> float:
         """Seconds that all trials took, those of earlier sessions included."""

@@ -102,6 +102,10 @@ class Lab(ABC):
         """Packets that the underlay has blocked as the lab requests, in words."""
         return ()
 
+    def lost(self) -> Mapping[str, CulvertError]:
+        """The nodes whose machines cannot be used, or not any more, each with the error."""
+        return {}
+
     def broken(self) -> CulvertError | None:
         """An error if a part of the lab itself has died or is stopped; None if all work."""
         return None

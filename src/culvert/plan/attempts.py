@@ -1,25 +1,40 @@
 """Trials during which a host was lost. The journal keeps each of them, with a key that leaves the
-cell's place in its block free: a resumed run measures the cell there again. Pure."""
+cell's place in its block free: a resumed run measures there what is missing. Pure.
+
+What was measured on paths that did not need the host is a trial of its own, a part.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-
-_LOST = "/lost-"
+from enum import StrEnum
+from itertools import count, takewhile
 
 Place = tuple[int, str]
 """Block and key of a trial in the journal."""
 
 
-def key_of_lost(block: int, cell_key: str, done: Collection[Place]) -> str:
-    """The key of a cell's next trial in a block during which a host was lost."""
-    attempt = 1
-    while (block, f"{cell_key}{_LOST}{attempt}") in done:
-        attempt += 1
-    return f"{cell_key}{_LOST}{attempt}"
+class Beside(StrEnum):
+    """Trials that are not at the place of their cell: what follows the cell's key."""
+
+    LOST = "/lost-"
+    PART = "/part-"
+
+
+def keys_of(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
+    """The keys of a cell's trials of this kind in a block, in the order of measuring."""
+    numbered = (f"{cell_key}{kind}{number}" for number in count(1))
+    return list(takewhile(lambda key: (block, key) in done, numbered))
+
+
+def next_key(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -> str:
+    """The key of a cell's next trial of this kind in a block."""
+    return f"{cell_key}{kind}{len(keys_of(kind, block, cell_key, done)) + 1}"
 
 
 def to_repeat(done: Collection[Place]) -> frozenset[Place]:
     """Places of cells whose trials lost a host, without those that were measured since."""
-    lost = {(block, key.partition(_LOST)[0]) for block, key in done if _LOST in key}
+    lost = {
+        (block, key.partition(kind)[0]) for block, key in done for kind in Beside if kind in key
+    }
     return frozenset(lost - set(done))

@@ -1,68 +1,53 @@
-"""One trial: build the lab, bring the VPN up, prove, measure, prove again, and remove everything.
+"""One trial, in several attempts if hosts are lost: what does not need them is measured without
+them.
 
 ::
 
-    missing? ── lab ── prepare, listen, connect ── canary ── measure ── judge ── take down
+    attempt ── a host was lost ── attempt without it, on the paths not yet measured ── ...
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence, Set
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError
-from culvert.journal.record import Metric, Status
-from culvert.labs.base import Lab
-from culvert.labs.together import at_once
+from culvert.errors import CulvertError, NotPossible
+from culvert.journal.record import Metric, Part, Status
 from culvert.measurements.base import Measurement
-from culvert.proof.alive import (
-    ProcessFailure,
-    ends_in_silence,
-    still_carries,
-    survivors,
-)
-from culvert.proof.canary import send_canary
-from culvert.proof.datapath import judge_data_path
-from culvert.proof.judge import judge_outcome
-from culvert.proof.route import judge_route
-from culvert.run.causes import cause_of_trouble, naming_the_cause
+from culvert.run.attempt import Attempt, LabFactory, Work
 from culvert.run.finding import TrialFinding
-from culvert.run.footprints import footprint
-from culvert.run.neighbours import Neighbours
-from culvert.run.paths import open_session, require_room, together
-from culvert.run.traps import refuse_without_effect, traps
-from culvert.topology.drawing import as_json
-from culvert.topology.graph import Path
+from culvert.run.paths import labelled, require_room, together
+from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
-from culvert.trial.accounts import add_accounts
-from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.session import Session
-from culvert.trial.third_nodes import third_node_metrics
 from culvert.vpns.base import Vpn
-from culvert.vpns.variant import Missing
 
-MOST_DESCRIBED = 3
-"""Paths whose ends are described in a trial's evidence."""
-
-LabFactory = Callable[[LabSpec], Lab]
+MOST_NAMED = 5
+"""Paths that a reason names."""
 
 
-@dataclass
-class _OnePath:
-    """What was found on one path: the outcome, None if a proof failed; or an error."""
+@dataclass(frozen=True)
+class Earlier:
+    """What is known before a trial: parts of it that were measured, and nodes that are lost."""
 
-    path: Path
-    finding: TrialFinding = field(default_factory=lambda: TrialFinding(Status.FAILED))
-    outcome: Outcome | None = None
-    error: CulvertError | None = None
+    parts: Sequence[Part] = ()
+    lost: Mapping[str, CulvertError] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The figures of all parts."""
+        return [metric for part in self.parts for metric in part.metrics]
+
+    def has(self, path: Path) -> bool:
+        """Whether the path was measured."""
+        return any(str(path) in part.paths for part in self.parts)
+
+
+NOTHING = Earlier()
 
 
 class Execution:
@@ -76,195 +61,107 @@ class Execution:
         parameters: BaseModel,
         make_lab: LabFactory,
         known_max_size: dict[str, int],
+        earlier: Earlier = NOTHING,
     ) -> None:
         self._vpn = vpn
         self._spec = spec.unobstructed() if measurement.of_the_link else spec
-        self._measurement = measurement
-        self._parameters = parameters
-        self._make_lab = make_lab
-        self._known_max_size = known_max_size
+        self._work = Work(measurement, parameters, make_lab, known_max_size)
+        self._earlier = earlier
+        self._lost = dict(earlier.lost)
+        self._attempts: list[Attempt] = []
 
     def execute(self) -> TrialFinding:
         """Run the trial; errors of lab, VPN and probe become the finding's status."""
-        finding = TrialFinding(Status.FAILED)
-        with finding.of_errors():
+        try:
             require_room(self._vpn, self._spec.topology)
             topology = serving(self._spec.topology, self._vpn.needs)
-            lab = self._make_lab(replace(self._spec, topology=topology))
-            missing = list(chain(*at_once(self._vpn.missing, lab.hosts)))
-            if missing:
-                return _unsupported(missing)
-            versions = at_once(self._vpn.version, lab.hosts)
-            finding.version = "; ".join(dict.fromkeys(versions))
-            self._on_lab(lab, finding)
+        except CulvertError as error:
+            return TrialFinding.of_error(error)
+        return self._found(self._try(replace(self._spec, topology=topology)))
+
+    def _try(self, spec: LabSpec) -> tuple[Path, ...]:
+        """Attempts, until no more paths can be measured; returns those that were not."""
+        several = len(spec.topology.paths) > 1
+        left = tuple(path for path in spec.topology.paths if not self._earlier.has(path))
+        vpn = self._vpn
+        while paths := self._possible(spec.topology, left):
+            reduced = spec.only(paths, without=self._lost.keys())
+            attempt = Attempt(vpn, reduced, self._work, several=several)
+            attempt.run()
+            self._attempts.append(attempt)
+            self._lost |= attempt.lost
+            measured = {one.path for one in attempt.measured}
+            left = tuple(path for path in left if path not in measured)
+            if not attempt.lost:
+                break
+            vpn = vpn.anew()
+        return left
+
+    def _possible(self, topology: Topology, left: Sequence[Path]) -> tuple[Path, ...]:
+        """Those of the paths that need no lost node."""
+        if self._lost and self._work.measurement.joins_members:
+            return ()
+        possible = topology.paths_without(self._lost.keys())
+        return tuple(path for path in left if path in possible)
+
+    def _found(self, left: Sequence[Path]) -> TrialFinding:
+        outcomes = self._outcomes()
+        if not left:
+            finding = self._counted(together(outcomes, self._earlier.metrics))
+            if finding.up_s is not None:
+                finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
+            return finding
+        if self._failed_by_itself:
+            finding = self._attempts[-1].finding
+            if self._lost and finding.status is not Status.UNSUPPORTED:
+                self._add_losses(finding)
+        elif outcomes or self._earlier.parts or not self._attempts:
+            finding = self._without(left)
+        else:
+            finding = self._attempts[-1].finding
+        if self._lost and outcomes:
+            finding.part = self._counted(labelled(outcomes))
+            finding.part.evidence.part = tuple(map(str, outcomes))
         return finding
 
-    def _on_lab(self, lab: Lab, finding: TrialFinding) -> None:
-        with ExitStack() as stack:
-            stack.enter_context(lab)
-            stack.callback(self._vpn.stop, lab)
-            try:
-                self._measure(lab, finding)
-            except CulvertError as error:
-                raise type(error)(
-                    error.what, _with_obstacles(error.why, lab), error.remedy
-                ) from error
-            if finding.status is not Status.OK:
-                finding.reason = _with_obstacles(finding.reason, lab)
+    def _outcomes(self) -> dict[Path, Outcome]:
+        """Of the paths that were measured and proved, in the order of measuring."""
+        measured = [one for attempt in self._attempts for one in attempt.measured]
+        return {one.path: one.outcome for one in measured if one.outcome is not None}
 
-    def _measure(self, lab: Lab, finding: TrialFinding) -> None:
-        vpn, paths = self._vpn, lab.spec.topology.paths
-        ends = dict.fromkeys(
-            name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
-        )
-        finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
-        _note_clocks(finding, lab, "clock before")
-        finding.evidence.topology = as_json(lab.spec.topology)
-        finding.evidence.vpn = dict(vpn.variant.facts)
-        refuse_without_effect(vpn, lab)
-        vpn.prepare(lab)
-        finding.evidence.vpn |= lab.choices
-        lab.admit(footprint(vpn, lab))
-        begun = time.monotonic()
-        with naming_the_cause(vpn, lab):
-            if self._measurement.joins_members:
-                vpn.serve_all()
-            else:
-                vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
-        if not self._measurement.drives_tunnel:
-            finding.up_s = time.monotonic() - begun
-            finding.evidence.vpn |= traps(vpn, lab)
-        if (disturbed := lab.disturbed()) is not None:
-            raise disturbed
-        outcomes: dict[Path, Outcome] = {}
-        neighbours = Neighbours()
-        for in_this_round in self._rounds(lab):
-            neighbours.look()
-            measured = self._at_once(lab, in_this_round)
-            neighbours.look()
-            finding.measuring_s += max(one.finding.measuring_s for one in measured)
-            for one in measured:
+    @property
+    def _failed_by_itself(self) -> bool:
+        """Whether the last attempt failed although no host was lost."""
+        last = self._attempts[-1:]
+        return any(not one.lost and one.finding.status is not Status.OK for one in last)
+
+    def _without(self, left: Sequence[Path]) -> TrialFinding:
+        """Of the paths that were not measured, because of lost hosts alone."""
+        impossible = all(isinstance(error, NotPossible) for error in self._lost.values())
+        finding = TrialFinding(Status.UNSUPPORTED if impossible else Status.FAILED)
+        finding.lost = dict(self._lost)
+        named = ", ".join(map(str, left[:MOST_NAMED]))
+        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        finding.reason = f"paths that were not measured: {named}{more}"
+        self._add_losses(finding)
+        return finding
+
+    def _add_losses(self, finding: TrialFinding) -> None:
+        """The hosts that were lost come first; a resumed run repeats the trial."""
+        errors = list(self._lost.values())
+        finding.reason = "; ".join(dict.fromkeys([*map(str, errors), finding.reason]))
+        remedies = [*(error.remedy for error in errors), finding.remedy]
+        finding.remedy = "; ".join(dict.fromkeys(filter(None, remedies)))
+        finding.evidence.host_lost = True
+
+    def _counted(self, outcome: Outcome) -> TrialFinding:
+        """Of the paths that were measured and proved."""
+        base = [attempt for attempt in self._attempts if attempt.measured][-1].finding
+        finding = TrialFinding(Status.OK, version=base.version, up_s=base.up_s)
+        finding.evidence = replace(base.evidence, checks=[], host_lost=False)
+        finding.measuring_s = sum(attempt.finding.measuring_s for attempt in self._attempts)
+        for attempt in self._attempts:
+            for one in attempt.measured:
                 finding.absorb(one.finding)
-            for one in measured:
-                if one.error is not None:
-                    raise one.error
-                if one.outcome is None:
-                    return
-                outcomes[one.path] = one.outcome
-        _note_clocks(finding, lab, "clock after")
-        finding.counts(together([(path, outcomes[path]) for path in paths]), neighbours.marks())
-        if finding.up_s is not None:
-            finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
-
-    def _rounds(self, lab: Lab) -> Sequence[Sequence[Path]]:
-        """Paths of a round are measured at the same time, unless the measurement starts and stops
-        tunnels, which paths may share."""
-        if self._measurement.drives_tunnel or self._measurement.joins_members:
-            return [[path] for path in lab.spec.topology.paths]
-        return lab.rounds
-
-    def _at_once(self, lab: Lab, paths: Sequence[Path]) -> list[_OnePath]:
-        ends = {name for path in paths for name in (path.source, path.target)}
-        return at_once(lambda path: self._one_path(lab, path, ends), paths)
-
-    def _one_path(self, lab: Lab, path: Path, busy: Set[str]) -> _OnePath:
-        """With what it found so far if there is an error."""
-        found = _OnePath(path)
-        try:
-            with ExitStack() as stack:
-                known = self._known_max_size
-                session = open_session(stack, lab, self._vpn, path, known, busy=busy)
-                with naming_the_cause(self._vpn, lab, session.probes):
-                    found.outcome = self._on_path(session, found.finding)
-                if found.outcome is None:
-                    self._attribute(found.finding, session)
-        except CulvertError as error:
-            found.error = error
-        return found
-
-    def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
-        """The outcome with its common metrics; None if a proof failed."""
-        vpn = self._vpn
-        drives = self._measurement.drives_tunnel
-        if not drives and not self._proved(finding, session.path, before(session)):
-            return None
-        measuring = time.monotonic()
-        outcome = self._measurement.run(session, self._parameters)
-        finding.measuring_s += time.monotonic() - measuring
-        after = [
-            *survivors(vpn),
-            *judge_outcome(session, outcome),
-            *ends_in_silence(session, outcome),
-        ]
-        if not self._proved(finding, session.path, after):
-            return None
-        if session.route is None:  # no path, so nothing to prove about its packets
-            return outcome
-        if drives:
-            finding.evidence.vpn |= traps(vpn, session.lab)
-        last = (
-            before(session)
-            if drives
-            else [still_carries(session), judge_route(session, "at the end")]
-        )
-        if not self._proved(finding, session.path, [*last, *survivors(vpn)]):
-            return None
-        self._add_common_metrics(session, outcome)
-        return outcome
-
-    def _attribute(self, finding: TrialFinding, session: Session) -> None:
-        """A proof that failed because something had died, or was stopped, is a failure of that."""
-        cause = cause_of_trouble(self._vpn, session.lab, session.probes)
-        if cause is None:
-            return
-        first = finding.evidence.first_failure
-        noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
-        finding.fails(type(cause)(cause.what, f"{cause.why}{noticed}", cause.remedy))
-
-    def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
-        if len(self._spec.topology.paths) > 1:
-            checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
-        return finding.proved(checks)
-
-    def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
-        for watched in outcome.watched:
-            add_accounts(
-                outcome,
-                watched.accounted,
-                shared_kernel=session.lab.shared_kernel,
-                attributable=self._vpn.cpu_attributable,
-            )
-            outcome.metrics += third_node_metrics(watched.others, session.lab)
-
-
-def _note_clocks(finding: TrialFinding, lab: Lab, when: str) -> None:
-    """Offsets of the clocks of nodes that are other machines."""
-    for name, facts in finding.evidence.underlay.items():
-        if clock := lab.nodes[name].clock():
-            facts[when] = dict(clock)
-
-
-def _unsupported(missing: list[Missing]) -> TrialFinding:
-    return TrialFinding(
-        Status.UNSUPPORTED,
-        reason=f"missing: {', '.join(dict.fromkeys(each.what for each in missing))}",
-        remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),
-    )
-
-
-def _with_obstacles(reason: str, lab: Lab) -> str:
-    """The reason, preceded by the packets that the lab itself has blocked, if it can report them:
-    the reason may end with many lines of a log."""
-    with suppress(CulvertError):
-        return "; ".join((*lab.obstacles(), reason))
-    return reason
-
-
-def before(session: Session) -> list[Check]:
-    """The checks that a path must pass before its figures count."""
-    ends = (session.source, session.target)
-    return [
-        judge_data_path(session.vpn, ends),
-        judge_route(session, "at the start"),
-        *send_canary(session),
-    ]
+        finding.counts(outcome, [mark for attempt in self._attempts for mark in attempt.marks])
+        return finding

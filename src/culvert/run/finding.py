@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,6 +27,10 @@ class TrialFinding:
     outcome: Outcome = field(default_factory=lambda: Outcome([], []))
     up_s: float | None = None
     """Seconds from the start of the responder to a tunnel that is up."""
+    lost: Mapping[str, CulvertError] = field(default_factory=dict)
+    """The nodes without which all other paths were measured, now or before, with their errors."""
+    part: TrialFinding | None = None
+    """What was measured of a trial that lost a host: on the paths that did not need it."""
 
     @contextmanager
     def of_errors(self) -> Iterator[None]:

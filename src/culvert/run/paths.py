@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -64,18 +64,25 @@ def open_session(
     )
 
 
-def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
-    """The outcome of a single path is returned unchanged. For several paths: each figure with its
-    path as a label, and the median over the paths without this label."""
-    if len(outcomes) == 1:
-        return outcomes[0][1]
+def together(outcomes: Mapping[Path, Outcome], earlier: Sequence[Metric] = ()) -> Outcome:
+    """The outcome of a trial's only path is returned unchanged. For several paths: each figure with
+    its path as a label, and the median over the paths without this label; ``earlier`` are figures
+    of paths that were measured before the others, with their labels."""
+    if len(outcomes) == 1 and not earlier:
+        return next(iter(outcomes.values()))
+    whole = labelled(outcomes)
+    whole.metrics += _middles([*earlier, *whole.metrics])
+    return whole
+
+
+def labelled(outcomes: Mapping[Path, Outcome]) -> Outcome:
+    """The outcomes of several paths as one: each figure with its path as a label."""
     whole = Outcome([], [])
-    figures: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Metric]] = defaultdict(list)
-    for path, outcome in outcomes:
+    for path, outcome in outcomes.items():
         label = {PATH: str(path)}
-        for metric in outcome.metrics:
-            figures[metric.name, metric.unit, tuple(sorted(metric.labels.items()))].append(metric)
-            whole.metrics.append(replace(metric, labels={**metric.labels, **label}))
+        whole.metrics += [
+            replace(each, labels={**each.labels, **label}) for each in outcome.metrics
+        ]
         whole.watched += outcome.watched
         whole.doubts += outcome.doubts
         whole.marks += outcome.marks
@@ -86,7 +93,14 @@ def together(outcomes: Sequence[tuple[Path, Outcome]]) -> Outcome:
         whole.histograms += [
             replace(each, labels={**each.labels, **label}) for each in outcome.histograms
         ]
-    for metrics in figures.values():
-        middle = statistics.median(metric.value for metric in metrics)
-        whole.metrics.append(replace(metrics[0], value=middle))
     return whole
+
+
+def _middles(metrics: Sequence[Metric]) -> Iterator[Metric]:
+    """The median over the paths of each figure."""
+    figures: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[float]] = defaultdict(list)
+    for metric in metrics:
+        labels = tuple(sorted(each for each in metric.labels.items() if each[0] != PATH))
+        figures[metric.name, metric.unit, labels].append(metric.value)
+    for (name, unit, labels), values in figures.items():
+        yield Metric(name, unit, statistics.median(values), dict(labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from culvert.run.execution import LabFactory
+from culvert.run.attempt import LabFactory
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
 from culvert.run.finding import TrialFinding
+
+
+def records_of(
+    trial: Trial, finding: TrialFinding, started_at: datetime, duration_s: float
+) -> list[TrialRecord]:
+    """The records of a trial that has ended, its own last: what was measured although a host was
+    lost has one of its own, which the time belongs to."""
+    if finding.part is None:
+        return [record_of(trial, finding, started_at, duration_s)]
+    part = record_of(trial, finding.part, started_at, duration_s)
+    return [part, record_of(trial, replace(finding, measuring_s=0.0), started_at, 0.0)]
 
 
 def record_of(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -17,16 +18,17 @@ from culvert.analysis.claims.judge import judge
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-from culvert.journal.marks import HOST_LOST
-from culvert.journal.record import Status, TrialRecord
+from culvert.journal.marks import HOST_LOST, PART
+from culvert.journal.record import Part, Status, TrialRecord
 from culvert.measurements.base import Measurement
-from culvert.plan.attempts import Place, key_of_lost
+from culvert.plan.attempts import Beside, Place, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
+from culvert.run.attempt import LabFactory
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.execution import Execution, LabFactory
+from culvert.run.execution import Earlier, Execution
 from culvert.run.expected import expectation, verifications
 from culvert.run.finding import TrialFinding
 from culvert.run.line_here import line_here
@@ -34,7 +36,7 @@ from culvert.run.notes import notes_on
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.execution import PodExecution
 from culvert.run.progress import Progress, ProgressStep
-from culvert.run.record import record_of
+from culvert.run.record import records_of
 from culvert.run.tally import Tally
 from culvert.run.trial_times import Stopwatch, learned
 from culvert.run.underlays import Underlays
@@ -121,8 +123,11 @@ class Runner:
             if step.number is not None:
                 self._verify_underlay(trial, done, tally)
             self._journal.refuse_vanished()
-            record = self._one(trial)
-            self._record(record, tally)
+            *parts, record = self._one(trial)
+            for each in (*parts, record):
+                self._record(each, tally)
+            for part in parts:
+                tally.add(part)
             self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
@@ -157,15 +162,15 @@ class Runner:
     def _verify_underlay(
         self, trial: Trial, done: Collection[tuple[int, str]], tally: Tally
     ) -> None:
-        verification = self._underlays.verify(trial, done, self._execute)
-        if verification is not None:
+        for verification in self._underlays.verify(trial, done, self._execute):
             self._record(verification, tally)
             tally.add(verification)
             if verification.status is Status.OK:
                 cell = verification_of(trial.cell.condition)
                 self._stopwatch.note(cell, verification.duration_s, verification.measuring_s)
 
-    def _one(self, trial: Trial) -> TrialRecord:
+    def _one(self, trial: Trial) -> list[TrialRecord]:
+        """Its records, its own last."""
         started_at, begun = datetime.now(UTC), time.monotonic()
         finding = (
             self._lacking(trial.cell)
@@ -173,26 +178,31 @@ class Runner:
             or self._underlays.objection(trial)
         )
         if finding is None:
-            finding = self._execute(trial)
+            finding = self._execute(trial, self._underlays.lost(trial))
             failures = self._failures[trial.cell.vpn, trial.cell.condition]
             # A host that was lost may be back for the next trial.
             if finding.status is Status.FAILED and not finding.evidence.host_lost:
                 failures.append(finding.reason)
             elif finding.status is Status.OK:
                 failures.clear()
-        return record_of(trial, finding, started_at, time.monotonic() - begun)
+        return records_of(trial, finding, started_at, time.monotonic() - begun)
 
     def _record(self, record: TrialRecord, tally: Tally) -> TrialRecord:
-        """Write it; one that lost its host leaves the place of its cell in the block free."""
-        if record.evidence.get(HOST_LOST):
-            key = key_of_lost(record.block, record.cell_key, self._written)
+        """Write it; one that lost a host leaves the place of its cell in the block free."""
+        lost = bool(record.evidence.get(HOST_LOST))
+        if lost or record.evidence.get(PART):
+            kind = Beside.LOST if lost else Beside.PART
+            key = next_key(kind, record.block, record.cell_key, self._written)
             record = replace(record, cell_key=key)
-            tally.hosts_lost += 1
+            tally.hosts_lost += lost
         self._journal.record(record)
         self._written.add((record.block, record.cell_key))
         return record
 
-    def _execute(self, trial: Trial) -> TrialFinding:
+    def _execute(
+        self, trial: Trial, lost: Mapping[str, CulvertError] = MappingProxyType({})
+    ) -> TrialFinding:
+        """``lost`` are nodes without which it is measured."""
         cell = trial.cell
         try:
             spec = self._study.lab_spec(cell.condition, self._cores)
@@ -205,13 +215,21 @@ class Runner:
             if self._clusters is not None and not measurement.of_the_link:
                 pods = PodExecution(vpn, spec, measurement, parameters, self._clusters, known)
                 return pods.execute()
-            return Execution(vpn, spec, measurement, parameters, self._make_lab, known).execute()
+            earlier = Earlier(self._parts(trial), lost)
+            return Execution(
+                vpn, spec, measurement, parameters, self._make_lab, known, earlier
+            ).execute()
         except CulvertError as error:
             return TrialFinding.of_error(error)
         except Exception as error:
             # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
             return TrialFinding.of_error(as_error(error, f"{cell.vpn}, {cell.measurement}"))
+
+    def _parts(self, trial: Trial) -> list[Part]:
+        """What was measured of it before a host was lost."""
+        keys = keys_of(Beside.PART, trial.block, trial.cell.key, self._written)
+        return self._journal.parts(trial.block, keys) if keys else []
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
@@ -247,7 +265,7 @@ class Runner:
 
     def _note(self, step: ProgressStep, record: TrialRecord, tally: Tally) -> None:
         tally.add(record, lacking=step.number is None)
-        if record.status is Status.UNSUPPORTED:
+        if record.status is Status.UNSUPPORTED and not record.evidence.get(HOST_LOST):
             self._unsupported.add(record.cell_key)
         headline = None
         if record.status is Status.OK:

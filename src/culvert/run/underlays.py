@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import polars as pl
 
+from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.run.finding import TrialFinding
-from culvert.run.record import record_of
+from culvert.run.record import records_of
 from culvert.run.verifications import LinkOf, emulated, verification_of
 from culvert.trial.check import Evidence
 
@@ -28,6 +29,8 @@ class _Verdict:
     reason: str
     remedy: str
     host_lost: bool = False
+    lost: Mapping[str, CulvertError] = field(default_factory=dict)
+    """Nodes without which all other paths were verified."""
 
 
 class Underlays:
@@ -45,34 +48,44 @@ class Underlays:
         trial: Trial,
         done: Collection[tuple[int, str]],
         execute: Callable[[Trial], TrialFinding],
-    ) -> TrialRecord | None:
+    ) -> list[TrialRecord]:
         """Measure the link that the trial is about to use, unless that was done in its block. If a
-        host was lost then, it is measured again.
+        host was lost then, what is missing is measured.
 
-        Returns the record to keep.
+        Returns the records to keep.
         """
         place = trial.block, trial.cell.condition
         known = self._verdicts.get(place)
         if known is not None and not known.host_lost:
-            return None
+            return []
         if not self._real and not emulated(self._link_of, trial.cell.condition):
-            return None
+            return []
         cell = verification_of(trial.cell.condition)
         if (trial.block, cell.key) in done:
             self._verdicts[place] = self._recalled(trial.block, cell)
-            return None
+            return []
         started_at, begun = datetime.now(UTC), time.monotonic()
         verification = Trial(trial.block, POSITION, cell)
         finding = execute(verification)
         self._verdicts[place] = _Verdict(
-            finding.status, finding.reason, finding.remedy, finding.evidence.host_lost
+            finding.status,
+            finding.reason,
+            finding.remedy,
+            finding.evidence.host_lost,
+            finding.lost,
         )
-        return record_of(verification, finding, started_at, time.monotonic() - begun)
+        return records_of(verification, finding, started_at, time.monotonic() - begun)
+
+    def lost(self, trial: Trial) -> Mapping[str, CulvertError]:
+        """The nodes whose paths were not verified for this trial, because they were lost."""
+        verdict = self._verdicts.get((trial.block, trial.cell.condition))
+        return {} if verdict is None else verdict.lost
 
     def objection(self, trial: Trial) -> TrialFinding | None:
-        """A finding for the trial if its link failed the verification: the trial cannot count."""
+        """A finding for the trial if its link failed the verification: the trial cannot count. None
+        if some of its paths were verified."""
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
-        if verdict is None or verdict.status is Status.OK:
+        if verdict is None or verdict.status is Status.OK or verdict.lost:
             return None
         as_it_is = verdict.host_lost or verdict.status is Status.UNSUPPORTED
         return TrialFinding(

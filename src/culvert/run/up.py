@@ -19,7 +19,7 @@ from culvert.labs.node import Node
 from culvert.machine import rootless
 from culvert.privilege import init_outside
 from culvert.proof.alive import survivors
-from culvert.run.execution import before
+from culvert.run.attempt import before
 from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from culvert.errors import UsageError
@@ -46,6 +46,9 @@ class LabSpec:
     overlay_mtu: int | None = None
     """Largest MTU in bytes of the pods of the embedded cluster; None: what the underlay leaves."""
 
+    absent: frozenset[str] = frozenset()
+    """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
+
     def __post_init__(self) -> None:
         known = [network.name for network in self.topology.networks]
         for name in self.links:
@@ -81,6 +84,23 @@ class LabSpec:
             ],
             str(path),
         )
+
+    def only(self, paths: tuple[Path, ...], *, without: Set[str] = frozenset()) -> LabSpec:
+        """The same with these measured paths only, and without these nodes; every link stays as it
+        is with all paths."""
+        if paths == self.topology.paths and not without:
+            return self
+        links = {one.name: self.link_of(one.name) for one in self.topology.networks}
+        topology = replace(self.topology, paths=paths)
+        return replace(self, topology=topology, links=links, absent=frozenset(without))
+
+    @property
+    def present(self) -> LabSpec:
+        """The same without the nodes that are absent."""
+        topology = self.topology.without(self.absent)
+        names = {network.name for network in topology.networks}
+        links = {name: link for name, link in self.links.items() if name in names}
+        return replace(self, topology=topology, links=links, absent=frozenset())
 
     def with_seed(self, seed: int) -> LabSpec:
         """The same with another seed of the links' randomness, another one for each network."""

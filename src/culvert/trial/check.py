@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.journal.marks import HOST_LOST, MARKS, Mark
+from culvert.journal.marks import HOST_LOST, MARKS, PART, Mark
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Evidence:
     """Whether the path of the traffic was looked at; in a cluster only with --prove."""
     host_lost: bool = False
     """A host could not be reached (any more): a resumed run repeats the trial."""
+    part: tuple[str, ...] = ()
+    """The measured paths, if others needed a host that was lost; empty: all."""
 
     @property
     def proved(self) -> bool:
@@ -69,4 +71,5 @@ class Evidence:
             **({"withheld": [asdict(each) for each in self.withheld]} if self.withheld else {}),
             **({MARKS: [asdict(each) for each in self.marks]} if self.marks else {}),
             **({HOST_LOST: True} if self.host_lost else {}),
+            **({PART: list(self.part)} if self.part else {}),
         }

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
@@ -93,6 +93,10 @@ class Vpn(ABC):
         self.processes: dict[str, list[Process]] = defaultdict(list)
         """Processes by node name, in the order of their start."""
         self._lab: Lab | None = None
+
+    def anew(self) -> Self:
+        """Another instance of this variant with these options, for another lab."""
+        return type(self)(self.variant, self.chosen)
 
     @property
     def id(self) -> str:

@@ -57,12 +57,16 @@ class Fleet:
     def connect(self, entries: Iterable[HostEntry]) -> list[SshHost]:
         """Connect to these hosts at the same time, unless they are connected and answer. Raises
         the first's error."""
-        self._await_beginning()
-        hosts = [self.host(entry) for entry in entries]
-        for outcome in self.each(hosts, _connected):
+        outcomes = self.try_to_connect(entries)
+        for outcome in outcomes:
             if isinstance(outcome, CulvertError):
                 raise outcome
-        return hosts
+        return [outcome for outcome in outcomes if not isinstance(outcome, CulvertError)]
+
+    def try_to_connect(self, entries: Iterable[HostEntry]) -> list[SshHost | CulvertError]:
+        """The same; errors are outcomes."""
+        self._await_beginning()
+        return self.each([self.host(entry) for entry in entries], _connected)
 
     def begin(self, entries: Iterable[HostEntry]) -> None:
         """Start to connect to these hosts. Errors are those of ``connect``, which tries again."""
@@ -109,12 +113,13 @@ class Fleet:
         self.close()
 
 
-def _connected(host: SshHost) -> None:
+def _connected(host: SshHost) -> SshHost:
     host.open()
     try:
         host.require_answer()
     except HostLost:
         host.open()
+    return host
 
 
 def _remove_dead() -> None:

@@ -50,16 +50,24 @@ class HostsLab(Lab):
         assigned: Mapping[str, HostEntry] | None = None,
         allow_impairment: bool = False,
     ) -> None:
-        """Connects to the hosts, unless they are connected. ``assigned`` are the hosts of nodes,
-        else as the inventory has them. Raises NotPossible for what only an emulated link can have,
-        UsageError if the inventory has too few hosts."""
+        """Connects to the hosts, unless they are connected; those that cannot be used are ``lost``.
+        ``assigned`` are the hosts of nodes, else as the inventory has them. Raises NotPossible for
+        what only an emulated link can have, UsageError if the inventory has too few hosts."""
         self.run_id = fleet.run_id
         self.impairs = allow_impairment
         _refuse(spec)
         self._fleet = fleet
-        self._assigned = assigned or fleet.inventory.assign(spec.topology)
-        self.spec = _direct(spec)
-        self._hosts = dict(zip(self._assigned, fleet.connect(self._assigned.values()), strict=True))
+        assigned = assigned or fleet.inventory.assign(spec.topology)
+        wanted = {name: entry for name, entry in assigned.items() if name not in spec.absent}
+        self.spec = _direct(spec.present)
+        self._hosts: dict[str, SshHost] = {}
+        self._unusable: dict[str, CulvertError] = {}
+        for name, found in zip(wanted, fleet.try_to_connect(wanted.values()), strict=True):
+            error = found if isinstance(found, CulvertError) else wrong_clock(found)
+            if isinstance(found, SshHost):
+                self._hosts[name] = found
+            if error is not None:
+                self._unusable[name] = error
         boots = {host.contact.boot for host in self._hosts.values()}
         self.shared_kernel = len(boots) == 1 and "" not in boots
         self._nodes: dict[str, SshNode] = {}
@@ -76,7 +84,7 @@ class HostsLab(Lab):
 
     @property
     def hosts(self) -> Sequence[SshHost]:
-        """The hosts of the nodes."""
+        """The hosts of the nodes, without those that cannot be reached."""
         return tuple(self._hosts.values())
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
@@ -84,7 +92,10 @@ class HostsLab(Lab):
         return (self._nodes[node].underlay,)
 
     def open(self) -> None:
-        """Find the links, and refuse to begin where a way is not the measured link's."""
+        """Find the links, and refuse to begin where a way is not the measured link's, or a host
+        cannot be used."""
+        for error in self._unusable.values():
+            raise error
         try:
             self._open()
         except CulvertError as error:
@@ -100,10 +111,15 @@ class HostsLab(Lab):
         self._fleet.each(list(self._hosts.values()), _reset)
         self._nodes = {}
 
-    def broken(self) -> CulvertError | None:
-        """A host that was lost, or does not answer."""
+    def lost(self) -> Mapping[str, CulvertError]:
+        """Nodes whose hosts could not be used from the start, were lost, or do not answer."""
         outcomes = self._fleet.each(list(self._hosts.values()), SshHost.require_answer)
-        return next((one for one in outcomes if one is not None), None)
+        silent = {name: one for name, one in zip(self._hosts, outcomes, strict=True) if one}
+        return {**silent, **self._unusable}
+
+    def broken(self) -> CulvertError | None:
+        """The first error of a host that is lost."""
+        return next(iter(self.lost().values()), None)
 
     @property
     def tunnels(self) -> IPv4Network:
@@ -289,10 +305,7 @@ class HostsLab(Lab):
 
 
 def _prepared(host: SshHost) -> Survey:
-    """Nothing of an earlier trial is left there, and its clock is right."""
-    wrong = wrong_clock(host)
-    if wrong is not None:
-        raise wrong
+    """Nothing of an earlier trial is left there."""
     host.reset()
     return Survey.of(host)
 

@@ -1,0 +1,291 @@
+"""One attempt of a trial: build the lab, bring the VPN up, prove, measure, prove again, and remove
+everything.
+
+::
+
+    missing? ── lab ── prepare, listen, connect ── canary ── measure ── judge ── take down
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence, Set
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+from pydantic import BaseModel
+
+from culvert.errors import CulvertError
+from culvert.journal.marks import Mark
+from culvert.journal.record import Status
+from culvert.labs.base import Lab
+from culvert.labs.together import at_once
+from culvert.measurements.base import Measurement
+from culvert.proof.alive import (
+    ProcessFailure,
+    ends_in_silence,
+    still_carries,
+    survivors,
+)
+from culvert.proof.canary import send_canary
+from culvert.proof.datapath import judge_data_path
+from culvert.proof.judge import judge_outcome
+from culvert.proof.route import judge_route
+from culvert.run.causes import cause_of_trouble, naming_the_cause
+from culvert.run.finding import TrialFinding
+from culvert.run.footprints import footprint
+from culvert.run.neighbours import Neighbours
+from culvert.run.paths import open_session
+from culvert.run.traps import refuse_without_effect, traps
+from culvert.topology.drawing import as_json
+from culvert.topology.graph import Path
+from culvert.topology.spec import LabSpec
+from culvert.trial.accounts import add_accounts
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.trial.third_nodes import third_node_metrics
+from culvert.vpns.base import Vpn
+from culvert.vpns.variant import Missing
+
+MOST_DESCRIBED = 3
+"""Paths whose ends are described in a trial's evidence."""
+
+LabFactory = Callable[[LabSpec], Lab]
+
+
+@dataclass
+class OnePath:
+    """What was found on one path: the outcome, None if a proof failed; or an error."""
+
+    path: Path
+    finding: TrialFinding = field(default_factory=lambda: TrialFinding(Status.FAILED))
+    outcome: Outcome | None = None
+    error: CulvertError | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it was measured and proved."""
+        return self.outcome is not None and self.error is None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is executed: one measurement on labs of one kind."""
+
+    measurement: Measurement[Any]
+    parameters: BaseModel
+    make_lab: LabFactory
+    known_max_size: dict[str, int]
+
+
+class Attempt:
+    """Executes one cell once on one lab. The status of ``finding`` is OK if all paths of the lab
+    were measured. ``measured`` are the paths whose figures count in any case, ``lost`` the nodes
+    that were lost, with their errors."""
+
+    def __init__(self, vpn: Vpn, spec: LabSpec, work: Work, *, several: bool) -> None:
+        """``several``: the topology has several measured paths, though this lab may have one."""
+        self.finding = TrialFinding(Status.FAILED)
+        self.measured: list[OnePath] = []
+        self.lost: dict[str, CulvertError] = {}
+        self.marks: list[Mark] = []
+        self._vpn = vpn
+        self._spec = spec
+        self._measurement = work.measurement
+        self._parameters = work.parameters
+        self._make_lab = work.make_lab
+        self._known_max_size = work.known_max_size
+        self._several = several
+
+    def run(self) -> None:
+        """Errors of lab, VPN and probe become the finding's status."""
+        with self.finding.of_errors():
+            lab = self._make_lab(self._spec)
+            self.lost |= lab.lost()
+            for error in self.lost.values():
+                raise error
+            missing = list(chain(*at_once(self._vpn.missing, lab.hosts)))
+            if missing:
+                self.finding = _unsupported(missing)
+                return
+            versions = at_once(self._vpn.version, lab.hosts)
+            self.finding.version = "; ".join(dict.fromkeys(versions))
+            try:
+                self._on_lab(lab)
+            except CulvertError:
+                self.lost |= lab.lost()
+                raise
+
+    def _on_lab(self, lab: Lab) -> None:
+        finding = self.finding
+        with ExitStack() as stack:
+            stack.enter_context(lab)
+            stack.callback(self._vpn.stop, lab)
+            try:
+                self._measure(lab, finding)
+            except CulvertError as error:
+                self.lost |= lab.lost()
+                raise type(error)(
+                    error.what, _with_obstacles(error.why, lab), error.remedy
+                ) from error
+            if finding.status is not Status.OK:
+                self.lost |= lab.lost()
+                finding.reason = _with_obstacles(finding.reason, lab)
+
+    def _measure(self, lab: Lab, finding: TrialFinding) -> None:
+        vpn, paths = self._vpn, lab.spec.topology.paths
+        ends = dict.fromkeys(
+            name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
+        )
+        finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
+        _note_clocks(finding, lab, "clock before")
+        finding.evidence.topology = as_json(lab.spec.topology)
+        finding.evidence.vpn = dict(vpn.variant.facts)
+        refuse_without_effect(vpn, lab)
+        vpn.prepare(lab)
+        finding.evidence.vpn |= lab.choices
+        lab.admit(footprint(vpn, lab))
+        begun = time.monotonic()
+        with naming_the_cause(vpn, lab):
+            if self._measurement.joins_members:
+                vpn.serve_all()
+            else:
+                vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
+        if not self._measurement.drives_tunnel:
+            finding.up_s = time.monotonic() - begun
+            finding.evidence.vpn |= traps(vpn, lab)
+        if (disturbed := lab.disturbed()) is not None:
+            raise disturbed
+        neighbours = Neighbours()
+        for in_this_round in self._rounds(lab):
+            neighbours.look()
+            tried = self._at_once(lab, in_this_round)
+            neighbours.look()
+            self.marks = neighbours.marks()
+            finding.measuring_s += max(one.finding.measuring_s for one in tried)
+            self.measured += [one for one in tried if one.counts]
+            for one in tried:
+                finding.absorb(one.finding)
+            for one in tried:
+                if one.error is not None:
+                    raise one.error
+                if one.outcome is None:
+                    return
+        _note_clocks(finding, lab, "clock after")
+        finding.status = Status.OK
+
+    def _rounds(self, lab: Lab) -> Sequence[Sequence[Path]]:
+        """Paths of a round are measured at the same time, unless the measurement starts and stops
+        tunnels, which paths may share."""
+        if self._measurement.drives_tunnel or self._measurement.joins_members:
+            return [[path] for path in lab.spec.topology.paths]
+        return lab.rounds
+
+    def _at_once(self, lab: Lab, paths: Sequence[Path]) -> list[OnePath]:
+        ends = {name for path in paths for name in (path.source, path.target)}
+        return at_once(lambda path: self._one_path(lab, path, ends), paths)
+
+    def _one_path(self, lab: Lab, path: Path, busy: Set[str]) -> OnePath:
+        """With what it found so far if there is an error."""
+        found = OnePath(path)
+        try:
+            with ExitStack() as stack:
+                known = self._known_max_size
+                session = open_session(stack, lab, self._vpn, path, known, busy=busy)
+                with naming_the_cause(self._vpn, lab, session.probes):
+                    found.outcome = self._on_path(session, found.finding)
+                if found.outcome is None:
+                    self._attribute(found.finding, session)
+        except CulvertError as error:
+            found.error = error
+        return found
+
+    def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
+        """The outcome with its common metrics; None if a proof failed."""
+        vpn = self._vpn
+        drives = self._measurement.drives_tunnel
+        if not drives and not self._proved(finding, session.path, before(session)):
+            return None
+        measuring = time.monotonic()
+        outcome = self._measurement.run(session, self._parameters)
+        finding.measuring_s += time.monotonic() - measuring
+        after = [
+            *survivors(vpn),
+            *judge_outcome(session, outcome),
+            *ends_in_silence(session, outcome),
+        ]
+        if not self._proved(finding, session.path, after):
+            return None
+        if session.route is None:  # no path, so nothing to prove about its packets
+            return outcome
+        if drives:
+            finding.evidence.vpn |= traps(vpn, session.lab)
+        last = (
+            before(session)
+            if drives
+            else [still_carries(session), judge_route(session, "at the end")]
+        )
+        if not self._proved(finding, session.path, [*last, *survivors(vpn)]):
+            return None
+        self._add_common_metrics(session, outcome)
+        return outcome
+
+    def _attribute(self, finding: TrialFinding, session: Session) -> None:
+        """A proof that failed because something had died, or was stopped, is a failure of that."""
+        cause = cause_of_trouble(self._vpn, session.lab, session.probes)
+        if cause is None:
+            return
+        first = finding.evidence.first_failure
+        noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
+        finding.fails(type(cause)(cause.what, f"{cause.why}{noticed}", cause.remedy))
+
+    def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
+        if self._several:
+            checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
+        return finding.proved(checks)
+
+    def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
+        for watched in outcome.watched:
+            add_accounts(
+                outcome,
+                watched.accounted,
+                shared_kernel=session.lab.shared_kernel,
+                attributable=self._vpn.cpu_attributable,
+            )
+            outcome.metrics += third_node_metrics(watched.others, session.lab)
+
+
+def _note_clocks(finding: TrialFinding, lab: Lab, when: str) -> None:
+    """Offsets of the clocks of nodes that are other machines."""
+    for name, facts in finding.evidence.underlay.items():
+        if clock := lab.nodes[name].clock():
+            facts[when] = dict(clock)
+
+
+def _unsupported(missing: list[Missing]) -> TrialFinding:
+    return TrialFinding(
+        Status.UNSUPPORTED,
+        reason=f"missing: {', '.join(dict.fromkeys(each.what for each in missing))}",
+        remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),
+    )
+
+
+def _with_obstacles(reason: str, lab: Lab) -> str:
+    """The reason, preceded by the packets that the lab itself has blocked, if it can report them:
+    the reason may end with many lines of a log."""
+    with suppress(CulvertError):
+        return "; ".join((*lab.obstacles(), reason))
+    return reason
+
+
+def before(session: Session) -> list[Check]:
+    """The checks that a path must pass before its figures count."""
+    ends = (session.source, session.target)
+    return [
+        judge_data_path(session.vpn, ends),
+        judge_route(session, "at the start"),
+        *send_canary(session),
+    ]
