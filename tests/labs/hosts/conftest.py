@@ -12,6 +12,11 @@ from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.inventory import Inventory, read_inventory
 from culvert.runid import new_run_id
 
+OWN_KERNEL = """
+cat /proc/sys/kernel/random/uuid > /run/boot_id
+mount --bind /run/boot_id /proc/sys/kernel/random/boot_id
+"""
+
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[DemoHosts]:
@@ -19,6 +24,18 @@ def demo() -> Iterator[DemoHosts]:
     if tools.find("sshd") is None:
         pytest.skip("no sshd: apt-get install openssh-server")
     with DemoHosts() as hosts:
+        yield hosts
+
+
+@pytest.fixture(scope="module")
+def four() -> Iterator[DemoHosts]:
+    """Four hosts that seem to have kernels of their own."""
+    if tools.find("sshd") is None:
+        pytest.skip("no sshd: apt-get install openssh-server")
+    with DemoHosts(4) as hosts:
+        for name in hosts.names:
+            hosts.servers[name].stop(grace_s=0)
+            hosts.start_sshd(name, view=OWN_KERNEL)
         yield hosts
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from culvert.journal.journal import Journal
@@ -17,6 +20,7 @@ from culvert.labs.hosts.demo import DemoHosts
 from culvert.plan.attempts import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli
+from tests.labs.hosts.conftest import OWN_KERNEL
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
 
@@ -24,13 +28,21 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 @contextmanager
-def once_it_measures(demo: DemoHosts, name: str, event: Callable[[], None]) -> Iterator[None]:
-    """While the body runs, something happens to a host on which a probe has begun to work."""
+def once_it_measures(
+    demo: DemoHosts, name: str, event: Callable[[], None], program: str = ""
+) -> Iterator[None]:
+    """While the body runs, something happens to a host on which a probe has begun to work, while
+    this program runs there too."""
+
+    def measures(init: int) -> bool:
+        lines = processes(init)
+        probes = any(line.endswith("culvert-probe agent") for line in lines)
+        return probes and any(program in line for line in lines)
 
     def happens() -> None:
         init = init_of(demo, name)
         wait_until(
-            lambda: any(line.endswith("culvert-probe agent") for line in processes(init)),
+            lambda: measures(init),
             what="a probe ran there",
             deadline_s=60,
             poll_s=0.05,
@@ -90,6 +102,49 @@ def test_sshd_is_killed_in_a_trial(say: Cli, demo: DemoHosts, tmp_path: Path) ->
     run(say, demo, tmp_path, "--resume")
     for name in demo.names:
         wait_unchanged(demo, name, before[name])
+
+
+def test_other_pairs_are_measured_without_a_host_that_does_not_come_back(
+    say: Cli, four: DemoHosts, tmp_path: Path
+) -> None:
+    """Two pairs in one topology; a host loses power while a VPN is measured, and is started again
+    before the run is resumed."""
+    lab = 'topology = "mesh"\nmembers = 4\npaths = ["a>b", "c>d"]'
+    study = round_trips(tmp_path, vpns='"none", "wesher"', lab=lab, probes=500, blocks=2)
+    out = tmp_path / "run"
+    options = ["--lab", "hosts", "--inventory", str(four.inventory), "--out", str(out)]
+    before = {name: remains(four, name) for name in four.names}
+    with once_it_measures(four, "b", lambda: four.servers["b"].stop(grace_s=0), "wesher"):
+        told = say("run", str(study), *options)
+    with Journal.open(out) as journal:
+        trials, rows, places = journal.trials(), journal.rows(), to_repeat(journal.done())
+    assert len(places) >= 4, told.out + told.err  # at least the second block, and one before
+    beside = trials.filter(pl.col("cell").str.contains("/"))
+    counts = Counter(beside["status"])
+    assert counts["ok"] == len(places), told.out + told.err
+    assert counts["failed"] >= len(places)  # links are tried again before each trial
+    for row in beside.filter(status="failed").iter_rows(named=True):
+        assert "host b: " in row["reason"]
+        assert "paths that were not measured: a>b" in row["reason"]
+        assert row["remedy"]
+    assert set(trials["status"]) == {"ok", "failed"}
+    parts = beside.filter(status="ok")["trial"].to_list()
+    assert paths_of(rows.filter(pl.col("trial").is_in(parts))) == {"c>d"}
+    four.start_sshd("b", view=OWN_KERNEL)
+    told = say("run", str(study), *options, "--resume")
+    with Journal.open(out) as journal:
+        assert not to_repeat(journal.done()), told.out + told.err
+        rows = journal.rows().filter(status="ok", metric="rtt_p50_us", measurement="rtt")
+    # Each path once, and the median of both.
+    assert paths_of(rows) == {"a>b", "c>d", ""}
+    assert set(rows.group_by("vpn", "block", "labels").len()["len"]) == {1}
+    assert len(rows) == 2 * 2 * 3
+    for name in four.names:
+        wait_unchanged(four, name, before[name])
+
+
+def paths_of(rows: pl.DataFrame) -> set[str]:
+    return {json.loads(labels).get("path", "") for labels in rows["labels"]}
 
 
 def test_the_link_to_a_host_is_cut_in_a_trial(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,20 +22,6 @@ from tests.labs.hosts.studies import round_trips
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 PATHS = (Measured("a", "b"), Measured("c", "d"), Measured("a", "c"))
-OWN_KERNEL = """
-cat /proc/sys/kernel/random/uuid > /run/boot_id
-mount --bind /run/boot_id /proc/sys/kernel/random/boot_id
-"""
-
-
-@pytest.fixture(scope="module")
-def four() -> Iterator[DemoHosts]:
-    """Hosts that seem to have kernels of their own."""
-    with DemoHosts(4) as hosts:
-        for name in hosts.names:
-            hosts.servers[name].stop(grace_s=0)
-            hosts.start_sshd(name, view=OWN_KERNEL)
-        yield hosts
 
 
 def rounds(inventory: Inventory, seed: int = 1, boot: str = "") -> list[set[Measured]]:
