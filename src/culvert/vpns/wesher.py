@@ -62,6 +62,7 @@ class Wesher(ManagedWireGuard):
     device = "wgoverlay"
     mtu = 1420
     up_deadline_s = 20.0
+    gossip_port = GOSSIP_PORT
 
     def version(self, host: Host) -> str:
         """Versions of wesher and of what carries the data."""
@@ -71,8 +72,9 @@ class Wesher(ManagedWireGuard):
         return f"{own}, {self.data_version(host)}"
 
     def choose(self, lab: Lab) -> None:
-        """The device; the ports are fixed."""
-        self.device = lab.free_device(self.device)
+        """The device, its port, and the gossip's."""
+        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
+        self.gossip_port = lab.free_port(GOSSIP_PORT)
 
     def configure(self) -> None:
         """One key for the cluster, in the file in which wesher keeps it: an argument or a variable
@@ -109,6 +111,7 @@ class Wesher(ManagedWireGuard):
         address = str(underlay_address(member))
         argv = [*_NAMED, _name(member), member.require(PROGRAM, f"culvert install {self.id}")]
         argv += ["--log-level", "info", "--bind-addr", address]
+        argv += ["--cluster-port", str(self.gossip_port), "--wireguard-port", str(self.port)]
         argv += ["--interface", self.device, "--overlay-net", str(self.lab.tunnels)]
         if contacts:
             argv += ["--join", ",".join(str(underlay_address(each)) for each in contacts)]
@@ -116,7 +119,7 @@ class Wesher(ManagedWireGuard):
         self.processes[member.name].append(process)
         wait_for_fact(
             lambda: (
-                listens(member, process.pid, GOSSIP_PORT)
+                listens(member, process.pid, self.gossip_port)
                 and all(self.carrier(member, self.inner(each).ip) for each in contacts[:1])
             ),
             vpn=self.id,
@@ -164,7 +167,7 @@ class Wesher(ManagedWireGuard):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's packets, and the gossip, which is encrypted with the cluster's key."""
-        gossip = tuple(OuterFlow(each, frozenset({GOSSIP_PORT})) for each in (UDP, _TCP))
+        gossip = tuple(OuterFlow(each, frozenset({self.gossip_port})) for each in (UDP, _TCP))
         return OuterFlow(UDP, frozenset({self.port}), also=gossip)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Network
@@ -71,6 +73,15 @@ def test_a_port_is_free_on_all_hosts(usual: int, some: set[int], more: int) -> N
     assert (found == usual) == (usual not in some | row)
 
 
+@given(st.lists(st.integers(1024, 1040), min_size=2, max_size=8), st.sets(st.integers(1024, 1040)))
+def test_ports_chosen_for_different_purposes_differ(usual: list[int], taken: set[int]) -> None:
+    choice = Choice([survey(udp=taken)])
+    chosen = {port: choice.port(port) for port in usual}
+    assert len(set(chosen.values())) == len(chosen)
+    assert not taken & set(chosen.values())
+    assert all(choice.port(port) == chosen[port] for port in usual)
+
+
 def test_a_network_is_free_on_all_hosts() -> None:
     assert Choice([survey(routes=("default", "10.0.0.0/8"))]).tunnels == TUNNELS
     choice = Choice([survey(routes=("198.18.0.0/15",)), survey(routes=("10.255.1.0/24",))])
@@ -124,6 +135,53 @@ def test_another_vpn_of_the_host_stays_and_ours_has_other_names(
     wireguard = trials.filter(pl.col("vpn") == "wireguard/go")["evidence"][0]
     for text in ("wg1, because wg0", "51821, because 51820", "because 198.19.0.0/16"):
         assert text in wireguard
+
+
+_BOUND = """
+import select, socket, sys
+bound = []
+for kind, port in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
+    bound.append(socket.socket(type=socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM))
+    bound[-1].bind(("", port))
+    if kind == "tcp":
+        bound[-1].listen()
+print("bound", flush=True)
+select.select([], [], [])
+"""
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("vpn", "taken"),
+    [
+        ("headscale/direct", {8080: "tcp", 9090: "tcp", 8443: "tcp", 3478: "udp", 41641: "udp"}),
+        ("nebula/aes", {4242: "udp", 2222: "tcp"}),
+        ("wesher", {7946: "tcp", 51820: "udp"}),
+    ],
+)
+def test_ports_of_servers_are_chosen_too(
+    say: Cli, four: DemoHosts, tmp_path: Path, vpn: str, taken: dict[int, str]
+) -> None:
+    """Programs of a host hold the usual ones."""
+    lab = 'topology = "mesh"\nmembers = 2'
+    study, out = round_trips(tmp_path, vpns=f'"none", "{vpn}"', lab=lab), tmp_path / "run"
+    pairs = [word for port, kind in taken.items() for word in (kind, str(port))]
+    argv = [sys.executable, "-I", "-S", "-c", _BOUND, *pairs]
+    holder = four.node("b").spawn(argv, name="holds-ports", pipes=True)
+    try:
+        assert holder.stdout.readline() == b"bound\n"
+        words = ["--lab", "hosts", "--inventory", four.inventory, "--out", out]
+        told = say("run", study, *words)
+    finally:
+        holder.stop(grace_s=0)
+    with Journal.open(out) as journal:
+        trials = journal.trials().filter(measurement="rtt")
+    assert set(trials["status"]) == {"ok"}, told.out + told.err
+    (evidence,) = trials.filter(vpn=vpn)["evidence"]
+    chosen = json.loads(evidence)["vpn"]
+    assert {f"port {port}" for port in taken} <= set(chosen)
 
 
 @pytest.mark.lab

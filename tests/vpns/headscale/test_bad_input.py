@@ -72,7 +72,9 @@ class ClockOfTomorrow(Hasty):
     def configure(self) -> None:
         super().configure()
         (node,) = self.lab.of_role(Role.RELAY)
-        self._relay = Relay.new(node, tls=True, now=datetime.now(UTC) + self.CLOCK)
+        self._relay = Relay.new(
+            node, tls=True, ports=self.ports, now=datetime.now(UTC) + self.CLOCK
+        )
         self._relay.write()
         self._control.write(self._relay.map(measured=False), '{"acls": []}')
 

@@ -19,10 +19,11 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.host import Completed
 from culvert.labs.node import Node
 from culvert.topology.plan import Attachment
-from culvert.vpns.headscale import control, members, packet, relay
+from culvert.vpns.headscale import control, packet, relay
 from culvert.vpns.headscale.control import Control
 from culvert.vpns.headscale.local_api import LocalApi
 from culvert.vpns.headscale.policy import as_json
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.relay import Relay
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
@@ -60,6 +61,7 @@ tailscaled_inbound_packets_total{path="derp"} 900
 
 
 NETWORKS = {"v4": "100.64.0.0/10"}
+PORTS = Ports.usual(plain=False)
 
 
 class FakeNode:
@@ -121,7 +123,7 @@ def listed_node(made: Relay) -> dict[str, object]:
 
 def test_the_map_pins_the_relays_certificate(tmp_path: Path) -> None:
     node = FakeNode(tmp_path)
-    made = Relay.new(fake(node), tls=True)
+    made = Relay.new(fake(node), tls=True, ports=PORTS)
     made.write()
     listed = listed_node(made)
     pem = (tmp_path / "derper/198.18.3.1.crt").read_text()
@@ -138,7 +140,7 @@ def test_the_map_pins_the_relays_certificate(tmp_path: Path) -> None:
 
 def test_a_plain_relay_has_no_certificate(tmp_path: Path) -> None:
     node = FakeNode(tmp_path)
-    made = Relay.new(fake(node), tls=False)
+    made = Relay.new(fake(node), tls=False, ports=Ports.usual(plain=True))
     made.write()
     listed = listed_node(made)
     assert "certname" not in listed
@@ -149,7 +151,7 @@ def test_a_plain_relay_has_no_certificate(tmp_path: Path) -> None:
 
 def test_a_certificate_of_another_day(tmp_path: Path) -> None:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    made = Relay.new(fake(FakeNode(tmp_path)), tls=True, now=tomorrow)
+    made = Relay.new(fake(FakeNode(tmp_path)), tls=True, ports=PORTS, now=tomorrow)
     assert made.credential is not None
     certificate = x509.load_pem_x509_certificate(made.credential.certificate)
     assert certificate.not_valid_before_utc > datetime.now(UTC) + timedelta(hours=20)
@@ -157,7 +159,7 @@ def test_a_certificate_of_another_day(tmp_path: Path) -> None:
 
 def test_headscale_listens_in_the_lab_and_requests_nothing_outside(tmp_path: Path) -> None:
     node = FakeNode(tmp_path)
-    Control(fake(node), "24h", NETWORKS).write("regions: {}\n", "{}")
+    Control(fake(node), "24h", NETWORKS, PORTS).write("regions: {}\n", "{}")
     settings = json.loads((tmp_path / "headscale/config.yaml").read_text())
     assert settings["listen_addr"] == "198.18.3.1:8080"
     for key in ("metrics_listen_addr", "grpc_listen_addr"):
@@ -181,11 +183,14 @@ def test_members_have_ipv6_where_all_of_them_may(
 
 def test_a_command_that_headscale_refuses_is_named(tmp_path: Path) -> None:
     with pytest.raises(VpnError, match="headscale users create: no reason"):
-        Control(fake(FakeNode(tmp_path, code=1)), "24h", NETWORKS).new_key()
+        Control(fake(FakeNode(tmp_path, code=1)), "24h", NETWORKS, PORTS).new_key()
 
 
 def test_a_key_comes_from_headscales_answer(tmp_path: Path) -> None:
-    assert Control(fake(FakeNode(tmp_path, '{"key": "abc"}')), "24h", NETWORKS).new_key() == "abc"
+    assert (
+        Control(fake(FakeNode(tmp_path, '{"key": "abc"}')), "24h", NETWORKS, PORTS).new_key()
+        == "abc"
+    )
 
 
 def test_the_open_policy_permits_everything() -> None:
@@ -287,24 +292,24 @@ def outer(protocol: int, port: int, payload: bytes) -> OuterPacket:
 @pytest.mark.parametrize(
     ("sent", "handshake"),
     [
-        (outer(17, members.PORT, b"\x01\0\0\0"), True),
-        (outer(17, members.PORT, b"TS\xf0\x9f\x92\xac123"), True),
-        (outer(17, members.PORT, b"\x04\0\0\0"), False),
-        (outer(17, relay.STUN_PORT, b"\0\1"), True),
-        (outer(6, control.PORT, b"anything"), True),
+        (outer(17, PORTS.member, b"\x01\0\0\0"), True),
+        (outer(17, PORTS.member, b"TS\xf0\x9f\x92\xac123"), True),
+        (outer(17, PORTS.member, b"\x04\0\0\0"), False),
+        (outer(17, PORTS.stun, b"\0\1"), True),
+        (outer(6, PORTS.control, b"anything"), True),
         (outer(6, 8443, b"\x16\x03\x01"), True),
         (outer(6, 8443, b"\x17\x03\x03"), False),
-        (outer(6, 3340, b"GET /derp HTTP/1.1"), True),
-        (outer(6, 3340, b"\x04\0\0"), False),
+        (outer(6, 8443, b"GET /derp HTTP/1.1"), True),
+        (outer(6, 8443, b"\x04\0\0"), False),
         (outer(6, 8443, b""), False),
     ],
 )
 def test_handshakes(sent: OuterPacket, *, handshake: bool) -> None:
-    assert packet.is_handshake(sent) is handshake
-    assert packet.DIRECT.has(sent)
+    assert packet.is_handshake(sent, PORTS) is handshake
+    assert packet.direct(PORTS).has(sent)
 
 
 def test_a_relayed_path_has_nothing_from_member_to_member() -> None:
-    data = OuterPacket(0, True, 17, members.PORT, members.PORT, 100, b"\x04\0\0\0")
-    assert packet.DIRECT.has(data)
-    assert not packet.RELAYED.has(data)
+    data = OuterPacket(0, True, 17, PORTS.member, PORTS.member, 100, b"\x04\0\0\0")
+    assert packet.direct(PORTS).has(data)
+    assert not packet.relayed(PORTS).has(data)

@@ -25,6 +25,7 @@ class Choice:
     def __init__(self, surveys: Sequence[Survey]) -> None:
         """Raises NotPossible if no network for the addresses inside tunnels is free."""
         self._surveys = tuple(surveys)
+        self._ports: dict[int, int] = {}
         self.changes: dict[str, str] = {}
         self.tunnels = self._network()
         self._note("addresses", str(TUNNELS), str(self.tunnels))
@@ -39,11 +40,17 @@ class Choice:
         raise AssertionError("the names never end")
 
     def port(self, usual: int) -> int:
-        """A port of both UDP and TCP: the usual one, or the next. Raises NotPossible."""
-        taken = frozenset[int]().union(*(p for one in self._surveys for p in one.ports.values()))
+        """A port of both UDP and TCP: the usual one, or the next that was not chosen in place of
+        another. Raises NotPossible."""
+        if usual in self._ports:
+            return self._ports[usual]
+        taken = {*self._ports.values()}.union(
+            *(p for one in self._surveys for p in one.ports.values())
+        )
         for port in chain(range(usual, LAST_PORT + 1), range(_ANY_PORT, usual)):
             if port not in taken:
-                self._note("port", str(usual), str(port))
+                self._note(f"port {usual}", str(usual), str(port))
+                self._ports[usual] = port
                 return port
         raise NotPossible(f"port {usual} on the hosts", "no port is free", _REMEDY)
 

@@ -15,9 +15,9 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import accepts, hang_up
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import HEADSCALE, path
 
-PORT = 8080
 ADDRESSES = IPv4Network("100.64.0.0/10")
 """Of members: clients accept no others (RFC 6598, and tsaddr.CGNATRange of tailscale.com)."""
 IPV6_ADDRESSES = IPv6Network("fd7a:115c:a1e0::/48")
@@ -42,14 +42,17 @@ class Control:
 
     program = HEADSCALE
 
-    def __init__(self, node: Node, key_lifetime: str, networks: Mapping[str, str]) -> None:
+    def __init__(
+        self, node: Node, key_lifetime: str, networks: Mapping[str, str], ports: Ports
+    ) -> None:
         self.node = node
+        self._ports = ports
         self._networks = networks
         self._key_lifetime = key_lifetime
         self._directory = node.directory / HEADSCALE
         self._config = str(self._directory / "config.yaml")
         self._socket = str(self._directory / "headscale.sock")
-        self.url = f"http://{underlay_address(node)}:{PORT}"
+        self.url = f"http://{underlay_address(node)}:{ports.control}"
 
     def write(self, relay_map: str, policy: str) -> None:
         """Configuration, the map of relays, the policy; and an empty database that no other user
@@ -94,9 +97,9 @@ class Control:
     def _settings(self) -> Mapping[str, Any]:
         return {
             "server_url": self.url,
-            "listen_addr": f"{underlay_address(self.node)}:{PORT}",
-            "metrics_listen_addr": "127.0.0.1:9090",
-            "grpc_listen_addr": "127.0.0.1:50443",
+            "listen_addr": f"{underlay_address(self.node)}:{self._ports.control}",
+            "metrics_listen_addr": f"127.0.0.1:{self._ports.metrics}",
+            "grpc_listen_addr": f"127.0.0.1:{self._ports.remote}",
             "noise": {"private_key_path": f"{self._directory}/noise.key"},
             "prefixes": {**self._networks, "allocation": "sequential"},
             "derp": {

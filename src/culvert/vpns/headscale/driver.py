@@ -22,6 +22,7 @@ from culvert.vpns.headscale import packet as outer
 from culvert.vpns.headscale import policy as acl
 from culvert.vpns.headscale.control import Control
 from culvert.vpns.headscale.members import Member
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.relay import Relay
 from culvert.vpns.headscale.variants import OPTIONS, PLAIN, RELAYED, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
@@ -42,7 +43,7 @@ class Headscale(TunDevice):
     role = "headscale"
     tables = frozenset({"52"})
     device = members.DEVICE
-    port = members.PORT
+    port = Ports.member
     up_deadline_s = 20.0
     rekey_deadline_s = 130.0
     """A sender renews WireGuard's keys after 120 s."""
@@ -53,6 +54,7 @@ class Headscale(TunDevice):
         super().__init__(variant, options)
         self._relayed = variant.name == RELAYED
         self._members: dict[str, Member] = {}
+        self.ports = Ports.usual(plain=PLAIN in self.chosen)
 
     # -- requirements ------------------------------------------------------------------------------
 
@@ -66,19 +68,28 @@ class Headscale(TunDevice):
 
     # -- its life ----------------------------------------------------------------------------------
 
+    def choose(self, lab: Lab) -> None:
+        """The device, and all ports; the addresses and the routing table are fixed."""
+        self.device, self.ports = lab.free_device(members.DEVICE), self.ports.free(lab)
+        self.port = self.ports.member
+
     def configure(self) -> None:
         """The relay's certificate, and the control server's configuration with its hash. Members
         get their key when the control server runs."""
         (relaying,) = self.lab.of_role(Role.RELAY)
         (controlling,) = self.lab.of_role(Role.CONTROL)
-        self._relay = Relay.new(relaying, tls=PLAIN not in self.chosen)
+        self._relay = Relay.new(relaying, tls=PLAIN not in self.chosen, ports=self.ports)
         self._relay.write()
         networks = control.networks(self.lab.members)
-        self._control = Control(controlling, self.key_lifetime, networks)
+        self._control = Control(controlling, self.key_lifetime, networks, self.ports)
         relay_map = self._relay.map(measured=not self._relayed)
         self._control.write(relay_map, acl.as_json(OPEN, {}))
-        nodes = self.lab.members
-        self._members = {one.name: Member(self.id, one, self.processes[one.name]) for one in nodes}
+        self._members = {
+            node.name: Member(
+                self.id, node, self.processes[node.name], device=self.device, port=self.port
+            )
+            for node in self.lab.members
+        }
 
     def serve(self, server: Node) -> None:
         """Start derper; or headscale, which makes the members' key."""
@@ -174,7 +185,7 @@ class Headscale(TunDevice):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """Between members and to the servers; between members nothing if relayed."""
-        return outer.RELAYED if self._relayed else outer.DIRECT
+        return outer.relayed(self.ports) if self._relayed else outer.direct(self.ports)
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's, unless it goes in a stream of DERP."""
@@ -182,7 +193,7 @@ class Headscale(TunDevice):
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""
-        return outer.is_handshake(packet)
+        return outer.is_handshake(packet, self.ports)
 
     # -- shared ------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from culvert.vpns.headscale.local_api import LocalApi
 from culvert.vpns.headscale.programs import CLIENT, DAEMON
 
 DEVICE = "tailscale0"
-PORT = 41641
 MTU = 1280
 RELAYED_GRACE_S = 0.3
 """With TS_DEBUG_ALWAYS_USE_DERP tailscaled closes its connections at SIGTERM and then waits for
@@ -34,9 +33,12 @@ _DISCOVER_S = 0.05
 class Member:
     """One node's tailscaled. Errors name ``vpn``; what takes longer than ``deadline_s`` fails."""
 
-    def __init__(self, vpn: str, node: Node, running: list[Process]) -> None:
+    def __init__(
+        self, vpn: str, node: Node, running: list[Process], *, device: str, port: int
+    ) -> None:
         """``running`` are the node's processes: a new one is added at once, so that the caller can
         stop it."""
+        self._device, self._port = device, port
         self.vpn = vpn
         self.node = node
         self.deadline_s = 10.0
@@ -95,9 +97,19 @@ class Member:
         """``relayed``: no packet is sent direct; ``plain``: DERP over HTTP
         without TLS."""
         variables = _environment(str(self._directory), relayed=relayed, plain=plain)
-        argv = [programs.path(self.node, DAEMON), *_arguments(str(self._directory), self._socket)]
+        argv = [programs.path(self.node, DAEMON), *self._arguments]
         self.running.append(self.node.daemon(argv, name=DAEMON, env=variables))
         self._wait(lambda: bool(self.api.status()), "tailscaled answered")
+
+    @property
+    def _arguments(self) -> Sequence[str]:
+        return (
+            "--no-logs-no-support",
+            f"--statedir={self._directory}",
+            f"--socket={self._socket}",
+            f"--tun={self._device}",
+            f"--port={self._port}",
+        )
 
     def _register(self, url: str) -> None:
         """Register at the control server. Raises VpnError with what the client prints: a key that
@@ -163,16 +175,6 @@ class Member:
         log = self.running[0].log_text().splitlines()
         errors = [line for line in log if _TO_RELAY in line and _CANCELLED not in line]
         return "; ".join((status, *errors[-1:]))
-
-
-def _arguments(directory: str, socket: str) -> Sequence[str]:
-    return (
-        "--no-logs-no-support",
-        f"--statedir={directory}",
-        f"--socket={socket}",
-        f"--tun={DEVICE}",
-        f"--port={PORT}",
-    )
 
 
 def _environment(directory: str, *, relayed: bool, plain: bool) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ balloon (disco/disco.go of tailscale.com). To the servers HTTP, DERP in TLS or p
 
 from __future__ import annotations
 
-from culvert.vpns.headscale import control, members, relay
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.wireguard import packet as wireguard
 
@@ -14,18 +14,25 @@ _TCP, _UDP = 6, 17
 _DISCOVERY = b"TS\xf0\x9f\x92\xac"
 _BEGINS = (b"\x16\x03", b"GET /derp", b"HTTP/1.1 101")
 """A handshake of TLS; without it the request and the answer that begin DERP."""
-_SERVERS = OuterFlow(_TCP, frozenset({control.PORT, *relay.PORTS}))
-RELAYED = OuterFlow(_UDP, frozenset({relay.STUN_PORT}), also=(_SERVERS,))
-"""Nothing from member to member: a proof reports any such packet."""
-DIRECT = OuterFlow(_UDP, frozenset({members.PORT}), also=(RELAYED,))
 
 
-def is_handshake(packet: OuterPacket) -> bool:
+def relayed(ports: Ports) -> OuterFlow:
+    """Nothing from member to member: a proof reports any such packet."""
+    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay}))
+    return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,))
+
+
+def direct(ports: Ports) -> OuterFlow:
+    """Between members, and what goes to the servers."""
+    return OuterFlow(_UDP, frozenset({ports.member}), also=(relayed(ports),))
+
+
+def is_handshake(packet: OuterPacket, ports: Ports) -> bool:
     """WireGuard's handshake, discovery, STUN, what goes to the control server, and the beginning of
     DERP."""
     ends = {packet.source_port, packet.destination_port}
     if packet.protocol == _TCP:
-        return control.PORT in ends or packet.payload.startswith(_BEGINS)
-    if relay.STUN_PORT in ends or packet.payload.startswith(_DISCOVERY):
+        return ports.control in ends or packet.payload.startswith(_BEGINS)
+    if ports.stun in ends or packet.payload.startswith(_DISCOVERY):
         return True
     return wireguard.is_handshake(packet)

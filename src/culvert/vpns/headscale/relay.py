@@ -19,17 +19,13 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import listens
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import DERPER
 from culvert.vpns.pki import Authority, CertificateUsage, Credential, KeyKind
 
-STUN_PORT = 3478
 REGION = 900
 """Regions from 900 on are private by Tailscale's convention."""
 CODE = "lab"
-_TLS_PORT = 8443
-_PLAIN_PORT = 3340
-"""Members use it with TS_DEBUG_USE_DERP_HTTP, unless the map has another."""
-PORTS = frozenset({_TLS_PORT, _PLAIN_PORT})
 
 
 @dataclass(frozen=True)
@@ -39,22 +35,18 @@ class Relay:
     node: Node
     address: IPv4Address
     credential: Credential | None
+    ports: Ports
     program: str = DERPER
 
     @classmethod
-    def new(cls, node: Node, *, tls: bool, now: datetime | None = None) -> Relay:
+    def new(cls, node: Node, *, tls: bool, ports: Ports, now: datetime | None = None) -> Relay:
         """With a certificate of its own, valid from ``now`` on."""
         address = underlay_address(node)
         if not tls:
-            return cls(node, address, None)
+            return cls(node, address, None, ports)
         authority = Authority(KeyKind.SECP384R1, now=now or datetime.now(UTC))
         credential = authority.issue(str(address), CertificateUsage.SERVER)
-        return cls(node, address, credential)
-
-    @property
-    def port(self) -> int:
-        """TCP."""
-        return _PLAIN_PORT if self.credential is None else _TLS_PORT
+        return cls(node, address, credential, ports)
 
     def write(self) -> None:
         """Its certificate and key, by the names that derper looks for."""
@@ -66,15 +58,16 @@ class Relay:
     def arguments(self) -> Sequence[str]:
         """For the foreground; it keeps its own key in the node's directory."""
         directory = self.node.directory / DERPER
-        words = ["-c", f"{directory}/derper.json", "-a", f"{self.address}:{self.port}"]
-        words += ["-http-port", "-1", "-stun-port", str(STUN_PORT), "-hostname", str(self.address)]
+        words = ["-c", f"{directory}/derper.json", "-a", f"{self.address}:{self.ports.relay}"]
+        words += ["-http-port", "-1", "-stun-port", str(self.ports.stun)]
+        words += ["-hostname", str(self.address)]
         if self.credential is not None:
             words += ["-certmode", "manual", "-certdir", str(directory)]
         return words
 
     def ready(self, process: Process) -> bool:
         """Whether it listens."""
-        return listens(self.node, process.pid, self.port)
+        return listens(self.node, process.pid, self.ports.relay)
 
     def map(self, *, measured: bool) -> str:
         """The DERP map as Headscale reads it: YAML, whose keys of regions are numbers.
@@ -88,8 +81,8 @@ class Relay:
             "hostname": str(self.address),
             "ipv4": str(self.address),
             "ipv6": "none",
-            "stunport": STUN_PORT,
-            "derpport": self.port,
+            "stunport": self.ports.stun,
+            "derpport": self.ports.relay,
         }
         if self.credential is not None:
             der = PEM_cert_to_DER_cert(self.credential.certificate.decode())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from culvert.topology.graph import Role
-from culvert.vpns.headscale.members import MTU, PORT
+from culvert.vpns.headscale.members import MTU
+from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.variant import DataCipher, Variant
 
 RELAYED = "relay"
@@ -32,7 +33,7 @@ def _variant(name: str, summary: str, facts: Mapping[str, str]) -> Variant:
 
 
 VARIANTS = (
-    _variant("direct", "packets go from member to member", {"transport": f"UDP {PORT}"}),
+    _variant("direct", "packets go from member to member", {"transport": f"UDP {Ports.member}"}),
     _variant(
         RELAYED,
         "packets go through a DERP relay",

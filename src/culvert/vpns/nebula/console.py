@@ -28,9 +28,9 @@ _REPLY_DEADLINE_S = 5.0
 _CHUNK = 65536
 
 
-def configure(node: Node) -> Mapping[str, Any]:
-    """Write a new key to the node, which serves both ends of the console; return the
-    configuration's section ``sshd``."""
+def configure(node: Node, port: int) -> Mapping[str, Any]:
+    """Write a new key to the node, which serves both ends of the console on this port (TCP); return
+    the configuration's section ``sshd``."""
     key = ed25519.Ed25519PrivateKey.generate()
     openssh, bare = serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
     private = key.private_bytes(serialization.Encoding.PEM, openssh, bare)
@@ -38,10 +38,10 @@ def configure(node: Node) -> Mapping[str, Any]:
         serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
     )
     path = node.write(_KEY, private, secret=True)
-    node.write(_KNOWN, b"[127.0.0.1]:%d %s\n" % (PORT, public))
+    node.write(_KNOWN, b"[127.0.0.1]:%d %s\n" % (port, public))
     return {
         "enabled": True,
-        "listen": f"127.0.0.1:{PORT}",
+        "listen": f"127.0.0.1:{port}",
         "host_key": str(path),
         "authorized_users": [{"user": _USER, "keys": [public.decode()]}],
     }
@@ -51,7 +51,7 @@ class Console:
     """A session, which connects when Nebula listens. Requests raise OSError while it does not, and
     after it has ended."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, port: int) -> None:
         options = {
             "IdentityFile": node.directory / _KEY,
             "IdentitiesOnly": "yes",
@@ -63,7 +63,7 @@ class Console:
         client = node.require(CLIENT, "install openssh-client")
         words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         self._process = node.spawn(
-            [client, "-T", "-F", "none", *words, "-p", str(PORT), f"{_USER}@127.0.0.1"],
+            [client, "-T", "-F", "none", *words, "-p", str(port), f"{_USER}@127.0.0.1"],
             name="nebula-console",
             pipes=True,
         )

@@ -13,7 +13,7 @@ from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
-from culvert.vpns.nebula import certificates, firewall, program
+from culvert.vpns.nebula import certificates, console, firewall, program
 from culvert.vpns.nebula.packet import is_handshake, outer_length
 from culvert.vpns.nebula.program import PROGRAM
 from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
@@ -53,6 +53,7 @@ class Nebula(TunDevice):
         super().__init__(chosen(variant, options), options)
         self.relayed = variant.name == RELAY
         self._authority: certificates.Authority | None = None
+        self._console_port = console.PORT
         self._consoles = Consoles()
 
     def missing(self, host: Host) -> list[Missing]:
@@ -66,8 +67,10 @@ class Nebula(TunDevice):
     # -- its life ----------------------------------------------------------------------------------
 
     def choose(self, lab: Lab) -> None:
-        """Both the device and the port."""
+        """The device, the port, and that of the consoles."""
         self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
+        self._console_port = lab.free_port(console.PORT)
+        self._consoles = Consoles(self._console_port)
 
     def configure(self) -> None:
         """An authority on the lighthouse; a key, a certificate and a configuration for each
@@ -80,6 +83,7 @@ class Nebula(TunDevice):
             only_relayed=self.relayed,
             device=self.device,
             port=self.port,
+            console_port=self._console_port,
         )
         for node in (*servers, *self.lab.members):
             node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))

@@ -37,6 +37,7 @@ class Mesh:
     only_relayed: bool
     device: str = DEVICE
     port: int = PORT
+    console_port: int = console.PORT
 
     def configuration(self, node: Node) -> dict[str, Any]:
         """The configuration of a member or a server, with a new key for its console."""
@@ -58,7 +59,7 @@ class Mesh:
             "cipher": self.cipher,
             "tun": {"disabled": node.role in SERVERS, "dev": self.device, "mtu": self.mtu},
             "firewall": {"outbound": [ANY], "inbound": [ANY]},
-            "sshd": console.configure(node),
+            "sshd": console.configure(node, self.console_port),
         }
 
     def _lighthouse(self, node: Node) -> dict[str, Any]:

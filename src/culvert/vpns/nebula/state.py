@@ -12,7 +12,7 @@ from typing import Any
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
-from culvert.vpns.nebula.console import Console
+from culvert.vpns.nebula.console import PORT, Console
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Consoles:
     """The consoles of a mesh's nodes, opened when they are used. Methods raise OSError where Nebula
     does not run, or does not answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = PORT) -> None:
+        self._port = port
         self._open: dict[str, Console] = {}
         self._locks: dict[str, Lock] = defaultdict(Lock)
         """By node: members that join together query the lighthouse one by one."""
@@ -39,7 +40,7 @@ class Consoles:
         with self._locks[node.name]:
             try:
                 if node.name not in self._open:
-                    self._open[node.name] = Console(node)
+                    self._open[node.name] = Console(node, self._port)
                 return self._open[node.name].ask(request)
             except OSError:
                 self.close(node)

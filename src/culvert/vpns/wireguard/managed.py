@@ -23,7 +23,7 @@ from culvert.vpns.wireguard.uapi import PeerState
 
 
 class ManagedWireGuard(TunDevice):
-    """The device, its port and its MTU are fixed; the managing program has the name ``manager``."""
+    """The device's MTU is fixed; the managing program has the name ``manager``."""
 
     manager: ClassVar[str]
     port = 51820

@@ -1,0 +1,32 @@
+"""Ports of the servers and of the members."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Self
+
+from culvert.labs.base import Lab
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The usual ones."""
+
+    member: int = 41641
+    """UDP: WireGuard's packets, and discovery."""
+    control: int = 8080
+    metrics: int = 9090
+    """Of Headscale, at the loopback address, as ``remote``, its gRPC."""
+    remote: int = 50443
+    relay: int = 8443
+    """TCP: DERP in TLS, or plain."""
+    stun: int = 3478
+
+    @classmethod
+    def usual(cls, *, plain: bool) -> Self:
+        """Those of Tailscale's programs; ``plain``: DERP without TLS."""
+        return cls(relay=3340) if plain else cls()
+
+    def free(self, lab: Lab) -> Self:
+        """These, or others that are free in the lab."""
+        return replace(self, **{name: lab.free_port(port) for name, port in asdict(self).items()})
