@@ -106,7 +106,10 @@ def parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
         )
         yield Part(
             tuple(map(str, from_json(evidence).get(PART, ()))),
-            tuple(Metric(*figure, from_json(labels)) for *figure, labels in metrics),
+            tuple(
+                Metric(name, unit, value, from_json(labels))
+                for name, unit, value, labels in metrics
+            ),
         )
 
 
