@@ -75,3 +75,11 @@ def test_an_invalid_trials_cause_is_the_check_that_did_not_pass() -> None:
         invalid("bytes", "half of them are missing"),
     )
     assert found == [("canary: readable towards a", 2), ("bytes: half of them are missing", 1)]
+
+
+def test_vpns_with_a_problem_in_the_same_words_come_together() -> None:
+    tally = Tally()
+    for vpn, reason in [("x", "late"), ("y", "lost"), ("z", "late"), ("x", "late")]:
+        tally.add(record(reason, vpn=vpn))
+    found = [(vpns, problem.reason, count) for vpns, problem, count in tally.common_first]
+    assert found == [(["x", "z"], "late", 3), (["y"], "lost", 1)]

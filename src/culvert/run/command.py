@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -184,10 +185,11 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
             }
         )
         return
-    for problem, count in tally.worst_first[:MOST_PROBLEMS]:
-        _explain(problem, count, wordings=len(tally.reasons.get(problem, ())))
-    if len(tally.problems) > MOST_PROBLEMS:
-        out.print(f"... and {len(tally.problems) - MOST_PROBLEMS} more problems: see the report")
+    problems = tally.common_first
+    for vpns, problem, count in problems[:MOST_PROBLEMS]:
+        _explain(vpns, problem, count, wordings=len(tally.reasons.get(problem, ())))
+    if len(problems) > MOST_PROBLEMS:
+        out.print(f"... and {len(problems) - MOST_PROBLEMS} more problems: see the report")
     shown = "  ".join(
         f"[{STYLES[status]}]{count} {status}[/]"
         for status, count in tally.statuses.items()
@@ -205,13 +207,14 @@ def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) ->
     out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
 
 
-def _explain(problem: TrialProblem, count: int, *, wordings: int) -> None:
-    """Why trials do not count, and the remedy."""
+def _explain(vpns: Sequence[str], problem: TrialProblem, count: int, *, wordings: int) -> None:
+    """Why trials of these VPNs do not count, and the remedy."""
+    names = ", ".join(vpns)
     trials = "1 trial" if count == 1 else f"{count} trials"
     style = STYLES[problem.status]
     example = "for example: " if wordings > 1 else ""
     out.print(
-        Text(f"{problem.vpn}: {trials} {problem.status}: {example}{problem.reason}", style=style),
+        Text(f"{names}: {trials} {problem.status}: {example}{problem.reason}", style=style),
         Text(f"  remedy: {problem.remedy}"),
         sep="\n",
     )

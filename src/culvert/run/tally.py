@@ -66,6 +66,18 @@ class Tally:
         )
 
     @property
+    def common_first(self) -> list[tuple[list[str], TrialProblem, int]]:
+        """As ``worst_first``, with the VPNs that have a problem in the same words in one place."""
+        groups: dict[tuple[Status, str, str], list[tuple[TrialProblem, int]]] = {}
+        for problem, count in self.worst_first:
+            words = (problem.status, problem.reason, problem.remedy)
+            groups.setdefault(words, []).append((problem, count))
+        return [
+            ([problem.vpn for problem, _ in group], group[0][0], sum(count for _, count in group))
+            for group in groups.values()
+        ]
+
+    @property
     def ending(self) -> str:
         """Why the session ended, for the journal."""
         return "\n".join([self.stopped, *self.notes])
