@@ -70,7 +70,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study; every trial is proved and journalled."""
-    if inventory is not None and not dry_run:
+    if lab == "hosts" and inventory is not None and not dry_run:
         from culvert.labs.hosts import listing
 
         listing.begin(inventory)  # while the rest is imported
