@@ -124,7 +124,8 @@ clean:
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
-	$(UV) sync --locked --inexact --extra kubernetes
+	$(UV) sync --locked --inexact --extra kubernetes --compile-bytecode
+	@$(BIN)/python -m compileall -q -j 0 src  # an editable package has no byte code until it is run
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles
