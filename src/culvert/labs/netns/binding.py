@@ -1,8 +1,8 @@
 """Which run a process belongs to, by facts that a stranger cannot have by accident.
 
 A process is a run's if its network namespace is one of the run's, if it is in one of its control
-groups, if its /run is the directory of one of its nodes, or if the run recorded it. A variable in
-its environment proves nothing: anybody can set one.
+groups (``named``), if its /run is the directory of one of its nodes, or if the run recorded it. A
+variable in its environment proves nothing: anybody can set one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from culvert.labs.netns import owner
-from culvert.labs.netns.places import NAMESPACES, RUNS
+from culvert.labs.netns.named import group_runs, namespace_runs, runs_with_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
 
-_NAMESPACE = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
 _FILE_SYSTEM = re.compile(rf"culvert-({RUN_ID})")
 _NODES_RUN = re.compile(r"/[a-z0-9-]+/run")
-
-
-def namespace_runs() -> dict[Path, str]:
-    """The run of each network namespace that is held by name."""
-    runs = {}
-    with suppress(OSError):
-        for entry in NAMESPACES.iterdir():
-            match = _NAMESPACE.fullmatch(entry.name)
-            if match:
-                runs[entry] = match.group(1)
-    return runs
 
 
 @dataclass(frozen=True)
@@ -40,7 +28,7 @@ class Binding:
     """What binds processes to runs, as it was a moment ago."""
 
     namespaces: Mapping[int, str]
-    """The run of each network namespace that is held by name, by its inode."""
+    """The run of each network namespace that has a name, by its inode."""
     members: Mapping[int, str]
     """The run of each process in a control group, by its id."""
     recorded: Mapping[int, str]
@@ -57,11 +45,11 @@ class Binding:
                 inodes[path.stat().st_ino] = run
         members = {
             int(pid): run
-            for path, run in cgroup.runs().items()
+            for path, run in group_runs().items()
             for group in cgroup.with_groups_below(path)
             for pid in _words(group / "cgroup.procs")
         }
-        recorded = {who.pid: run for run in _directories() for who in owner.recorded(run)}
+        recorded = {who.pid: run for run in runs_with_directory() for who in owner.recorded(run)}
 
         def only(found: dict[int, str]) -> dict[int, str]:
             return {key: run for key, run in found.items() if runs is None or run in runs}
@@ -109,12 +97,6 @@ def _mounted_run(mountinfo: str) -> str | None:
         if source and point == "/run" and _NODES_RUN.fullmatch(root):
             return source.group(1)
     return None
-
-
-def _directories() -> list[str]:
-    with suppress(OSError):
-        return [entry.name for entry in RUNS.iterdir() if re.fullmatch(RUN_ID, entry.name)]
-    return []
 
 
 def _words(path: Path) -> list[str]:

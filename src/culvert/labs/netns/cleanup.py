@@ -1,7 +1,7 @@
 """Find and remove what a run left behind: at the end of a lab, and after ``kill -9``.
 
-Nothing has to be remembered in between: processes are found by what binds them to a run
-(``binding``), the rest by name (``places``).
+Processes are found by what binds them to a run (``binding``), namespaces and control groups by what
+a run recorded (``named``), its directory and its owner by name (``places``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 
 from culvert.errors import LabError
 from culvert.labs.netns import owner, syscalls
-from culvert.labs.netns.binding import Binding, namespace_runs, on_a_node
+from culvert.labs.netns.binding import Binding, on_a_node
+from culvert.labs.netns.named import group_runs, namespace_runs
 from culvert.labs.netns.places import RUNS, owner_link, run_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
@@ -192,12 +193,12 @@ def _named_runs() -> set[str]:
             name = entry.name.removesuffix(".owner")
             if re.fullmatch(RUN_ID, name):
                 runs.add(name)
-    return runs | set(namespace_runs().values()) | set(cgroup.runs().values())
+    return runs | set(namespace_runs().values()) | set(group_runs().values())
 
 
 def _things(run_id: str) -> Iterator[Leftover]:
     """All remains of a run except its processes, in the order of removal."""
-    for path, run in sorted(cgroup.runs().items()):
+    for path, run in sorted(group_runs().items()):
         if run == run_id:
             yield Leftover(LeftoverKind.CGROUP, str(path), run_id)
     for path, run in sorted(namespace_runs().items()):

@@ -21,7 +21,7 @@ from culvert.labs.link import offloads
 from culvert.labs.netns import facts, sysctls
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.launch import Launcher
-from culvert.labs.netns.places import RUN_VARIABLE, namespace_name, namespace_path, run_directory
+from culvert.labs.netns.places import RUN_VARIABLE, namespace_name, run_directory
 from culvert.labs.netns.process import LocalProcess
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.netns.thread import NamespaceThread
@@ -64,8 +64,8 @@ class NetnsNode(Node):
         """Its ends of cables; the first is its underlay."""
         self.underlay = self.attachments[0]
         self.cpus = cpus
-        self.netns_path = namespace_path(run_id, name)
-        self.namespace = NamespaceThread(self.netns_path)
+        self.namespace = NamespaceThread(run_id, name)
+        self.netns_path = self.namespace.path
         self.congestion_control = ""
         """The default for TCP connections of the node, known once it is open."""
         self._view = NodeView(self.directory)

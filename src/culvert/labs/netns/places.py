@@ -8,7 +8,8 @@
     /run/netns/culvert-RUN-NODE a node's network namespace
     culvert-RUN-NODE            a node's control group, if it has a CPU quota
 
-    /run/culvert/RUN/*.process  symbolic links to what the run started outside of its namespaces
+    /run/culvert/RUN/*.process    symbolic links to what the run started outside of its namespaces
+    /run/culvert/RUN/*.namespace  symbolic links to the inodes of the nodes' network namespaces
 
 Every process of a run is in one of its namespaces, control groups or mount namespaces (whose /run
 is a node's), or is recorded. CULVERT_RUN=RUN in its environment shows people whose it is; it proves

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 
@@ -19,7 +18,8 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import LabError
-from culvert.labs.netns import syscalls
+from culvert.labs.netns import named, syscalls
+from culvert.labs.netns.places import namespace_path
 
 T = TypeVar("T")
 
@@ -41,13 +41,15 @@ class _Job:
 
 
 class NamespaceThread:
-    """A new network namespace, mounted at ``path``, and the thread in it."""
+    """A new network namespace of a run's node, mounted at ``path``, and the thread in it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, run_id: str, node: str) -> None:
+        self.path = namespace_path(run_id, node)
+        self._run_id = run_id
+        self._node = node
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon, so that a lab that is still open can be closed while Python exits.
-        self._thread = threading.Thread(target=self._serve, name=path.name, daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=self.path.name, daemon=True)
         self._netlink: Any = None
 
     def open(self) -> None:
@@ -96,7 +98,12 @@ class NamespaceThread:
 
     def _enter(self) -> None:
         syscalls.unshare_network()
-        self.path.touch(mode=0o444)
+        named.record(self._run_id, self._node)
+        try:
+            self.path.touch(mode=0o444, exist_ok=False)
+        except FileExistsError:
+            named.forget(self._run_id, self._node)
+            raise
         syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
         self._netlink = IPRoute()
 
