@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address
+from ipaddress import IPv4Network
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Network, NodeSpec, Path, Role, Topology
+from culvert.topology.ip import Address, IpVersion
 from culvert.topology.nat import Nat
-from culvert.topology.plan import EVERYWHERE, PRIVATE, PUBLIC, Plug, UnderlayPlan, mac_of, plan
+from culvert.topology.plan import (
+    EVERYWHERE,
+    PRIVATE,
+    PUBLIC,
+    PUBLIC_IPV6,
+    Plug,
+    UnderlayPlan,
+    mac_of,
+    plan,
+)
 from culvert.topology.shapes import mesh, routed, star
 from tests.topology.drawn import topologies
 
@@ -21,13 +32,13 @@ def plugs(made: UnderlayPlan) -> list[Plug]:
     return [plug for cable in made.cables for plug in (cable.left, cable.right)]
 
 
-def way(made: UnderlayPlan, source: str, target: IPv4Address) -> list[str]:
+def way(made: UnderlayPlan, source: str, target: Address) -> list[str]:
     """The nodes that a packet visits by each node's longest matching prefix; empty without a
     route, or where a gateway is no neighbour."""
-    owners = {plug.attachment.address.ip: plug.node for plug in plugs(made)}
+    owners = {plug.attachment.reached_at.ip: plug.node for plug in plugs(made)}
     here, visited = source, [source]
     while len(visited) <= len(made.topology.nodes):
-        own = [attachment.address for attachment in made.attachments(here)]
+        own = [attachment.reached_at for attachment in made.attachments(here)]
         if target in [address.ip for address in own]:
             return visited
         if any(target in address.network for address in own):
@@ -92,17 +103,44 @@ def test_what_is_behind_a_meshs_nat_is_private_and_nobody_has_a_route_there(
             hidden = cable.network.right in behind
             assert (cable.left.attachment.address.ip in PRIVATE) == hidden
     for route in made.routes:
+        assert isinstance(route.destination, IPv4Network)
         assert route.destination == EVERYWHERE or route.destination.subnet_of(PUBLIC)
 
 
-@given(topologies())
-def test_without_obstacles_everybody_reaches_everybody(topology: Topology) -> None:
-    made = plan(topology.unobstructed())
+@given(topologies(), st.sampled_from(IpVersion))
+def test_without_obstacles_everybody_reaches_everybody(
+    topology: Topology, version: IpVersion
+) -> None:
+    made = plan(topology.unobstructed(), version)
     members = [node.name for node in topology.members]
     for source in members:
         for target in members:
-            address = made.attachments(target)[0].address.ip
+            address = made.attachments(target)[0].reached_at.ip
+            assert address.version == version
             assert way(made, source, address)[-1:] == [target]
+
+
+@given(topologies())
+def test_with_ipv6_all_routes_are_ipv6_and_each_network_has_a_subnet_of_its_own(
+    topology: Topology,
+) -> None:
+    made = plan(topology.unobstructed(), IpVersion.V6)
+    assert {route.gateway.version for route in made.routes} <= {6}
+    addresses = [plug.attachment.ipv6 for plug in plugs(made)]
+    assert len(set(addresses)) == len(addresses)
+    subnets = {
+        (cable.left.attachment.reached_at.network, cable.right.attachment.reached_at.network)
+        for cable in made.cables
+    }
+    assert len(subnets) == len(made.cables)
+    for left, right in subnets:
+        assert left == right
+        assert left.subnet_of(PUBLIC_IPV6)  # type: ignore[arg-type]  # the version is known above
+    ipv4 = plan(topology.unobstructed())
+    assert [plug.attachment.address for plug in plugs(ipv4)] == [
+        plug.attachment.address for plug in plugs(made)
+    ]
+    assert {plug.attachment.ipv6 for plug in plugs(ipv4)} == {None}
 
 
 @given(topologies())

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Path
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.compose import along
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh, routed, star
 from culvert.topology.spec import LabSpec
 
@@ -135,3 +137,9 @@ def test_links_stay_as_they_are_without_other_paths_and_lost_nodes() -> None:
     for there in (left, left.present):
         assert there.path_link(Path("a", "b")) == spec.path_link(Path("a", "b"))
     assert spec.only(chain.paths) is spec
+
+
+def test_an_underlay_of_ipv6_has_no_nat() -> None:
+    LabSpec(topology=mesh(2), underlay=IpVersion.V6)
+    with pytest.raises(UsageError, match="nata"):
+        LabSpec(topology=mesh(2, nats={"a": (Nat.SYMMETRIC,)}), underlay=IpVersion.V6)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,19 @@ def test_transport(transport: Transport, server: str, client: str) -> None:
     key = Path("/n/static.key")
     assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]
     assert options(config.static_client_config(tunnel, key, SOCKET))["proto"] == [client]
+
+
+@pytest.mark.parametrize(
+    ("transport", "server", "client"),
+    [(Transport.UDP, "udp6", "udp6"), (Transport.TCP, "tcp6-server", "tcp6-client")],
+)
+def test_transport_over_ipv6(transport: Transport, server: str, client: str) -> None:
+    ends = replace(ENDS, server=IPv6Address("2001:2::1"))
+    tunnel = Tunnel(Cipher.AES_256_GCM, transport, Dialect((2, 6)), ends)
+    there = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
+    here = options(config.client_config(tunnel, FILES, "b", SOCKET))
+    assert (there["proto"], here["proto"]) == ([server], [client])
+    assert (there["local"], here["remote"]) == (["2001:2::1"], ["2001:2::1", "1194"])
 
 
 @given(TUNNELS)

@@ -58,7 +58,7 @@ class Lab(ABC):
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         """A node's ends of networks; the first is its underlay."""
-        return plan(self.spec.topology).attachments(node)
+        return plan(self.spec.topology, self.spec.underlay).attachments(node)
 
     @property
     def path(self) -> Path:

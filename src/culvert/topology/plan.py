@@ -3,16 +3,20 @@
 A network has a subnet of 198.18.0.0/16 (RFC 2544's benchmarking range; the other half of it is for
 tunnels), or a private one where it is the inside of a mesh's NAT. A node that is
 not a router has a default route to its router.
+
+Where nodes reach each other by IPv6, a network has a subnet of 2001:2::/48 (RFC 5180's benchmarking
+range) too, and all routes are IPv6: a node's IPv4 address then reaches the link's other end only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface, IPv6Network
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Network, Role, Topology
+from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 from culvert.topology.nat import NatSide
 from culvert.topology.shapes import CORE, Shape
 
@@ -21,17 +25,27 @@ TUNNELS = IPv4Network("198.19.0.0/16")
 """The other half of the range: addresses inside tunnels."""
 PRIVATE = IPv4Network("10.18.0.0/16")
 """Behind a member's own NAT, and between the two of a CGNAT."""
+PUBLIC_IPV6 = IPv6Network("2001:2::/48")
 EVERYWHERE = IPv4Network("0.0.0.0/0")
+_EVERYWHERE_IPV6 = IPv6Network("::/0")
 _WIDE, _NARROW = 24, 28
+_PREFIX_IPV6 = 64
 """Prefix lengths: of up to 256 networks, of up to 4,096."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A node's attachment to the underlay: the device and its address."""
+    """A node's attachment to the underlay: the device and its address. ``ipv6`` is the one by which
+    others reach it, if they use IPv6."""
 
     device: str
     address: IPv4Interface
+    ipv6: IPv6Interface | None = None
+
+    @property
+    def reached_at(self) -> Interface:
+        """The address by which other nodes reach it."""
+        return self.ipv6 or self.address
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,8 @@ class StaticRoute:
     """A route that a node needs to reach the others."""
 
     node: str
-    destination: IPv4Network
-    gateway: IPv4Address
+    destination: Subnet
+    gateway: Address
 
 
 @dataclass(frozen=True)
@@ -90,9 +104,10 @@ class UnderlayPlan:
 
 
 @cache
-def plan(topology: Topology) -> UnderlayPlan:
+def plan(topology: Topology, version: IpVersion = IpVersion.V4) -> UnderlayPlan:
     """The plan of a topology; equal topologies have the same."""
     devices: dict[str, int] = {}
+    subnets_ipv6 = PUBLIC_IPV6.subnets(new_prefix=_PREFIX_IPV6)
     prefix = _WIDE if len(topology.networks) <= 256 else _NARROW
     public, private = PUBLIC.subnets(new_prefix=prefix), PRIVATE.subnets(new_prefix=prefix)
     cables = []
@@ -108,11 +123,12 @@ def plan(topology: Topology) -> UnderlayPlan:
         if _is_router(topology, network.left):
             near, far = subnet[-2], subnet[2]
         plugs = []
-        for node, address in zip(network.ends, (near, far), strict=True):
+        ends_ipv6 = _ends(next(subnets_ipv6)) if version is IpVersion.V6 else (None, None)
+        for node, address, ipv6 in zip(network.ends, (near, far), ends_ipv6, strict=True):
             number = devices.get(node, 0)
             devices[node] = number + 1
             interface = IPv4Interface(f"{address}/{subnet.prefixlen}")
-            plugs.append(Plug(node, Attachment(f"u{number}", interface)))
+            plugs.append(Plug(node, Attachment(f"u{number}", interface, ipv6)))
         cables.append(Cable(network, *plugs))
     made = UnderlayPlan(topology, tuple(cables))
     return UnderlayPlan(topology, made.cables, tuple(_routes(made)))
@@ -121,6 +137,11 @@ def plan(topology: Topology) -> UnderlayPlan:
 def mac_of(address: IPv4Interface) -> str:
     """A locally administered MAC address that shows the IPv4 address it belongs to."""
     return ":".join(f"{octet:02x}" for octet in (0x02, 0x00, *address.ip.packed))
+
+
+def _ends(subnet: IPv6Network) -> tuple[IPv6Interface, IPv6Interface]:
+    near, far = (IPv6Interface((subnet[number], subnet.prefixlen)) for number in (1, 2))
+    return near, far
 
 
 def _is_router(topology: Topology, name: str) -> bool:
@@ -137,15 +158,17 @@ def _routes(made: UnderlayPlan) -> list[StaticRoute]:
     if made.topology.name == Shape.ROUTED:
         near, far = made.cables
         return [
-            StaticRoute(near.left.node, far.left.attachment.address.network, _ip(near.right)),
-            StaticRoute(far.right.node, near.left.attachment.address.network, _ip(far.left)),
+            StaticRoute(near.left.node, _subnet(far.left), _ip(near.right)),
+            StaticRoute(far.right.node, _subnet(near.left), _ip(far.left)),
         ]
     routes = []
     for node in made.topology.nodes:
         upstream = _upstream(made, node.name)
         if upstream is None:
             continue
-        routes.append(StaticRoute(node.name, EVERYWHERE, _ip(upstream.end(upstream.network.right))))
+        gateway = _ip(upstream.end(upstream.network.right))
+        everywhere = EVERYWHERE if IpVersion(gateway.version) is IpVersion.V4 else _EVERYWHERE_IPV6
+        routes.append(StaticRoute(node.name, everywhere, gateway))
         if node.role is Role.ROUTER and node.nat is None:
             routes += _into(made, node.name, upstream)
     return routes
@@ -165,12 +188,16 @@ def _into(made: UnderlayPlan, router: str, upstream: Cable) -> list[StaticRoute]
     routes, via = [], upstream
     while True:
         beyond = via.network.right
-        routes.append(StaticRoute(beyond, inside.left.attachment.address.network, _ip(via.left)))
+        routes.append(StaticRoute(beyond, _subnet(inside.left), _ip(via.left)))
         further = _upstream(made, beyond)
         if further is None or made.topology.node(beyond).nat is not None:
             return routes
         via = further
 
 
-def _ip(plug: Plug) -> IPv4Address:
-    return plug.attachment.address.ip
+def _ip(plug: Plug) -> Address:
+    return plug.attachment.reached_at.ip
+
+
+def _subnet(plug: Plug) -> Subnet:
+    return plug.attachment.reached_at.network

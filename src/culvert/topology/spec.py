@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Path, Topology
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.compose import along
 from culvert.topology.link.impairment import CLEAN
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
@@ -45,6 +46,8 @@ class LabSpec:
     """Where the ends of the path are in a cluster; None: not stated."""
     overlay_mtu: int | None = None
     """Largest MTU in bytes of the pods of the embedded cluster; None: what the underlay leaves."""
+    underlay: IpVersion = IpVersion.V4
+    """The version with which nodes reach each other below the VPNs; of namespaces only."""
 
     absent: frozenset[str] = frozenset()
     """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
@@ -58,6 +61,13 @@ class LabSpec:
                     f"topology {self.topology.name} has no such network",
                     f"use {', '.join(known)}",
                 )
+        filters = [node.name for node in self.topology.nodes if node.filters]
+        if self.underlay is IpVersion.V6 and filters:
+            raise UsageError(
+                "an underlay of IPv6",
+                f"router {filters[0]} translates or filters IPv4 only",
+                "use a mesh without NATs and blocked UDP",
+            )
 
     @property
     def mtu(self) -> int:

@@ -9,7 +9,7 @@ from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import Vpn, underlay_address
+from culvert.vpns.base import Vpn, endpoint, underlay_address
 from culvert.vpns.facts import (
     missing_from_kernel,
     missing_tun,
@@ -70,6 +70,7 @@ __all__ = [
     "Variant",
     "Vpn",
     "VpnError",
+    "endpoint",
     "missing_from_kernel",
     "missing_tun",
     "package_version",

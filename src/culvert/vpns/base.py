@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Interface
 from itertools import combinations
 from typing import ClassVar, Self
 
@@ -34,6 +34,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
+from culvert.topology.ip import Address, IpVersion
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
 from culvert.vpns.variant import (
@@ -345,6 +346,12 @@ class Vpn(ABC):
         self.processes[node.name].clear()
 
 
-def underlay_address(node: Node) -> IPv4Address:
-    """The node's address on the underlay."""
-    return node.underlay.address.ip
+def underlay_address(node: Node) -> Address:
+    """The node's address on the underlay: IPv6 where nodes reach each other by it."""
+    return node.underlay.reached_at.ip
+
+
+def endpoint(address: Address, port: int) -> str:
+    """Address and port as most programs read them; an IPv6 address is in brackets (RFC 3986)."""
+    host = str(address) if IpVersion(address.version) is IpVersion.V4 else f"[{address}]"
+    return f"{host}:{port}"

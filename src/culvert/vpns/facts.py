@@ -98,9 +98,11 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> Da
 
 
 def listens(node: Node, pid: int, port: int) -> bool:
-    """Whether a TCP socket in a process's network namespace listens at the port, at any IPv4
-    address (proc_net(5): a local address in hexadecimal, and the state)."""
-    rows = [line.split() for line in node.text(f"/proc/{pid}/net/tcp").splitlines()[1:]]
+    """Whether a TCP socket in a process's network namespace listens at the port, at any address
+    (proc_net(5): a local address in hexadecimal, and the state)."""
+    tables = [f"/proc/{pid}/net/{name}" for name in ("tcp", "tcp6")]
+    texts = [node.text(table) for table in tables if node.exists(table)]
+    rows = [line.split() for text in texts for line in text.splitlines()[1:]]
     return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING for row in rows)
 
 

@@ -13,7 +13,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Role
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import ProgramEnded, listens, wait_for_fact
 from culvert.vpns.variant import DataCipher, Missing, Variant
 from culvert.vpns.wireguard.managed import ManagedWireGuard
@@ -84,9 +84,9 @@ class Innernet(ManagedWireGuard):
             for file in _STATE:  # it overwrites none of them
                 node.remove(str(node.directory / file))
         server, port = self._server, str(self.port)
-        endpoint = f"{underlay_address(server)}:{port}"
+        reached = endpoint(underlay_address(server), self.port)
         new = ["new", "--network-name", NETWORK, "--network-cidr", str(self.lab.tunnels)]
-        self._manage(server, *new, "--external-endpoint", endpoint, "--listen-port", port)
+        self._manage(server, *new, "--external-endpoint", reached, "--listen-port", port)
         group = ["--name", "members", "--cidr", str(self._members), "--parent", NETWORK, "--yes"]
         self._manage(server, "add-cidr", NETWORK, *group)
         for member in self.lab.members:

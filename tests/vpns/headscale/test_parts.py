@@ -7,8 +7,9 @@ import json
 import socket
 import ssl
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from pathlib import Path
 from typing import cast
 
@@ -136,6 +137,18 @@ def test_the_map_pins_the_relays_certificate(tmp_path: Path) -> None:
     )
     assert names.value.get_values_for_type(x509.IPAddress) == [IPv4Address("198.18.3.1")]
     assert "-certmode" in made.arguments
+
+
+def test_a_relay_that_is_reached_by_ipv6(tmp_path: Path) -> None:
+    node = FakeNode(tmp_path)
+    node.underlay = replace(node.underlay, ipv6=IPv6Interface("2001:2:0:3::1/64"))
+    made = Relay.new(fake(node), tls=True, ports=PORTS)
+    made.write()
+    listed = listed_node(made)
+    assert (listed["ipv4"], listed["ipv6"]) == ("none", "2001:2:0:3::1")
+    assert "[2001:2:0:3::1]:8443" in made.arguments
+    assert (tmp_path / "derper/2001:2:0:3::1.crt").exists()
+    assert Control(fake(node), "24h", NETWORKS, PORTS).url == "http://[2001:2:0:3::1]:8080"
 
 
 def test_a_plain_relay_has_no_certificate(tmp_path: Path) -> None:

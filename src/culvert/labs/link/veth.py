@@ -6,14 +6,17 @@ Both ends are created in their namespaces, so that the host never has an interfa
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from typing import Any
 
 from culvert.labs.link import offloads, shaping
 from culvert.labs.link.token_bucket import token_bucket
 from culvert.labs.netns import interfaces as links
+from culvert.labs.netns import sysctls
 from culvert.labs.netns.thread import NamespaceThread
+from culvert.topology.ip import Interface
 from culvert.topology.link.spec import LinkSpec
 
 
@@ -25,6 +28,12 @@ class CableEnd:
     device: str
     address: IPv4Interface
     mac: str
+    ipv6: IPv6Interface | None = None
+
+    @property
+    def addresses(self) -> Sequence[Interface]:
+        """Both, where there are two."""
+        return (self.address,) if self.ipv6 is None else (self.address, self.ipv6)
 
 
 def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
@@ -76,18 +85,28 @@ def wait_ready(left: CableEnd, right: CableEnd) -> None:
 def _configure(end: CableEnd, peer: CableEnd, spec: LinkSpec) -> None:
     def set_up(netlink: Any) -> None:
         index = links.index_of(netlink, end.device)
-        netlink.addr(
-            "add",
-            index=index,
-            address=str(end.address.ip),
-            prefixlen=end.address.network.prefixlen,
-        )
+        for each in end.addresses:
+            netlink.addr(
+                "add",
+                index=index,
+                family=links.family(each.ip),
+                address=str(each.ip),
+                prefixlen=each.network.prefixlen,
+            )
         netlink.link("set", index=index, state="up")
         # Address resolution during a trial would add a packet and a delay to the figures.
-        netlink.neigh(
-            "add", dst=str(peer.address.ip), lladdr=peer.mac, ifindex=index, state="permanent"
-        )
+        for each in peer.addresses:
+            netlink.neigh(
+                "add",
+                family=links.family(each.ip),
+                dst=str(each.ip),
+                lladdr=peer.mac,
+                ifindex=index,
+                state="permanent",
+            )
 
     if not spec.offloads:
         end.namespace.call(lambda: offloads.switch_off(end.device))
+    if end.ipv6 is not None:
+        end.namespace.call(lambda: sysctls.apply(sysctls.of_ipv6_device(end.device)))
     end.namespace.netlink(set_up, f"{spec.kind} {end.device}")

@@ -7,7 +7,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network
 from typing import Any, TypeVar
 
 from pyroute2.netlink.exceptions import NetlinkError
@@ -15,6 +15,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.netns.thread import NamespaceThread
 from culvert.labs.node import LinkState
+from culvert.topology.ip import Address, IpVersion, Subnet
 
 T = TypeVar("T")
 
@@ -124,10 +125,10 @@ def remove(namespace: NamespaceThread, device: str) -> None:
 
 def add_route(
     namespace: NamespaceThread,
-    destination: IPv4Network,
+    destination: Subnet,
     *,
     device: str | None,
-    gateway: IPv4Address | None,
+    gateway: Address | None,
 ) -> None:
     """Add a route to the main table."""
     if device is None and gateway is None:
@@ -141,9 +142,14 @@ def add_route(
             way["oif"] = index_of(netlink, device)
         if gateway is not None:
             way["gateway"] = str(gateway)
-        netlink.route("add", dst=str(destination), **way)
+        netlink.route("add", family=family(destination), dst=str(destination), **way)
 
     namespace.netlink(insert, f"route to {destination}")
+
+
+def family(address: Address | Subnet) -> socket.AddressFamily:
+    """That of an address or a network."""
+    return socket.AF_INET if IpVersion(address.version) is IpVersion.V4 else socket.AF_INET6
 
 
 def refuse(namespace: NamespaceThread, destination: IPv4Network) -> None:

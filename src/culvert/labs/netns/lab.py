@@ -48,7 +48,7 @@ class NetnsLab(Lab):
             raise UsageError(f"run id '{run_id}'", "is not 4 to 8 of a-z0-9", "use new_run_id()")
         self.run_id = run_id
         self.spec = spec
-        self._plan = plan(spec.topology)
+        self._plan = plan(spec.topology, spec.underlay)
         check(spec)
         cpus = spec.cpus or {}
         self._nodes = {
@@ -159,7 +159,7 @@ class NetnsLab(Lab):
         syscalls.mount(f"culvert-{self.run_id}", directory, "tmpfs", flags, "mode=0700")
         prepare_names()
         for node in self._nodes.values():
-            forwards = sysctls.ROUTER if node.role is Role.ROUTER else {}
+            forwards = sysctls.ROUTER[self.spec.underlay] if node.role is Role.ROUTER else {}
             node.open({**sysctls.NODE, **forwards})
         for number, cable in enumerate(self._plan.cables):
             spec = self.spec.link_of(cable.network.name)
@@ -205,10 +205,9 @@ class NetnsLab(Lab):
                 wire.open()
 
     def _end(self, plug: Plug) -> veth.CableEnd:
-        address = plug.attachment.address
-        return veth.CableEnd(
-            self._nodes[plug.node].namespace, plug.attachment.device, address, mac_of(address)
-        )
+        attachment, namespace = plug.attachment, self._nodes[plug.node].namespace
+        mac = mac_of(attachment.address)
+        return veth.CableEnd(namespace, attachment.device, attachment.address, mac, attachment.ipv6)
 
     def _close(self) -> None:
         atexit.unregister(self.close)

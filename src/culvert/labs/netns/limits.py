@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.cpu import aes
 from culvert.labs.link.token_bucket import MAX_RATE_BPS
 from culvert.labs.link.wire.cable import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
+from culvert.labs.netns.sysctls import IPV6
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
@@ -23,6 +26,10 @@ def check(spec: LabSpec) -> None:
     for link in {id(link): link for link in (spec.link, *spec.links.values())}.values():
         _check_link(link)
     _check_processors(spec, nodes)
+    if spec.underlay is IpVersion.V6 and not Path("/proc/sys", IPV6).exists():
+        raise NotPossible(
+            "an underlay of IPv6", "this kernel has no IPv6", "boot it without ipv6.disable=1"
+        )
     available = os.sched_getaffinity(0)
     for name, cpus in (spec.cpus or {}).items():
         if name not in nodes:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.errors import LabError
+from culvert.topology.ip import IpVersion
 from culvert.topology.nat import MAPPING_S
 
 MOST_GROUPS = 2147483647
@@ -34,11 +35,25 @@ NODE: Mapping[str, str] = {
     "net/ipv4/conf/all/rp_filter": "0",
     "net/ipv4/conf/default/rp_filter": "0",
 }
-ROUTER: Mapping[str, str] = {
-    "net/ipv4/ip_forward": "1",
-    # The router must not send redirects to a shorter route.
-    "net/ipv4/conf/all/send_redirects": "0",
+ROUTER: Mapping[IpVersion, Mapping[str, str]] = {
+    IpVersion.V4: {
+        "net/ipv4/ip_forward": "1",
+        # The router must not send redirects to a shorter route.
+        "net/ipv4/conf/all/send_redirects": "0",
+    },
+    # IPv4 is not forwarded, whatever the machine's setting is: a path that is up uses IPv6.
+    IpVersion.V6: {"net/ipv4/ip_forward": "0", "net/ipv6/conf/all/forwarding": "1"},
 }
+IPV6 = "net/ipv6"
+
+
+def of_ipv6_device(device: str) -> Mapping[str, str]:
+    """IPv6 on, with the lab's address only: no link-local one, no autoconfiguration, and no wait
+    for others with the same address."""
+    values = {"addr_gen_mode": "1", "accept_ra": "0", "accept_dad": "0", "disable_ipv6": "0"}
+    return {f"{IPV6}/conf/{device}/{name}": value for name, value in values.items()}
+
+
 CONNTRACK: Mapping[str, str] = {
     # How long a NAT keeps a mapping without traffic; the kernel's 30 s would be less than the two
     # minutes that RFC 4787 requires (REQ-5).

@@ -13,7 +13,7 @@ from typing import Any
 from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import accepts, hang_up
 from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import HEADSCALE, path
@@ -52,7 +52,8 @@ class Control:
         self._directory = node.directory / HEADSCALE
         self._config = str(self._directory / "config.yaml")
         self._socket = str(self._directory / "headscale.sock")
-        self.url = f"http://{underlay_address(node)}:{ports.control}"
+        self._endpoint = endpoint(underlay_address(node), ports.control)
+        self.url = f"http://{self._endpoint}"
 
     def write(self, relay_map: str, policy: str) -> None:
         """Configuration, the map of relays, the policy; and an empty database that no other user
@@ -97,7 +98,7 @@ class Control:
     def _settings(self) -> Mapping[str, Any]:
         return {
             "server_url": self.url,
-            "listen_addr": f"{underlay_address(self.node)}:{self._ports.control}",
+            "listen_addr": self._endpoint,
             "metrics_listen_addr": f"127.0.0.1:{self._ports.metrics}",
             "grpc_listen_addr": f"127.0.0.1:{self._ports.remote}",
             "noise": {"private_key_path": f"{self._directory}/noise.key"},

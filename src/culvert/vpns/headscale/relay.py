@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from ipaddress import IPv4Address
 from ssl import PEM_cert_to_DER_cert
 
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.vpns.base import underlay_address
+from culvert.topology.ip import Address, IpVersion
+from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import listens
 from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import DERPER
@@ -33,7 +33,7 @@ class Relay:
     """derper on one node; ``credential`` None: plain HTTP."""
 
     node: Node
-    address: IPv4Address
+    address: Address
     credential: Credential | None
     ports: Ports
     program: str = DERPER
@@ -58,7 +58,7 @@ class Relay:
     def arguments(self) -> Sequence[str]:
         """For the foreground; it keeps its own key in the node's directory."""
         directory = self.node.directory / DERPER
-        words = ["-c", f"{directory}/derper.json", "-a", f"{self.address}:{self.ports.relay}"]
+        words = ["-c", f"{directory}/derper.json", "-a", endpoint(self.address, self.ports.relay)]
         words += ["-http-port", "-1", "-stun-port", str(self.ports.stun)]
         words += ["-hostname", str(self.address)]
         if self.credential is not None:
@@ -75,12 +75,13 @@ class Relay:
         Not ``measured``: members take the only region there is. Otherwise each waits for STUN, and
         without UDP for 3 s (stunProbeTimeout in net/netcheck).
         """
+        addresses = {f"ipv{version.value}": "none" for version in IpVersion}
+        addresses[f"ipv{self.address.version}"] = str(self.address)
         node: dict[str, object] = {
             "name": f"{REGION}a",
             "regionid": REGION,
             "hostname": str(self.address),
-            "ipv4": str(self.address),
-            "ipv6": "none",
+            **addresses,
             "stunport": self.ports.stun,
             "derpport": self.ports.relay,
         }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Role
+from culvert.topology.ip import Address
+from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.nebula import console
 from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
 from culvert.vpns.nebula.firewall import ANY
@@ -23,7 +25,7 @@ class Server:
 
     role: Role
     inner: IPv4Address
-    underlay: IPv4Address
+    underlay: Address
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,6 @@ class Mesh:
     def configuration(self, node: Node) -> dict[str, Any]:
         """The configuration of a member or a server, with a new key for its console."""
         place = node.directory
-        underlay = node.underlay.address.ip
         return {
             "pki": {
                 "ca": str(place / AUTHORITY),
@@ -50,10 +51,10 @@ class Mesh:
                 "key": str(place / KEY),
             },
             "static_host_map": {
-                str(server.inner): [f"{server.underlay}:{self.port}"] for server in self.servers
+                str(server.inner): [endpoint(server.underlay, self.port)] for server in self.servers
             },
             "lighthouse": self._lighthouse(node),
-            "listen": {"host": str(underlay), "port": self.port},
+            "listen": {"host": str(underlay_address(node)), "port": self.port},
             "punchy": {"punch": True, "respond": True},
             "relay": self._relay(node),
             "cipher": self.cipher,
@@ -68,11 +69,10 @@ class Mesh:
             "am_lighthouse": lighthouse,
             "hosts": [] if lighthouse else self._inner(Role.CONTROL),
             # Otherwise it advertises every address of the node, other VPNs' included.
-            "local_allow_list": {f"{node.underlay.address.ip}/32": True},
+            "local_allow_list": _only([underlay_address(node)]),
         }
         if self.only_relayed and node.role not in SERVERS:
-            servers = {f"{server.underlay}/32": True for server in self.servers}
-            found["remote_allow_list"] = {"0.0.0.0/0": False, **servers}
+            found["remote_allow_list"] = _only([server.underlay for server in self.servers])
         return found
 
     def _relay(self, node: Node) -> dict[str, Any]:
@@ -82,3 +82,9 @@ class Mesh:
 
     def _inner(self, role: Role) -> list[str]:
         return [str(server.inner) for server in self.servers if server.role is role]
+
+
+def _only(addresses: Iterable[Address]) -> dict[str, bool]:
+    """An allow list of these addresses alone."""
+    allowed = {f"{each}/{each.max_prefixlen}": True for each in addresses}
+    return {"0.0.0.0/0": False, "::/0": False, **allowed}

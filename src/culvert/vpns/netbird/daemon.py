@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.labs.node import Node
+from culvert.topology.ip import Address
 from culvert.vpns.http import request_at_socket
 from culvert.vpns.netbird.status import Status
 
@@ -22,9 +22,7 @@ ARGUMENTS = (
 )
 
 
-def environment(
-    member: Node, servers: Iterable[IPv4Address], *, relayed: bool
-) -> Mapping[str, str]:
+def environment(member: Node, servers: Iterable[Address], *, relayed: bool) -> Mapping[str, str]:
     """Its settings: WireGuard in user space, no file outside its directory, connections to all
     peers at once; ``relayed``: only through the relay."""
     return {

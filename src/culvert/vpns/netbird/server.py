@@ -11,11 +11,13 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Network
 from typing import Any
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
+from culvert.topology.ip import Address
+from culvert.vpns.base import endpoint
 from culvert.vpns.http import request
 
 PORT = 8080
@@ -28,14 +30,12 @@ _DAY_S = 86400
 OTHER_VERSION = "use NetBird's server of version 0.75 to 0.80"
 
 
-def url_of(control: IPv4Address) -> str:
+def url_of(control: Address) -> str:
     """Where members and requests find the server."""
-    return f"http://{control}:{PORT}"
+    return f"http://{endpoint(control, PORT)}"
 
 
-def configuration(
-    control: IPv4Address, relay: IPv4Address, relay_secret: str, directory: str
-) -> str:
+def configuration(control: Address, relay: Address, relay_secret: str, directory: str) -> str:
     """The server's configuration with new secrets: management and signal in it, STUN and the relay
     on a node of their own. YAML contains JSON."""
     settings = {
@@ -53,9 +53,9 @@ def configuration(
             "engine": "sqlite",
             "encryptionKey": base64.b64encode(secrets.token_bytes(32)).decode(),
         },
-        "stuns": [{"uri": f"stun:{relay}:{STUN_PORT}"}],
+        "stuns": [{"uri": f"stun:{endpoint(relay, STUN_PORT)}"}],
         "relays": {
-            "addresses": [f"rel://{relay}:{RELAY_PORT}"],
+            "addresses": [f"rel://{endpoint(relay, RELAY_PORT)}"],
             "credentialsTTL": "24h",
             "secret": relay_secret,
         },
@@ -63,12 +63,12 @@ def configuration(
     return json.dumps({"server": settings}, indent=1)
 
 
-def relay_environment(relay: IPv4Address, secret: str) -> Mapping[str, str]:
+def relay_environment(relay: Address, secret: str) -> Mapping[str, str]:
     """The relay's settings. It has its secret from its environment or its arguments, never from a
     file."""
     return {
-        "NB_LISTEN_ADDRESS": f"{relay}:{RELAY_PORT}",
-        "NB_EXPOSED_ADDRESS": f"rel://{relay}:{RELAY_PORT}",
+        "NB_LISTEN_ADDRESS": endpoint(relay, RELAY_PORT),
+        "NB_EXPOSED_ADDRESS": f"rel://{endpoint(relay, RELAY_PORT)}",
         "NB_AUTH_SECRET": secret,
         "NB_HEALTH_LISTEN_ADDRESS": "127.0.0.1:9000",
         "NB_ENABLE_STUN": "true",

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
+from culvert.topology.ip import Address
+from culvert.vpns.base import endpoint
 from culvert.vpns.http import request
 
 API_PORT, BROKER_PORT, TLS_PORT = 8081, 1883, 443
@@ -37,7 +38,7 @@ class Account:
         return f"{USER}:{self.broker_password}\n"
 
 
-def broker_configuration(control: IPv4Address, directory: str) -> str:
+def broker_configuration(control: Address, directory: str) -> str:
     """For mosquitto: plain MQTT with a password."""
     return (
         f"listener {BROKER_PORT} {control}\n"
@@ -47,10 +48,10 @@ def broker_configuration(control: IPv4Address, directory: str) -> str:
     )
 
 
-def environment(control: IPv4Address) -> Mapping[str, str]:
+def environment(control: Address) -> Mapping[str, str]:
     """The server's settings without secrets. Nothing outside the lab is queried."""
-    api = f"{control}:{TLS_PORT}"
-    broker = f"mqtt://{control}:{BROKER_PORT}"
+    api = endpoint(control, TLS_PORT)
+    broker = f"mqtt://{endpoint(control, BROKER_PORT)}"
     return {
         "SERVER_NAME": _NETWORK,
         "NM_DOMAIN": _NETWORK,
@@ -70,7 +71,7 @@ def environment(control: IPv4Address) -> Mapping[str, str]:
         "DISPLAY_KEYS": "on",
         "DISABLE_REMOTE_IP_CHECK": "on",
         "NETCLIENT_AUTO_UPDATE": "disabled",
-        "PUBLIC_IP_SERVICE": f"http://{control}:{API_PORT}/api/getip",
+        "PUBLIC_IP_SERVICE": f"http://{endpoint(control, API_PORT)}/api/getip",
     }
 
 

@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Interface
 from pathlib import Path
 
+from culvert.topology.ip import Address
 from culvert.vpns.openvpn.settings import DEFAULTS, Settings
 from culvert.vpns.variant import DataCipher
 
@@ -84,7 +85,7 @@ class Dialect:
 class TunnelEnds:
     """Addresses of the underlay, and inside the tunnel. The client initiates."""
 
-    server: IPv4Address
+    server: Address
     client_inner: IPv4Interface
     server_inner: IPv4Interface
 
@@ -192,17 +193,16 @@ def new_static_key() -> str:
 
 
 def _common(tunnel: Tunnel, management: Path, side: str) -> str:
-    words: Mapping[tuple[Transport, str], str] = {
-        (Transport.UDP, "server"): "udp4",
-        (Transport.UDP, "client"): "udp4",
-        (Transport.TCP, "server"): "tcp4-server",
-        (Transport.TCP, "client"): "tcp4-client",
+    version = tunnel.ends.server.version
+    words: Mapping[Transport, str] = {
+        Transport.UDP: f"udp{version}",
+        Transport.TCP: f"tcp{version}-{side}",
     }
     return "\n".join(
         (
             f"dev {tunnel.device}",
             "dev-type tun",
-            f"proto {words[tunnel.transport, side]}",
+            f"proto {words[tunnel.transport]}",
             f"management {_quoted(management)} unix",
             "verb 3",
             "auth SHA256",

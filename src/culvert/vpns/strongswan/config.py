@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
+from culvert.topology.ip import Address
 from culvert.vpns.ipsec.inner import INTERFACE_ID
 from culvert.vpns.ipsec.transforms import Carriage
 
@@ -47,7 +48,7 @@ class IkeEnd:
     """One end: its identity, its address on the underlay, and the one inside the tunnel."""
 
     identity: str
-    address: IPv4Address
+    address: Address
     inner: IPv4Address
 
 

@@ -17,7 +17,7 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path
 from culvert.topology.shapes import Shape
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.forwarding import Forwarding
 from culvert.vpns.outer import OuterFlow, OuterPacket
@@ -254,7 +254,7 @@ class WireGuard(TunnelVpn):
     def _with_endpoint(self, target: Node) -> list[uapi.Pair]:
         return [
             *self._as_peer(target),
-            ("endpoint", f"{underlay_address(target)}:{self.port}"),
+            ("endpoint", endpoint(underlay_address(target), self.port)),
             (_KEEPALIVE, str(_KEEPALIVE_MAX_S)),
         ]
 

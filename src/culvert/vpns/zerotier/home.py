@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Interface
 
 from culvert.labs.node import Node
+from culvert.topology.ip import Address
 from culvert.vpns.zerotier import status, world
 from culvert.vpns.zerotier.world import Identity
 
@@ -44,7 +45,7 @@ class Home:
         self._file("planet", planet)
         self._file("local.conf", local_conf)
 
-    def planet(self, root: IPv4Address) -> bytes:
+    def planet(self, root: Address) -> bytes:
         """A planet with this node as its root at that address."""
         idtool = _tool(self.node, IDTOOL)
         moon = self.node.run([idtool, "initmoon", self.identity.public]).stdout

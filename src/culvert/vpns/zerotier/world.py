@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.errors import VpnError
+from culvert.topology.ip import Address
 
 PORT = 9993
 _PLANET_ID = "00000000c01e0001"
@@ -51,7 +51,7 @@ class Identity:
         return self.address + _NETWORK
 
 
-def planet(moon: str, endpoint: IPv4Address) -> str:
+def planet(moon: str, endpoint: Address) -> str:
     """The description of a planet with one root, from what ``initmoon`` printed for that root.
 
     Raises VpnError if that has another form. It contains the planet's signing key.
@@ -70,7 +70,7 @@ PLANET_FILE = f"{_PLANET_ID}.moon"
 
 
 def local_conf(
-    *, no_path_to: Iterable[str] = (), tcp_relay: tuple[IPv4Address, int] | None = None
+    *, no_path_to: Iterable[str] = (), tcp_relay: tuple[Address, int] | None = None
 ) -> str:
     """A node's settings: no UPnP, no second port; with ``no_path_to`` no physical path to nodes of
     these addresses is ever used; with ``tcp_relay`` every packet goes there over TCP."""
