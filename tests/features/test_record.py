@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,13 @@ def test_records_come_back_and_newer_ones_replace_older_ones(state: Path) -> Non
     newer = replace(record(holds=True), version="1.3")
     add_records([newer])
     assert read_records() == [other, newer]
+
+
+def test_commands_at_the_same_time_lose_no_record(state: Path) -> None:
+    tests = [f"test-{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: add_records([replace(record(None), test=name)]), tests))
+    assert sorted(one.test for one in read_records()) == sorted(tests)
 
 
 @pytest.mark.parametrize("text", ["{", '[{"vpn": 1}]', '[{"criterion": "none"}]', "[1]"])

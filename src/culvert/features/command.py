@@ -49,7 +49,8 @@ def driven() -> list[Driven]:
 
 
 def verify(names: Sequence[str], tests: Sequence[str]) -> int:
-    """Run tests with VPNs, print each result on standard error, and keep the records.
+    """Run tests with VPNs, print each result on standard error, and keep each record when it is
+    there: an end in the middle loses none.
 
     A name without a variant stands for all its variants that are installed; no test's name for all
     tests. Returns the number of VPNs that were tested. Raises UsageError for an unknown name.
@@ -58,11 +59,10 @@ def verify(names: Sequence[str], tests: Sequence[str]) -> int:
     done = 0
     for vpn_id in _variants(names):
         try:
-            records = verified(partial(registry.create, vpn_id), _print, chosen)
+            verified(partial(registry.create, vpn_id), _keep, chosen)
         except NotPossible as error:
             err.print(f"{vpn_id}: {error.why} ({error.remedy})", markup=False)
             continue
-        add_records(records)
         done += 1
     return done
 
@@ -86,7 +86,8 @@ def _test(name: str) -> type[FeatureTest]:
     return found[name]
 
 
-def _print(record: Record) -> None:
+def _keep(record: Record) -> None:
+    add_records([record])
     answer = "undecided" if record.holds is None else "yes" if record.holds else "no"
     words = f"{record.vpn}  {record.test}  {answer}  {record.detail}"
     err.print(words, markup=False)

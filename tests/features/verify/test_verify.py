@@ -7,16 +7,24 @@ import pytest
 from culvert.features.record import Record
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import SHORT, Bench, Undecided
-from culvert.features.verify.life import NewKeys, OnlyCiphertext, SameAfterRestart, SmallerMtu
+from culvert.features.verify.ipv6 import TunnelOverIpv6
+from culvert.features.verify.life import (
+    NewKeys,
+    OnlyCiphertext,
+    SameAfterRestart,
+    SmallerMtu,
+    WithoutServers,
+)
 from culvert.features.verify.paths import DirectPath, EveryPair, HolePunching
 from culvert.features.verify.policy import ForbiddenFlows
 from culvert.features.verify.run import TESTS, verified
+from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import vpn
 from tests.vpns.pretender import Pretender, TakesAnotherWay
-from tests.vpns.relayed import Relayed
+from tests.vpns.relayed import ClaimsDirect, Relayed
 from tests.vpns.tunnels import skip_reason
 
 pytestmark = [
@@ -36,15 +44,17 @@ def records(make: type[Vpn] | str, *tests: type[FeatureTest]) -> dict[str, Recor
     return {one.test: one for one in found}
 
 
-def test_wireguard_is_direct_encrypts_restarts_and_fragments() -> None:
-    tests = (DirectPath, OnlyCiphertext, SameAfterRestart, SmallerMtu)
+def test_wireguard_is_direct_encrypts_restarts_fragments_and_crosses_ipv6() -> None:
+    tests = (DirectPath, OnlyCiphertext, SameAfterRestart, SmallerMtu, TunnelOverIpv6)
     found = records("wireguard/go", *tests)
     assert {name: one.holds for name, one in found.items()} == {
         "direct-path": True,
         "only-ciphertext": True,
         "same-after-restart": True,
         "smaller-mtu": False,
+        "tunnel-over-ipv6": True,
     }
+    assert "0 of IPv4" in found["tunnel-over-ipv6"].detail
     assert "fragments" in found["smaller-mtu"].detail
     (version,) = {one.version for one in found.values()}
     assert version
@@ -75,7 +85,44 @@ def test_clear_text_is_found() -> None:
 
 def test_a_relayed_path_is_not_the_direct_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SHORT, "settle", "1s")
-    assert records(Relayed, DirectPath)["direct-path"].holds is False
+    assert records(ClaimsDirect, DirectPath)["direct-path"].holds is False
+
+
+def test_a_variant_that_keeps_its_paths_relayed_does_not_decide_what_direct_ones_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(SHORT, "settle", "1s")
+    found = records(Relayed, DirectPath, WithoutServers)
+    assert {(one.holds, one.detail) for one in found.values()} == {
+        (None, "this variant keeps its paths relayed through relay")
+    }
+
+
+class KnowsIpv4Only(WireGuard):
+    """Its configuration has IPv4 addresses."""
+
+    up_deadline_s = 2.0
+
+    def _with_endpoint(self, target: Node) -> list[tuple[str, str]]:
+        known = dict(super()._with_endpoint(target))
+        return list({**known, "endpoint": f"{target.underlay.address.ip}:{self.port}"}.items())
+
+
+def test_a_tunnel_over_ipv4_is_not_verified_over_ipv6() -> None:
+    found = records(KnowsIpv4Only, TunnelOverIpv6)["tunnel-over-ipv6"]
+    assert found.holds is None
+    assert "handshake" in found.detail
+
+
+def test_openvpn_crosses_ipv6() -> None:
+    assert records("openvpn/aes-256-gcm", TunnelOverIpv6)["tunnel-over-ipv6"].holds
+
+
+@pytest.mark.parametrize("mesh", ["nebula/aes", "headscale/direct"])
+def test_a_mesh_crosses_ipv6(mesh: str) -> None:
+    if reason := skip_reason(mesh):
+        pytest.skip(reason)
+    assert records(mesh, TunnelOverIpv6)["tunnel-over-ipv6"].holds
 
 
 class Quick(HolePunching):

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from culvert.errors import CulvertError
 from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.acl.acl import Acl
 from culvert.measurements.base import Measurement
 from culvert.measurements.tunnel.reachability import Reachability
+from culvert.measurements.tunnel.stream import begin_requests
 from culvert.proof.canary import echo_marked
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
@@ -20,11 +23,13 @@ from culvert.run.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.access import Access
 from culvert.topology.graph import Path
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
+from culvert.vpns.variant import DIRECT, Route
 
 MakeVpn = Callable[[], Vpn]
 SHORT = {"give_up": "15s", "settle": "10s", "duration": "1s"}
@@ -35,12 +40,20 @@ _ROUNDS = 5
 _TRAFFIC_PPS = 10
 
 
+@dataclass(frozen=True)
+class Reached:
+    """A trial of ``reachability``, and the route that the variant claims for its path."""
+
+    finding: TrialFinding
+    claimed: Route
+
+
 @dataclass
 class Bench:
     """``make`` gives a new instance of one VPN for each lab."""
 
     make: MakeVpn
-    _reached: dict[tuple[Access, Access], TrialFinding] = field(default_factory=dict)
+    _reached: dict[tuple[Access, Access], Reached] = field(default_factory=dict)
 
     @contextmanager
     def up(
@@ -49,12 +62,13 @@ class Bench:
         paths: tuple[Path, ...] = (Path("a", "b"),),
         *,
         change: Callable[[Lab], None] | None = None,
+        underlay: IpVersion = IpVersion.V4,
     ) -> Iterator[Vpn]:
         """The VPN on an open mesh, all paths up; ``change`` is made to the lab before."""
         vpn = self.make()
         topology = serving(mesh(members, paths=paths), vpn.needs)
         require_room(vpn, topology)
-        lab = NetnsLab(new_run_id(), LabSpec(topology=topology))
+        lab = NetnsLab(new_run_id(), LabSpec(topology=topology, underlay=underlay))
         with ExitStack() as stack:
             stack.enter_context(lab)
             stack.callback(vpn.stop, lab)
@@ -65,12 +79,12 @@ class Bench:
             yield vpn
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self, underlay: IpVersion = IpVersion.V4) -> Iterator[Session]:
         """The same for two members, with a probe on each node."""
-        with self.up() as vpn, ExitStack() as stack:
+        with self.up(underlay=underlay) as vpn, ExitStack() as stack:
             yield open_session(stack, vpn.lab, vpn, vpn.lab.path, {})
 
-    def reached(self, left: Access, right: Access) -> TrialFinding:
+    def reached(self, left: Access, right: Access) -> Reached:
         """``reachability`` from a member behind ``left`` to one behind ``right``; once for each
         pair."""
         if (left, right) not in self._reached:
@@ -81,21 +95,29 @@ class Bench:
                 block_udp=[name for name, kind in ends.items() if kind.blocks_udp],
             )
             spec = LabSpec(topology=topology, link=LinkSpec(rate_bps=RATE_BPS))
-            self._reached[left, right] = self.measured(Reachability(), SHORT, spec)
+            vpn = self.make()
+            finding = _executed(vpn, Reachability(), SHORT, spec)
+            figures(finding)  # without figures there may be no lab, from which the claim follows
+            self._reached[left, right] = Reached(finding, vpn.route(spec.topology.paths[0]))
         return self._reached[left, right]
+
+    @cached_property
+    def policies(self) -> TrialFinding:
+        """``acl`` between two members without NATs."""
+        return self.measured(Acl(), {}, LabSpec(topology=mesh(2)))
 
     def measured(
         self, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
     ) -> TrialFinding:
         """One trial, proved as in a run."""
-        return Execution(
-            self.make(),
-            spec,
-            measurement,
-            measurement.Parameters.model_validate(parameters),
-            _namespaces,
-            {},
-        ).execute()
+        return _executed(self.make(), measurement, parameters, spec)
+
+
+def _executed(
+    vpn: Vpn, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
+) -> TrialFinding:
+    parsed = measurement.Parameters.model_validate(parameters)
+    return Execution(vpn, spec, measurement, parsed, _namespaces, {}).execute()
 
 
 def _namespaces(spec: LabSpec) -> Lab:
@@ -107,24 +129,17 @@ def carries(session: Session) -> bool:
     return any(echo_marked(session, at_most=8, patient=True).received for _ in range(_ROUNDS))
 
 
+def crossing(crossed: bool) -> str:
+    """The result of ``carries`` in words."""
+    return f"packets {'' if crossed else 'do not '}cross"
+
+
 @contextmanager
 def traffic(session: Session, lasting_s: float) -> Iterator[None]:
-    """A few requests per second from the source to the target while the body runs: some VPNs do
-    nothing on a silent path."""
+    """A few requests per second from the source to the target while the body runs."""
     to = session.inner(session.target)
     echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
-    stream = session.a.begin(
-        "rtt",
-        protocol="udp",
-        to=to,
-        port=echo.port(),
-        rate_pps=_TRAFFIC_PPS,
-        count=round(_TRAFFIC_PPS * lasting_s),
-        payload_size=64,
-        timeout_ms=1000,
-        **session.marks,
-    )
-    stream.ready()
+    stream = begin_requests(session, echo.port(), rate_pps=_TRAFFIC_PPS, lasting_s=lasting_s)
     yield
     stream.stop()
     echo.stop()
@@ -135,6 +150,12 @@ class Undecided(CulvertError):
 
     def __init__(self, why: str) -> None:
         super().__init__("the test", why, "see the VPN's documents")
+
+
+def require_direct(claimed: Route) -> None:
+    """Raises Undecided for a variant that keeps its paths relayed: another one may decide."""
+    if claimed != DIRECT:
+        raise Undecided(f"this variant keeps its paths {claimed}")
 
 
 def figures(finding: TrialFinding) -> dict[str, float]:

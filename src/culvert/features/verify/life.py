@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, Undecided, carries, traffic
+from culvert.features.verify.bench import (
+    Bench,
+    Undecided,
+    carries,
+    crossing,
+    require_direct,
+    traffic,
+)
 from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
@@ -32,9 +39,7 @@ class SameAfterRestart(FeatureTest):
             vpn.reach(session.path)
             after = vpn.inner(source)
             crossed = carries(session)
-        detail = (
-            f"{before.ip} before, {after.ip} after; packets {'' if crossed else 'do not '}cross"
-        )
+        detail = f"{before.ip} before, {after.ip} after; {crossing(crossed)}"
         return Finding(before == after and crossed, detail)
 
 
@@ -51,7 +56,7 @@ class NewKeys(FeatureTest):
             with traffic(session, session.vpn.rekey_deadline_s + SLACK_S):
                 session.vpn.rekey(session.path)
             crossed = carries(session)
-        return Finding(crossed, f"new keys; packets {'' if crossed else 'do not '}cross")
+        return Finding(crossed, f"new keys; {crossing(crossed)}")
 
 
 class WithoutServers(FeatureTest):
@@ -65,12 +70,13 @@ class WithoutServers(FeatureTest):
         """Kill them; no server is also an answer."""
         with bench.session() as session:
             vpn = session.vpn
+            require_direct(vpn.route(session.path))
             servers = session.lab.of_role(*vpn.needs)
             for server in servers:
                 vpn.crash(server)
             crossed = carries(session)
         killed = ", ".join(server.name for server in servers) or "no server"
-        return Finding(crossed, f"{killed} killed; packets {'' if crossed else 'do not '}cross")
+        return Finding(crossed, f"{killed} killed; {crossing(crossed)}")
 
 
 class OnlyCiphertext(FeatureTest):

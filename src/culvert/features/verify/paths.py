@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, Undecided, figures
+from culvert.features.verify.bench import Bench, Undecided, figures, require_direct
 from culvert.topology.access import Access
 from culvert.topology.graph import Path
 from culvert.vpns.contract.observe import pings_answered
@@ -27,11 +27,14 @@ class _Reached(FeatureTest):
 
     def run(self, bench: Bench) -> Finding:
         """Measure the pair, and compare."""
-        found = figures(bench.reached(self.left, self.right))
+        reached = bench.reached(self.left, self.right)
+        found = figures(reached.finding)
         way = next(name for name in ("direct", "relayed", "no_path") if found[name])
         words = f"{self.left} and {self.right}: {way.replace('_', ' ')}"
         if way == self.undecided:
             raise Undecided(words)
+        if way == "relayed" and way != self.wanted:
+            require_direct(reached.claimed)
         return Finding(way == self.wanted, words)
 
 
@@ -83,6 +86,7 @@ class EveryPair(FeatureTest):
         with bench.up(3, EVERY_PAIR) as vpn:
             if tuple(vpn.paths) != EVERY_PAIR:
                 raise Undecided("its driver connects two ends")
+            require_direct(vpn.route(EVERY_PAIR[0]))
             for path in EVERY_PAIR:
                 source, target = vpn.lab.ends(path)
                 if not pings_answered(source, vpn.inner(target).ip):

@@ -10,6 +10,7 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.features.record import Record
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import Bench, MakeVpn, Undecided
+from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
 from culvert.features.verify.life import (
     NewKeys,
     OnlyCiphertext,
@@ -25,7 +26,7 @@ from culvert.features.verify.paths import (
     RelayWithoutUdp,
     UnattendedJoin,
 )
-from culvert.features.verify.policy import ForbiddenFlows, PermittedPort, PingOverIpv6
+from culvert.features.verify.policy import ForbiddenFlows, PermittedPort
 from culvert.labs.netns.this_machine import ThisMachine
 
 TESTS: tuple[type[FeatureTest], ...] = (
@@ -43,6 +44,7 @@ TESTS: tuple[type[FeatureTest], ...] = (
     NewKeys,
     SmallerMtu,
     PingOverIpv6,
+    TunnelOverIpv6,
 )
 
 

@@ -267,20 +267,26 @@ def _series(rounds: Sequence[_Round]) -> list[Series]:
 
 
 def _held(rounds: Sequence[_Round], parameters: AclParameters) -> Iterator[Check]:
+    settle = f"{parameters.settle_max_s:g} s"
     for each in rounds:
-        yield Check(
+        yield _in_time(
             f"the policy holds ({each.name})",
-            each.held_ms is not None,
-            f"a forbidden flow was blocked after {each.held_ms:.1f} ms"
-            if each.held_ms is not None
-            else f"a forbidden flow was still answered after {parameters.settle_max_s:g} s",
-            "see the log of the VPN's control server; or give it more time: raise settle_max",
+            each.held_ms,
+            "a forbidden flow was blocked",
+            f"a forbidden flow was still answered after {settle}",
         )
-        yield Check(
+        yield _in_time(
             f"the path is open again (after {each.name})",
-            each.opened_ms is not None,
-            f"the flow was answered after {each.opened_ms:.1f} ms"
-            if each.opened_ms is not None
-            else f"no flow was answered for {parameters.settle_max_s:g} s",
-            "see the log of the VPN's control server; or give it more time: raise settle_max",
+            each.opened_ms,
+            "the flow was answered",
+            f"no flow was answered for {settle}",
         )
+
+
+def _in_time(name: str, after_ms: float | None, what: str, otherwise: str) -> Check:
+    return Check(
+        name,
+        after_ms is not None,
+        otherwise if after_ms is None else f"{what} after {after_ms:.1f} ms",
+        "see the log of the VPN's control server; or give it more time: raise settle_max",
+    )

@@ -26,9 +26,8 @@ from culvert.labs.link.witness import View
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.measurements.tunnel.stream import first_answer
+from culvert.measurements.tunnel.stream import begin_requests, first_answer
 from culvert.metrics import Better, MetricSpec, Weight
-from culvert.probe.client import Task
 from culvert.proof.alive import survivors
 from culvert.proof.capture import no_clear_text
 from culvert.trial.check import Check
@@ -190,7 +189,7 @@ class _Attempt:
             since_ns = answer.started_ns if begun_ns is None else begun_ns
             first_ms = (answer.answered_ns - since_ns) / 1e6
             self._times.append(Metric("first_packet_ms", "ms", first_ms))
-            self._settle(to, port, since_ns=since_ns)
+            self._settle(port, since_ns=since_ns)
         with suppress(ProbeError):  # its address may have gone with the tunnel
             echo.stop()
 
@@ -212,9 +211,10 @@ class _Attempt:
         address = self._session.inner(node)
         return link is not None and address in {str(each.ip) for each in link.addresses}
 
-    def _settle(self, to: str, port: int, *, since_ns: int) -> None:
+    def _settle(self, port: int, *, since_ns: int) -> None:
         """Requests at a steady rate until the program reports the direct path, or time is up."""
-        stream = self._stream(to, port)
+        lasting_s = self._parameters.settle_s + SLACK_S
+        stream = begin_requests(self._session, port, rate_pps=STREAM_PPS, lasting_s=lasting_s)
         looked_ns = since_ns
 
         def direct() -> int | None:
@@ -249,21 +249,6 @@ class _Attempt:
                 "packets are answered, but the program reports no route of the path",
                 "report this: determine_route() of its driver",
             )
-
-    def _stream(self, to: str, port: int) -> Task:
-        stream = self._session.a.begin(
-            "rtt",
-            protocol="udp",
-            to=to,
-            port=port,
-            rate_pps=STREAM_PPS,
-            count=round(STREAM_PPS * (self._parameters.settle_s + SLACK_S)),
-            payload_size=64,
-            timeout_ms=1000,
-            **self._session.marks,
-        )
-        stream.ready()
-        return stream
 
     def _no_path(self, error: VpnError) -> None:
         """A VPN that does not come up behind NATs or blocks has no path; else it has failed."""

@@ -12,6 +12,8 @@ from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.trial.session import Session
 
 INTERVAL_MS = 10
+_REQUEST_BYTES = 64
+_REQUEST_TIMEOUT_MS = 1000
 
 
 class SteadyStream:
@@ -66,6 +68,24 @@ class SteadyStream:
         assert self._source is not None  # begin() comes first
         sent = parse(UdpSource, self._source.stop())
         return UdpTrial(self._packet_size, sent, parse(UdpSunk, self._sink.stop()))
+
+
+def begin_requests(session: Session, port: int, *, rate_pps: float, lasting_s: float) -> Task:
+    """Requests from the source to an echo on the target's port, whose answers are not measured:
+    some VPNs do nothing on a silent path."""
+    stream = session.a.begin(
+        "rtt",
+        protocol="udp",
+        to=session.inner(session.target),
+        port=port,
+        rate_pps=rate_pps,
+        count=round(rate_pps * lasting_s),
+        payload_size=_REQUEST_BYTES,
+        timeout_ms=_REQUEST_TIMEOUT_MS,
+        **session.marks,
+    )
+    stream.ready()
+    return stream
 
 
 def lost_packets(trial: UdpTrial) -> int:
