@@ -18,8 +18,11 @@ from culvert.features.verify.life import (
 from culvert.features.verify.paths import DirectPath, EveryPair, HolePunching
 from culvert.features.verify.policy import ForbiddenFlows
 from culvert.features.verify.run import TESTS, verified
+from culvert.journal.record import Metric
 from culvert.labs.node import Node
+from culvert.measurements.mtu.mtu import Mtu
 from culvert.topology.graph import Path
+from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import vpn
@@ -75,6 +78,16 @@ def test_what_a_vpn_does_not_have_is_undecided() -> None:
     found = records("openvpn/aes-256-gcm", EveryPair, ForbiddenFlows)
     assert {one.holds for one in found.values()} == {None}
     assert "has no policy" in found["forbidden-flows"].detail
+
+
+def test_of_a_path_that_carries_nothing_no_mtu_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = [
+        Metric(f"{name}_a_to_b{unit}", "1", 0)
+        for name, unit in (("largest", "_bytes"), ("black_hole", ""), ("fragments_outside", ""))
+    ]
+    monkeypatch.setattr(Mtu, "run", lambda *_: Outcome(nothing, []))
+    found = records("wireguard/go", SmallerMtu)["smaller-mtu"]
+    assert (found.holds, found.detail) == (None, "no packet of any size arrived")
 
 
 def test_clear_text_is_found() -> None:

@@ -127,6 +127,8 @@ class SmallerMtu(FeatureTest):
                 metric.name.removesuffix("_bytes"): metric.value
                 for metric in Mtu().run(session, MtuParameters()).metrics
             }
+        if not found["largest_a_to_b"]:
+            raise Undecided("no packet of any size arrived")
         hole, fragments = found["black_hole_a_to_b"], found["fragments_outside_a_to_b"]
         detail = f"largest packet {found['largest_a_to_b']:g} bytes"
         detail += "; longer ones vanish" if hole else ""
