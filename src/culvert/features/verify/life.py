@@ -101,6 +101,8 @@ class OnlyCiphertext(FeatureTest):
             raise Undecided("no marked packet came back")
         hits = sum(each.canary_hits for each in captured)
         packets = sum(each.packets for each in captured)
+        if not packets:
+            raise Undecided("the packets crossed, and none was captured")
         return Finding(hits == 0, f"{route}: readable in {hits} of {packets} captured packets")
 
 
