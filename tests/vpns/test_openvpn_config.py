@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Interface, IPv6Address
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 from pathlib import Path
 
 import pytest
@@ -89,6 +89,21 @@ def test_transport_over_ipv6(transport: Transport, server: str, client: str) -> 
     here = options(config.client_config(tunnel, FILES, "b", SOCKET))
     assert (there["proto"], here["proto"]) == ([server], [client])
     assert (there["local"], here["remote"]) == (["2001:2::1"], ["2001:2::1", "1194"])
+
+
+def test_ipv6_inside_both_with_certificates_and_with_a_static_key() -> None:
+    client, server = IPv6Interface("2001:2::1/64"), IPv6Interface("2001:2::2/64")
+    ends = replace(ENDS, client_ipv6=client, server_ipv6=server)
+    tunnel = Tunnel(Cipher.AES_256_GCM, Transport.UDP, Dialect((2, 6)), ends)
+    key = Path("/n/static.key")
+    with_certificates = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
+    assert with_certificates["ifconfig-ipv6"] == ["2001:2::2/64", "2001:2::1"]
+    entry = options(config.client_entry(tunnel))
+    assert entry["ifconfig-ipv6-push"] == ["2001:2::1/64", "2001:2::2"]
+    there = options(config.static_server_config(tunnel, key, SOCKET))
+    here = options(config.static_client_config(tunnel, key, SOCKET))
+    assert there["ifconfig-ipv6"] == ["2001:2::2/64", "2001:2::1"]
+    assert here["ifconfig-ipv6"] == ["2001:2::1/64", "2001:2::2"]
 
 
 @given(TUNNELS)

@@ -22,6 +22,7 @@ from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
+from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
 from culvert.waiting import wait_until
 
@@ -129,7 +130,7 @@ class Node(Host):
             remedy="see the log of the program that creates it",
         )
 
-    def add_address(self, device: str, address: IPv4Interface) -> None:
+    def add_address(self, device: str, address: Interface) -> None:
         """Add an address to the interface."""
         self.run([*self._ip(), "address", "add", str(address), "dev", device])
 

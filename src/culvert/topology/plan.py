@@ -23,6 +23,8 @@ from culvert.topology.shapes import CORE, Shape
 PUBLIC = IPv4Network("198.18.0.0/16")
 TUNNELS = IPv4Network("198.19.0.0/16")
 """The other half of the range: addresses inside tunnels."""
+TUNNELS_IPV6 = IPv6Network("2001:2:0:ffff::/64")
+"""The last subnet of its range: no topology has so many networks."""
 PRIVATE = IPv4Network("10.18.0.0/16")
 """Behind a member's own NAT, and between the two of a CGNAT."""
 PUBLIC_IPV6 = IPv6Network("2001:2::/48")

@@ -51,6 +51,9 @@ class LabSpec:
 
     absent: frozenset[str] = frozenset()
     """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
+    ipv6_inside: bool = False
+    """Whether drivers give members IPv6 addresses too, where their VPN has such; of namespaces
+    only, where otherwise no device has any."""
 
     def __post_init__(self) -> None:
         known = [network.name for network in self.topology.networks]

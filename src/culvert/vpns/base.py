@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from itertools import combinations
 from typing import ClassVar, Self
 
@@ -35,6 +35,7 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import Address, IpVersion
+from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
 from culvert.vpns.variant import (
@@ -248,6 +249,15 @@ class Vpn(ABC):
         network = self.lab.tunnels
         prefix = _SMALL if len(names) <= _MOST_IN_SMALL else network.prefixlen
         return IPv4Interface(f"{network[names.index(node.name) + 1]}/{prefix}")
+
+    def inner_ipv6(self, node: Node) -> IPv6Interface | None:
+        """The IPv6 address that a driver gives the node beside ``inner``, where the lab requests
+        such: from its position too. A driver whose VPN can have none does not call it."""
+        if not self.lab.spec.ipv6_inside:
+            return None
+        names = [member.name for member in self.lab.members]
+        address = TUNNELS_IPV6[names.index(node.name) + 1]
+        return IPv6Interface((address, TUNNELS_IPV6.prefixlen))
 
     @abstractmethod
     def interface(self, node: Node) -> str:

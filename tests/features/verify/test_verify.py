@@ -7,7 +7,7 @@ import pytest
 from culvert.features.record import Record
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import SHORT, Bench, Undecided
-from culvert.features.verify.ipv6 import TunnelOverIpv6
+from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
 from culvert.features.verify.life import (
     NewKeys,
     OnlyCiphertext,
@@ -48,13 +48,14 @@ def records(make: type[Vpn] | str, *tests: type[FeatureTest]) -> dict[str, Recor
 
 
 def test_wireguard_is_direct_encrypts_restarts_fragments_and_crosses_ipv6() -> None:
-    tests = (DirectPath, OnlyCiphertext, SameAfterRestart, SmallerMtu, TunnelOverIpv6)
+    tests = (DirectPath, OnlyCiphertext, SameAfterRestart, SmallerMtu, PingOverIpv6, TunnelOverIpv6)
     found = records("wireguard/go", *tests)
     assert {name: one.holds for name, one in found.items()} == {
         "direct-path": True,
         "only-ciphertext": True,
         "same-after-restart": True,
         "smaller-mtu": False,
+        "ping-over-ipv6": True,
         "tunnel-over-ipv6": True,
     }
     assert "0 of IPv4" in found["tunnel-over-ipv6"].detail
@@ -127,8 +128,12 @@ def test_a_tunnel_over_ipv4_is_not_verified_over_ipv6() -> None:
     assert "handshake" in found.detail
 
 
-def test_openvpn_crosses_ipv6() -> None:
-    assert records("openvpn/aes-256-gcm", TunnelOverIpv6)["tunnel-over-ipv6"].holds
+def test_openvpn_carries_and_crosses_ipv6() -> None:
+    found = records("openvpn/aes-256-gcm", PingOverIpv6, TunnelOverIpv6)
+    assert {name: one.holds for name, one in found.items()} == {
+        "ping-over-ipv6": True,
+        "tunnel-over-ipv6": True,
+    }
 
 
 @pytest.mark.parametrize("mesh", ["nebula/aes", "headscale/direct"])

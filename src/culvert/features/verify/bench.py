@@ -61,19 +61,18 @@ class Bench:
         members: int = 2,
         paths: tuple[Path, ...] = (Path("a", "b"),),
         *,
-        change: Callable[[Lab], None] | None = None,
         underlay: IpVersion = IpVersion.V4,
+        ipv6_inside: bool = False,
     ) -> Iterator[Vpn]:
-        """The VPN on an open mesh, all paths up; ``change`` is made to the lab before."""
+        """The VPN on an open mesh, all paths up."""
         vpn = self.make()
         topology = serving(mesh(members, paths=paths), vpn.needs)
         require_room(vpn, topology)
-        lab = NetnsLab(new_run_id(), LabSpec(topology=topology, underlay=underlay))
+        spec = LabSpec(topology=topology, underlay=underlay, ipv6_inside=ipv6_inside)
+        lab = NetnsLab(new_run_id(), spec)
         with ExitStack() as stack:
             stack.enter_context(lab)
             stack.callback(vpn.stop, lab)
-            if change is not None:
-                change(lab)
             vpn.prepare(lab)
             vpn.bring_up()
             yield vpn

@@ -7,7 +7,6 @@ import json
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import Bench, Undecided, carries, crossing
-from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import CORE
@@ -22,7 +21,7 @@ class PingOverIpv6(FeatureTest):
 
     def run(self, bench: Bench) -> Finding:
         """Read the address from the target's interface."""
-        with bench.up(change=_allow_ipv6) as vpn:
+        with bench.up(ipv6_inside=True) as vpn:
             source, target = vpn.lab.a, vpn.lab.b
             ip = target.require("ip", "install iproute2")
             shown = target.run([ip, "-j", "-6", "address", "show", "dev", vpn.interface(target)])
@@ -37,13 +36,6 @@ class PingOverIpv6(FeatureTest):
             ping = source.require("ping", "install iputils-ping")
             done = source.run([ping, "-6", "-c", "3", "-w", "3", addresses[0]], check=False)
         return Finding(done.returncode == 0, f"{addresses[0]} pinged")
-
-
-def _allow_ipv6(lab: Lab) -> None:
-    """Devices that members make from now on may have IPv6 addresses; a lab's have none."""
-    for member in lab.members:
-        sysctl = member.require("sysctl", "install procps")
-        member.run([sysctl, "-q", "-w", "net.ipv6.conf.default.disable_ipv6=0"])
 
 
 class TunnelOverIpv6(FeatureTest):

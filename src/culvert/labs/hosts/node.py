@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,6 +24,7 @@ from culvert.labs.hosts.sockets import dial
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
+from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
 
 SECRET, PUBLIC = 0o600, 0o644
@@ -176,7 +177,7 @@ class SshNode(Node):
 
     # -- network: what is added is removed by the host's guard as well -----------------------------
 
-    def add_address(self, device: str, address: IPv4Interface) -> None:
+    def add_address(self, device: str, address: Interface) -> None:
         """Add an address to the interface."""
         if self._has_address(address):
             raise self._taken(f"the address {address.ip}")
@@ -220,8 +221,10 @@ class SshNode(Node):
             **({"variables": self._variables} if self._variables else {}),
         }
 
-    def _has_address(self, address: IPv4Interface) -> bool:
-        shown = self.run([*self._ip(), "-4", "-o", "address", "show", "to", str(address.ip)])
+    def _has_address(self, address: Interface) -> bool:
+        shown = self.run(
+            [*self._ip(), f"-{address.version}", "-o", "address", "show", "to", str(address.ip)]
+        )
         return bool(shown.stdout.strip())
 
     def _taken(self, what: str) -> LabError:

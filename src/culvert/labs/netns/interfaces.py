@@ -15,7 +15,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.netns.thread import NamespaceThread
 from culvert.labs.node import LinkState
-from culvert.topology.ip import Address, IpVersion, Subnet
+from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 
 T = TypeVar("T")
 
@@ -75,12 +75,13 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
         )
 
 
-def add_address(namespace: NamespaceThread, device: str, address: IPv4Interface) -> None:
+def add_address(namespace: NamespaceThread, device: str, address: Interface) -> None:
     """Add an address to the interface."""
     namespace.netlink(
         lambda netlink: netlink.addr(
             "add",
             index=index_of(netlink, device),
+            family=family(address.ip),
             address=str(address.ip),
             prefixlen=address.network.prefixlen,
         ),

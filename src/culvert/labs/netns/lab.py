@@ -168,10 +168,8 @@ class NetnsLab(Lab):
         for cable in self._plan.cables:
             if self.spec.link_of(cable.network.name).kind != "wire":  # connecting a wire waits
                 veth.wait_ready(self._end(cable.left), self._end(cable.right))
-        if self.spec.processors.steering:
-            for node in self._nodes.values():
-                for attachment in node.attachments:
-                    node.steer(attachment.device, self.spec.processors.steering)
+        for node in self._nodes.values():
+            self._set_up(node)
         for route in self._plan.routes:
             namespace = self._nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
@@ -182,6 +180,13 @@ class NetnsLab(Lab):
             firewall.load(router, self._rules(router.name))
             # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
+
+    def _set_up(self, node: NetnsNode) -> None:
+        if self.spec.ipv6_inside:  # the devices of links are there already, and keep none
+            node.inside(lambda: sysctls.apply(sysctls.IPV6_FOR_NEW_DEVICES))
+        if self.spec.processors.steering:
+            for attachment in node.attachments:
+                node.steer(attachment.device, self.spec.processors.steering)
 
     def _filters(self) -> list[NetnsNode]:
         return [self._nodes[node.name] for node in self.spec.topology.nodes if node.filters]

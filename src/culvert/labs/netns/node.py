@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.machine import cgroup
 from culvert.topology.graph import Role
+from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
 from culvert.topology.processors import Steering
 
@@ -255,7 +256,7 @@ class NetnsNode(Node):
         """Wait (on a netlink event) until the interface exists; raises DeadlineExceeded."""
         return links.wait(self.namespace, device, deadline_s)
 
-    def add_address(self, device: str, address: IPv4Interface) -> None:
+    def add_address(self, device: str, address: Interface) -> None:
         """Add an address to the interface."""
         links.add_address(self.namespace, device, address)
 

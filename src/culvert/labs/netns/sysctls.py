@@ -47,6 +47,9 @@ ROUTER: Mapping[IpVersion, Mapping[str, str]] = {
 IPV6 = "net/ipv6"
 
 
+IPV6_FOR_NEW_DEVICES = {f"{IPV6}/conf/default/disable_ipv6": "0"}
+
+
 def of_ipv6_device(device: str) -> Mapping[str, str]:
     """IPv6 on, with the lab's address only: no link-local one, no autoconfiguration, and no wait
     for others with the same address."""

@@ -48,9 +48,9 @@ class Daemon:
     member: Node
     deadline_s: float
 
-    def log_in(self, url: str, setup_key: str) -> None:
+    def log_in(self, url: str, setup_key: str, *, ipv6: bool) -> None:
         """Join the control server's network; the key is needed for the first time only."""
-        wishes = {"disableAutoConnect": True, "disableDns": True, "disableIpv6": True}
+        wishes = {"disableAutoConnect": True, "disableDns": True, "disableIpv6": not ipv6}
         names = {"managementUrl": url, "setupKey": setup_key, "hostname": self.member.name}
         self.call("Login", {**names, **wishes})
 

@@ -125,7 +125,7 @@ class NetBird(AssigningMeshVpn):
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
         try:
-            its.log_in(self._url, self.setup_key)
+            its.log_in(self._url, self.setup_key, ipv6=self.lab.spec.ipv6_inside)
             its.call("Up")
         except VpnError as error:
             why = f"it did not join: {error.why}{log_tail(process)}"

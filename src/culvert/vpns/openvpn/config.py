@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from pathlib import Path
 
 from culvert.topology.ip import Address
@@ -88,6 +88,8 @@ class TunnelEnds:
     server: Address
     client_inner: IPv4Interface
     server_inner: IPv4Interface
+    client_ipv6: IPv6Interface | None = None
+    server_ipv6: IPv6Interface | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, manage
         "topology subnet",
         'push "topology subnet"',
         f"ifconfig {inner.ip} {inner.netmask}",
+        *_ipv6("ifconfig-ipv6", tunnel.ends.server_ipv6, tunnel.ends.client_ipv6),
         f"client-config-dir {_quoted(clients)}",
         "ccd-exclusive",
         "remote-cert-tls client",
@@ -142,7 +145,8 @@ def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, manage
 def client_entry(tunnel: Tunnel) -> str:
     """The address that the server assigns to the client."""
     inner = tunnel.ends.client_inner
-    return f"ifconfig-push {inner.ip} {inner.netmask}\n"
+    pushed = _ipv6("ifconfig-ipv6-push", tunnel.ends.client_ipv6, tunnel.ends.server_ipv6)
+    return _lines(f"ifconfig-push {inner.ip} {inner.netmask}", *pushed)
 
 
 def client_config(
@@ -168,6 +172,7 @@ def static_server_config(tunnel: Tunnel, key: Path, management: Path) -> str:
         f"local {ends.server}",
         f"port {tunnel.port}",
         f"ifconfig {ends.server_inner.ip} {ends.client_inner.ip}",
+        *_ipv6("ifconfig-ipv6", ends.server_ipv6, ends.client_ipv6),
         *_static(tunnel, key, direction=0),
     )
 
@@ -180,6 +185,7 @@ def static_client_config(tunnel: Tunnel, key: Path, management: Path) -> str:
         f"remote {ends.server} {tunnel.port}",
         "nobind",
         f"ifconfig {ends.client_inner.ip} {ends.server_inner.ip}",
+        *_ipv6("ifconfig-ipv6", ends.client_ipv6, ends.server_ipv6),
         *_static(tunnel, key, direction=1),
     )
 
@@ -247,6 +253,10 @@ def _static(tunnel: Tunnel, key: Path, *, direction: int) -> tuple[str, ...]:
             else ()
         ),
     )
+
+
+def _ipv6(option: str, own: IPv6Interface | None, other: IPv6Interface | None) -> tuple[str, ...]:
+    return () if own is None or other is None else (f"{option} {own} {other.ip}",)
 
 
 def _quoted(path: Path) -> str:

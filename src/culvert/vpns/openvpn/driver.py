@@ -100,7 +100,11 @@ class OpenVpn(TunnelVpn):
             self.choice.transport,
             openvpn_program.dialect(self.target, self._program(self.target)),
             config.TunnelEnds(
-                underlay_address(self.target), self.inner(source), self.inner(self.target)
+                underlay_address(self.target),
+                self.inner(source),
+                self.inner(self.target),
+                self.inner_ipv6(source),
+                self.inner_ipv6(self.target),
             ),
             keepalive=self.choice.keepalive,
             renegotiates=self.choice.renegotiates,

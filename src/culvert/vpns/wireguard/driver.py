@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 from typing import ClassVar
 
 from culvert.errors import VpnError
@@ -16,6 +16,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path
+from culvert.topology.ip import Interface
 from culvert.topology.shapes import Shape
 from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import path_of_device, wait_for_fact
@@ -259,9 +260,14 @@ class WireGuard(TunnelVpn):
         ]
 
     def _as_peer(self, node: Node) -> list[uapi.Pair]:
-        address = self.inner(node)
         whole = self.is_hub and node.name == self.target.name
-        return self._keys.peer(node.name, address.network if whole else IPv4Network(address.ip))
+        networks = [each.network if whole else ip_network(each.ip) for each in self._inside(node)]
+        return self._keys.peer(node.name, networks)
+
+    def _inside(self, node: Node) -> Sequence[Interface]:
+        """All its addresses inside the tunnel."""
+        ipv6 = self.inner_ipv6(node)
+        return [self.inner(node), *([] if ipv6 is None else [ipv6])]
 
     def _last_handshake_ns(self, source: Node, target: Node) -> int:
         return self.control.peer(source, self._keys.public(target.name)[1]).last_handshake_ns
@@ -359,7 +365,8 @@ class WireGuard(TunnelVpn):
         return process
 
     def _bring_up(self, node: Node) -> None:
-        node.add_address(self._device.name, self.inner(node))
+        for address in self._inside(node):
+            node.add_address(self._device.name, address)
         if _NO_OFFLOADS in self.chosen:
             off = [word for feature in _SEGMENTATION for word in (feature, "off")]
             node.run(["ethtool", "-K", self._device.name, *off])

@@ -6,10 +6,10 @@ import base64
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from culvert.topology.ip import Subnet
 from culvert.vpns.wireguard.uapi import Pair
 
 _SHARED_BYTES = 32
@@ -46,12 +46,12 @@ class Keys:
         """The node of a public key in hexadecimal; None if it is not one of these."""
         return next((name for name in self.pairs if self.public(name)[1] == public_key), None)
 
-    def peer(self, name: str, inner: IPv4Network) -> list[Pair]:
-        """The pairs for another node: this node's identity, and the addresses that it carries
+    def peer(self, name: str, inner: Iterable[Subnet]) -> list[Pair]:
+        """The pairs for another node: this node's identity, and the networks that it carries
         packets for."""
         return [
             self.public(name),
             *([("preshared_key", self.shared)] if self.shared else []),
             ("replace_allowed_ips", "true"),
-            ("allowed_ip", str(inner)),
+            *(("allowed_ip", str(each)) for each in inner),
         ]

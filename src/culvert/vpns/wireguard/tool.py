@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 
 from culvert.errors import VpnError
 from culvert.labs.host import Completed
@@ -49,7 +49,7 @@ def state(node: Node, program: str, device: str) -> DeviceState:
                 int(seconds) * 1_000_000_000,
                 int(sent),
                 int(received),
-                tuple(IPv4Network(each) for each in allowed.split(",") if each != "(none)"),
+                tuple(ip_network(each) for each in allowed.split(",") if each != "(none)"),
             )
             for key, _, _, allowed, seconds, received, sent, _ in rows
         ),

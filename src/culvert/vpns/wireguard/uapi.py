@@ -11,9 +11,10 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 
 from culvert.errors import VpnError
+from culvert.topology.ip import Subnet
 
 Pair = tuple[str, str]
 Dial = Callable[[], socket.socket]
@@ -29,7 +30,7 @@ class PeerState:
     last_handshake_ns: int
     tx_bytes: int
     rx_bytes: int
-    allowed: tuple[IPv4Network, ...] = ()
+    allowed: tuple[Subnet, ...] = ()
     """Addresses whose packets go to this peer."""
 
 
@@ -77,13 +78,13 @@ def parse_state(reply: Sequence[Pair]) -> DeviceState:
     """A reply to ``get=1``: the device's keys, then those of each peer after its public key."""
     listen_port = 0
     peers: list[dict[str, str]] = []
-    allowed: list[list[IPv4Network]] = []
+    allowed: list[list[Subnet]] = []
     for key, value in reply:
         if key == "public_key":
             peers.append({key: value})
             allowed.append([])
         elif key == "allowed_ip":
-            allowed[-1].append(IPv4Network(value))
+            allowed[-1].append(ip_network(value))
         elif key == "listen_port":
             listen_port = int(value)
         elif peers:

@@ -15,8 +15,11 @@ from culvert.vpns.zerotier.policy import Rule
 from culvert.vpns.zerotier.world import PORT, Identity
 
 
-def create_network(home: Home, members: Mapping[Identity, IPv4Interface], *, mtu: int) -> None:
-    """Create the controller's network with these members and their addresses.
+def create_network(
+    home: Home, members: Mapping[Identity, IPv4Interface], *, mtu: int, ipv6: bool
+) -> None:
+    """Create the controller's network with these members and their addresses; with ``ipv6`` also
+    those that follow from their identities (RFC 4193).
 
     Raises NotPossible if the program has no controller, VpnError if it refuses.
     """
@@ -31,6 +34,7 @@ def create_network(home: Home, members: Mapping[Identity, IPv4Interface], *, mtu
         "private": True,
         "mtu": mtu,
         "v4AssignMode": {"zt": True},
+        "v6AssignMode": {"rfc4193": ipv6},
         "routes": [{"target": str(address.network)} for address in [*members.values()][:1]],
         "enableBroadcast": True,
     }

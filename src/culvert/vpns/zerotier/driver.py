@@ -101,7 +101,8 @@ class ZeroTier(MeshVpn):
             self.await_fact(lambda: home.state().online, process, what)
             homes, members = self._homes, self.lab.members
             admitted = {homes[one.name].identity: self.inner(one) for one in members}
-            create_network(home, admitted, mtu=wire.largest_inner(self.lab.spec.mtu))
+            spec = self.lab.spec
+            create_network(home, admitted, mtu=wire.largest_inner(spec.mtu), ipv6=spec.ipv6_inside)
 
     def _launch_proxy(self, server: Node) -> None:
         """It prints a line for each packet, which would fill the disk."""
