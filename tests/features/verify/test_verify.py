@@ -37,6 +37,9 @@ pytestmark = [
 ]
 
 
+BOTH_IPV6 = {"ping-over-ipv6": True, "tunnel-over-ipv6": True}
+
+
 def records(make: type[Vpn] | str, *tests: type[FeatureTest]) -> dict[str, Record]:
     def instance() -> Vpn:
         return vpn(make) if isinstance(make, str) else make(make.variants[0])
@@ -130,17 +133,15 @@ def test_a_tunnel_over_ipv4_is_not_verified_over_ipv6() -> None:
 
 def test_openvpn_carries_and_crosses_ipv6() -> None:
     found = records("openvpn/aes-256-gcm", PingOverIpv6, TunnelOverIpv6)
-    assert {name: one.holds for name, one in found.items()} == {
-        "ping-over-ipv6": True,
-        "tunnel-over-ipv6": True,
-    }
+    assert {name: one.holds for name, one in found.items()} == BOTH_IPV6
 
 
 @pytest.mark.parametrize("mesh", ["nebula/aes", "headscale/direct"])
-def test_a_mesh_crosses_ipv6(mesh: str) -> None:
+def test_a_mesh_carries_and_crosses_ipv6(mesh: str) -> None:
     if reason := skip_reason(mesh):
         pytest.skip(reason)
-    assert records(mesh, TunnelOverIpv6)["tunnel-over-ipv6"].holds
+    found = records(mesh, PingOverIpv6, TunnelOverIpv6)
+    assert {name: one.holds for name, one in found.items()} == BOTH_IPV6
 
 
 class Quick(HolePunching):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 
 from culvert.labs.node import Node
 
@@ -24,8 +24,15 @@ class Authority:
         out = ["-out-crt", _at(seat, AUTHORITY), "-out-key", _at(seat, _AUTHORITY_KEY)]
         _run(seat, "ca", "-name", "culvert", "-duration", LIFETIME, *out)
 
-    def issue(self, node: Node, address: IPv4Interface, *, lifetime: str = "") -> None:
-        """A new key on the node and a certificate for its address inside the mesh.
+    def issue(
+        self,
+        node: Node,
+        address: IPv4Interface,
+        ipv6: IPv6Interface | None = None,
+        *,
+        lifetime: str = "",
+    ) -> None:
+        """A new key on the node and a certificate for its addresses inside the mesh.
 
         ``lifetime`` such as 24h; empty: as long as the authority's own.
         """
@@ -33,7 +40,8 @@ class Authority:
         request, signed = f"nebula/{node.name}.pub", f"nebula/{node.name}.crt"
         self._seat.write(request, node.read(_at(node, _PUBLIC)))
         self._seat.remove(_at(self._seat, signed))
-        words = ["-name", node.name, "-networks", str(address)]
+        networks = [address, *([] if ipv6 is None else [ipv6])]
+        words = ["-name", node.name, "-networks", ",".join(map(str, networks))]
         words += ["-duration", lifetime] if lifetime else []
         signer = ["-ca-crt", _at(self._seat, AUTHORITY), "-ca-key", _at(self._seat, _AUTHORITY_KEY)]
         files = ["-in-pub", _at(self._seat, request), "-out-crt", _at(self._seat, signed)]

@@ -93,7 +93,8 @@ class Nebula(TunDevice):
 
     def certify(self, authority: certificates.Authority, node: Node) -> None:
         """A new key and certificate for a node."""
-        authority.issue(node, self.inner(node))
+        ipv6 = None if node.role in SERVERS else self.inner_ipv6(node)
+        authority.issue(node, self.inner(node), ipv6)
 
     def serve(self, server: Node) -> None:
         """Start a lighthouse or relay, which is ready when it listens."""
