@@ -362,6 +362,10 @@ def underlay_address(node: Node) -> Address:
 
 
 def endpoint(address: Address, port: int) -> str:
-    """Address and port as most programs read them; an IPv6 address is in brackets (RFC 3986)."""
-    host = str(address) if IpVersion(address.version) is IpVersion.V4 else f"[{address}]"
-    return f"{host}:{port}"
+    """Address and port as most programs read them."""
+    return f"{uri_host(address)}:{port}"
+
+
+def uri_host(address: Address) -> str:
+    """The address as it is in a URI: IPv6 in brackets (RFC 3986, section 3.2.2)."""
+    return str(address) if IpVersion(address.version) is IpVersion.V4 else f"[{address}]"

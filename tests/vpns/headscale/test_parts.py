@@ -146,8 +146,9 @@ def test_a_relay_that_is_reached_by_ipv6(tmp_path: Path) -> None:
     made.write()
     listed = listed_node(made)
     assert (listed["ipv4"], listed["ipv6"]) == ("none", "2001:2:0:3::1")
+    assert listed["hostname"] == "[2001:2:0:3::1]"
     assert "[2001:2:0:3::1]:8443" in made.arguments
-    assert (tmp_path / "derper/2001:2:0:3::1.crt").exists()
+    assert (tmp_path / "derper/20012031.crt").exists()
     assert Control(fake(node), "24h", NETWORKS, PORTS).url == "http://[2001:2:0:3::1]:8080"
 
 

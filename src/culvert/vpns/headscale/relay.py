@@ -17,7 +17,7 @@ from ssl import PEM_cert_to_DER_cert
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.ip import Address, IpVersion
-from culvert.vpns.base import endpoint, underlay_address
+from culvert.vpns.base import endpoint, underlay_address, uri_host
 from culvert.vpns.facts import listens
 from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import DERPER
@@ -51,8 +51,10 @@ class Relay:
     def write(self) -> None:
         """Its certificate and key, by the names that derper looks for."""
         if self.credential is not None:
-            self.node.write(f"derper/{self.address}.crt", self.credential.certificate)
-            self.node.write(f"derper/{self.address}.key", self.credential.key, secret=True)
+            # derper looks for its host's name without colons (cmd/derper/cert.go).
+            name = f"{DERPER}/{str(self.address).replace(':', '')}"
+            self.node.write(f"{name}.crt", self.credential.certificate)
+            self.node.write(f"{name}.key", self.credential.key, secret=True)
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -80,7 +82,7 @@ class Relay:
         node: dict[str, object] = {
             "name": f"{REGION}a",
             "regionid": REGION,
-            "hostname": str(self.address),
+            "hostname": uri_host(self.address),
             **addresses,
             "stunport": self.ports.stun,
             "derpport": self.ports.relay,
