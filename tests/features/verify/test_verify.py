@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from culvert.features.record import Record
+from culvert.features.verify import life
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import SHORT, Bench, Undecided
 from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
@@ -18,11 +19,9 @@ from culvert.features.verify.life import (
 from culvert.features.verify.paths import DirectPath, EveryPair, HolePunching
 from culvert.features.verify.policy import ForbiddenFlows
 from culvert.features.verify.run import TESTS, verified
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
-from culvert.measurements.mtu.mtu import Mtu
+from culvert.measurements.mtu.mtu import MtuDirection
 from culvert.topology.graph import Path
-from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import vpn
@@ -85,11 +84,8 @@ def test_what_a_vpn_does_not_have_is_undecided() -> None:
 
 
 def test_of_a_path_that_carries_nothing_no_mtu_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = [
-        Metric(f"{name}_a_to_b{unit}", "1", 0)
-        for name, unit in (("largest", "_bytes"), ("black_hole", ""), ("fragments_outside", ""))
-    ]
-    monkeypatch.setattr(Mtu, "run", lambda *_: Outcome(nothing, []))
+    nothing = MtuDirection(1420, None, None, None, inside_fragments=False)
+    monkeypatch.setattr(life, "one_direction", lambda *_: nothing)
     found = records("wireguard/go", SmallerMtu)["smaller-mtu"]
     assert (found.holds, found.detail) == (None, "no packet of any size arrived")
 

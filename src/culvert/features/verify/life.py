@@ -12,7 +12,8 @@ from culvert.features.verify.bench import (
     require_direct,
     traffic,
 )
-from culvert.measurements.mtu.mtu import Mtu, MtuParameters
+from culvert.measurements.mtu.mtu import MtuParameters, one_direction
+from culvert.measurements.mtu.path import PathEnd
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
 from culvert.trial.outside import SNAPLEN
@@ -112,27 +113,28 @@ class SmallerMtu(FeatureTest):
     name = "smaller-mtu"
     criterion = Criterion.MTU
     text = (
-        f"the core's link towards the target gets an MTU of {LOWER_MTU} while the path is up: what "
+        f"the link between core and target gets an MTU of {LOWER_MTU} while the path is up: what "
         "the interface accepts arrives without fragments outside, or the sender is notified"
     )
 
     def run(self, bench: Bench) -> Finding:
         """Search for the largest packets, from the source to the target."""
         with bench.session() as session:
-            core = session.lab.nodes[CORE]
+            core, target = session.lab.nodes[CORE], session.target
             networks = session.lab.spec.topology.networks_of(CORE)
-            place = [session.target.name in network.ends for network in networks].index(True)
-            device = session.lab.attachments(CORE)[place].device
-            ip = core.require("ip", "install iproute2")
-            core.run([ip, "link", "set", "dev", device, "mtu", str(LOWER_MTU)])
-            found = {
-                metric.name.removesuffix("_bytes"): metric.value
-                for metric in Mtu().run(session, MtuParameters()).metrics
-            }
-        if not found["largest_a_to_b"]:
+            place = [target.name in network.ends for network in networks].index(True)
+            # Both ends: a veth drops what is longer than the other end's MTU without any notice.
+            core.set_link(session.lab.attachments(CORE)[place].device, mtu=LOWER_MTU)
+            target.set_link(target.underlay.device, mtu=LOWER_MTU)
+            found = one_direction(
+                session,
+                PathEnd(session.source, session.a),
+                PathEnd(target, session.b),
+                MtuParameters().oversize,
+            )
+        if found.largest is None:
             raise Undecided("no packet of any size arrived")
-        hole, fragments = found["black_hole_a_to_b"], found["fragments_outside_a_to_b"]
-        detail = f"largest packet {found['largest_a_to_b']:g} bytes"
-        detail += "; longer ones vanish" if hole else ""
-        detail += "; fragments on the link" if fragments else ""
-        return Finding(not hole and not fragments, detail)
+        detail = f"largest packet {found.largest} bytes"
+        detail += "; longer ones vanish" if found.black_hole else ""
+        detail += "; fragments on the link" if found.fragments_outside else ""
+        return Finding(not found.black_hole and not found.fragments_outside, detail)

@@ -107,8 +107,8 @@ class Mtu(Measurement[MtuParameters]):
         a, b = PathEnd(session.source, session.a), PathEnd(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
-                "a_to_b": _direction(session, a, b, parameters.oversize),
-                "b_to_a": _direction(session, b, a, parameters.oversize),
+                "a_to_b": one_direction(session, a, b, parameters.oversize),
+                "b_to_a": one_direction(session, b, a, parameters.oversize),
             }
             announced = announce(session)
         return Outcome(
@@ -121,7 +121,10 @@ class Mtu(Measurement[MtuParameters]):
         )
 
 
-def _direction(session: Session, source: PathEnd, target: PathEnd, oversize: int) -> MtuDirection:
+def one_direction(
+    session: Session, source: PathEnd, target: PathEnd, oversize: int
+) -> MtuDirection:
+    """Search from ``source`` to ``target``; ``oversize`` as in the parameters."""
     mtu = _interface_mtu(session, source.node)
     with OneWayMtu(session, source, target) as way:
         most = largest(SMALLEST, mtu, lambda size: way.fate(size).arrived)
