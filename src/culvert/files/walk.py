@@ -73,7 +73,10 @@ def _child(at: int, part: str, path: Path, *, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
-    os.mkdir(part, 0o755, dir_fd=at)
+    try:
+        os.mkdir(part, 0o755, dir_fd=at)
+    except FileExistsError:  # another command has made it meanwhile
+        return os.open(part, _STEP, dir_fd=at)
     made = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=at)
     give_to_caller(made)
     return made
