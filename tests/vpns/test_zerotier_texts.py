@@ -66,7 +66,8 @@ def test_settings_of_each_variant() -> None:
     assert direct["settings"]["allowTcpFallbackRelay"] is False
     assert "forceTcpRelay" not in direct["settings"]
     relayed = json.loads(world.local_conf(no_path_to=["aaaaaaaaaa"]))
-    assert relayed["virtual"] == {"aaaaaaaaaa": {"blacklist": ["0.0.0.0/1", "128.0.0.0/1"]}}
+    everywhere = ["0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1"]
+    assert relayed["virtual"] == {"aaaaaaaaaa": {"blacklist": everywhere}}
     tcp = json.loads(world.local_conf(tcp_relay=(RELAY, 443)))["settings"]
     assert (tcp["forceTcpRelay"], tcp["tcpFallbackRelay"]) == (True, "198.18.5.2/443")
 

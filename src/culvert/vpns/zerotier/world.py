@@ -16,7 +16,7 @@ from culvert.topology.ip import Address
 
 PORT = 9993
 _PLANET_ID = "00000000c01e0001"
-_EVERYWHERE = ("0.0.0.0/1", "128.0.0.0/1")  # /0 would be no network to it
+_EVERYWHERE = ("0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1")  # /0 would be no network to it
 _NETWORK = "000001"
 """The last digits of a network's id; the first are its controller's address."""
 
