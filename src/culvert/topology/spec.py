@@ -48,7 +48,6 @@ class LabSpec:
     """Largest MTU in bytes of the pods of the embedded cluster; None: what the underlay leaves."""
     underlay: IpVersion = IpVersion.V4
     """The version with which nodes reach each other below the VPNs; of namespaces only."""
-
     absent: frozenset[str] = frozenset()
     """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
     ipv6_inside: bool = False
