@@ -31,8 +31,8 @@ PUBLIC_IPV6 = IPv6Network("2001:2::/48")
 EVERYWHERE = IPv4Network("0.0.0.0/0")
 _EVERYWHERE_IPV6 = IPv6Network("::/0")
 _WIDE, _NARROW = 24, 28
-_PREFIX_IPV6 = 64
 """Prefix lengths: of up to 256 networks, of up to 4,096."""
+_PREFIX_IPV6 = 64
 
 
 @dataclass(frozen=True)
