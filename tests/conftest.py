@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -76,6 +76,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if BESIDE_OTHERS and os.geteuid() == 0:
         measuring = _group(item) is Group.MEASURING
         os.setpriority(os.PRIO_PROCESS, 0, 0 if measuring else NICENESS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip a test whose trials lacked processor time in each of its attempts."""
+    report = yield
+    attempt = getattr(item, "execution_count", 0)  # of pytest-rerunfailures
+    if BESIDE_OTHERS and report.failed and call.excinfo is not None and attempt >= ATTEMPTS:
+        text = str(call.excinfo.value)
+        check = next((name for name in OF_THE_MACHINE if name in text), None)
+        if check is not None:
+            report.outcome = "skipped"
+            where = (str(item.path), item.location[1] or 0)
+            report.longrepr = (*where, f"Skipped: the machine stays busy: {check}")
+    return report
 
 
 @pytest.fixture

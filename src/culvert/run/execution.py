@@ -106,15 +106,15 @@ class Execution:
 
     def _found(self, left: Sequence[Path]) -> TrialFinding:
         outcomes = self._outcomes()
-        if not left:
-            finding = self._counted(together(outcomes, self._earlier.metrics))
-            if finding.up_s is not None:
-                finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
-            return finding
         if self._failed_by_itself:
             finding = self._attempts[-1].finding
             if self._lost and finding.status is not Status.UNSUPPORTED:
                 self._add_losses(finding)
+        elif not left:
+            finding = self._counted(together(outcomes, self._earlier.metrics))
+            if finding.up_s is not None:
+                finding.outcome.metrics.append(Metric("tunnel_up_s", "s", finding.up_s))
+            return finding
         elif outcomes or self._earlier.parts or not self._attempts:
             finding = self._without(left)
         else:
@@ -131,7 +131,8 @@ class Execution:
 
     @property
     def _failed_by_itself(self) -> bool:
-        """Whether the last attempt failed although no host was lost."""
+        """Whether the last attempt failed although no host was lost: while it measured, or later,
+        when the VPN or the lab was taken down."""
         last = self._attempts[-1:]
         return any(not one.lost and one.finding.status is not Status.OK for one in last)
 
