@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import LabError, UsageError
+from culvert.topology.link import recorded
 from culvert.topology.link.recorded import Delays, Trace
 
 
@@ -109,3 +111,42 @@ def test_no_bytes_are_more_than_refused(
     for read in (Trace.read, Delays.read):
         with suppress(UsageError):
             assert read(path).sha256
+
+
+def test_a_file_that_many_name_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    content = recorded._content
+
+    def counted(path: Path) -> bytes:
+        read.append(path)
+        return content(path)
+
+    monkeypatch.setattr(recorded, "_content", counted)
+    good, bad = written(tmp_path, "1\n2\n"), tmp_path / "bad"
+    bad.write_text("x")
+    for _ in range(100):
+        assert Trace.read(good).mean_rate_bps > 0
+        with pytest.raises(UsageError, match="line 1"):
+            Delays.read(bad)
+    assert read == [good, bad]
+    written(tmp_path, "1\n2\n3\n")
+    assert Trace.read(good).mean_rate_bps > 0
+    assert read == [good, bad, good]
+
+
+@pytest.mark.parametrize("kind", [Trace, Delays])
+def test_more_lines_than_any_recording_are_refused_at_once(
+    tmp_path: Path, kind: type[Trace | Delays]
+) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(b"1\n" * (30 << 20))
+    begun = time.process_time()
+    with pytest.raises(UsageError, match="more than 5000000 lines"):
+        kind.read(path)
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="larger than"):
+        kind.read(path)
+    assert time.process_time() - begun < 2

@@ -102,3 +102,47 @@ def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path: Path) -> Non
 def test_strings_are_no_keys_and_no_numbers() -> None:
     text = HEAD + f'title = "{"a." * 60} {"9" * 60} {"[" * 60}" # {"a." * 60}\n' + RTT
     assert Study.parse(text, installed_catalogue()).title.startswith("a.a.")
+
+
+NAMES = {
+    "a loop of links": "loop",
+    "a zero byte": "a\\u0000b",
+    "a long name": "x" * 5000,
+    "a long path": "x/" * 5000,
+    "a directory": ".",
+    "nothing": "",
+    "a pipe": "pipe",
+    "a device": "/dev/zero",
+    "what the kernel makes": "/proc/self/pagemap",
+    "a home": "~root",
+    "right to left": "\u202ex",
+    "another's file": "/etc/passwd",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("key", ['trace = "{}"', 'jitter = {{ file = "{}" }}'])
+def test_a_file_that_a_study_names_is_refused_at_once(tmp_path: Path, key: str, name: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    line = key.format(NAMES[name])
+    path = tmp_path / "study.toml"
+    path.write_text(f'{HEAD}{RTT}[[condition]]\nname = "c"\n{line}\n')
+    begun = time.process_time()
+    with pytest.raises(StudyError) as caught:
+        Study.load(path, installed_catalogue())
+    assert time.process_time() - begun < REFUSED_WITHIN_S
+    assert "root:x:" not in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_thousand_conditions_of_one_recording_take_no_time(tmp_path: Path) -> None:
+    (tmp_path / "long.trace").write_text("".join(f"{number}\n" for number in range(100_000)))
+    conditions = "".join(
+        f'[[condition]]\nname = "c{number}"\ntrace = "long.trace"\n' for number in range(1000)
+    )
+    path = tmp_path / "study.toml"
+    path.write_text(f'{HEAD}[lab]\nlink = {{ kind = "wire" }}\n{RTT}{conditions}')
+    begun = time.process_time()
+    Study.load(path, installed_catalogue())
+    assert time.process_time() - begun < 5 * REFUSED_WITHIN_S

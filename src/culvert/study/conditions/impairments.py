@@ -55,6 +55,8 @@ def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> P
             return read((directory / value).resolve())
         except UsageError as error:
             raise problem(f"{error.what}: {error.why}", error.remedy) from None
+        except (RuntimeError, ValueError) as error:  # a loop of links, a zero byte
+            raise problem(f"{value[:100]!r} is no path: {error}", "correct it") from None
 
     return PlainValidator(found, json_schema_input_type=str)
 

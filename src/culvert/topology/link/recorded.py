@@ -9,18 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
+from typing import TypeVar
 
 from culvert.errors import LabError, UsageError
 from culvert.files.plain import read_plain
 
 LONGEST_TRACE_MS = 86_400_000
 LONGEST_DELAY_MS = 60_000
-LONGEST_FILE_BYTES = 512 << 20
+LONGEST_FILE_BYTES = 64 << 20
+MOST_LINES = 5_000_000
+"""An opportunity each 12 us for a minute, as at 1 Gbit/s; more than an hour at 15 Mbit/s."""
+MOST_KEPT = 256
+"""Files that are remembered, so that a file that many conditions name is read once."""
 OPPORTUNITY_BITS = 8 * 1514
 _TRACE_REMEDY = "each line is a whole number of milliseconds, in ascending order"
 _DELAYS_REMEDY = "each line is a number of milliseconds from 0 to 60000"
+
+
+Stamp = tuple[int, int, int, int, int]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,10 @@ class Trace(Recorded):
     @classmethod
     def read(cls, path: Path) -> Trace:
         """Raises UsageError that names the file, and the line."""
+        return _known(cls._read, path, _stamp(path)).result()
+
+    @classmethod
+    def _read(cls, path: Path) -> Trace:
         content = _content(path)
         last, count = 0, 0
         for number, line in _lines(path, content):
@@ -88,6 +105,10 @@ class Delays(Recorded):
     @classmethod
     def read(cls, path: Path) -> Delays:
         """Raises UsageError that names the file, and the line."""
+        return _known(cls._read, path, _stamp(path)).result()
+
+    @classmethod
+    def _read(cls, path: Path) -> Delays:
         content = _content(path)
         values = [
             _delay_ms(path, number, line)
@@ -120,14 +141,37 @@ def _content(path: Path) -> bytes:
         ) from error
 
 
-def _lines(path: Path, content: bytes) -> list[tuple[int, str]]:
+def _lines(path: Path, content: bytes) -> Iterator[tuple[int, str]]:
     """Lines that are not empty, with their numbers."""
+    if content.count(b"\n") > MOST_LINES:
+        raise UsageError(str(path), f"it has more than {MOST_LINES} lines", "shorten it")
+    for number, line in enumerate(BytesIO(content), 1):
+        try:
+            text = line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise UsageError(str(path), "it is not text", "see docs/conditions.md") from error
+        if text:
+            yield number, text
+
+
+def _stamp(path: Path) -> Stamp | None:
     try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(str(path), "it is not text", "see docs/conditions.md") from error
-    lines = enumerate(text.split("\n"), 1)
-    return [(number, line.strip()) for number, line in lines if line.strip()]
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _known(read: Callable[[Path], _Found], path: Path, stamp: Stamp | None) -> Future[_Found]:
+    """What was read of the file in that state, or the error."""
+    del stamp
+    found: Future[_Found] = Future()
+    try:
+        found.set_result(read(path))
+    except UsageError as error:
+        found.set_exception(error)
+    return found
 
 
 def _digest(content: bytes) -> str:
