@@ -181,7 +181,9 @@ class _Variables:
             return self.text(key) or typed
         if typed is None:
             raise UsageError(
-                f"{self.where}, {key}", "Ansible Vault encrypts it", "use --ask-sudo-password"
+                f"{self.where}, {key}",
+                "Ansible Vault encrypts it",
+                "encrypt the whole file (ansible-vault encrypt), or use --ask-sudo-password",
             )
         return typed
 
