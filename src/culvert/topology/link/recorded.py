@@ -70,7 +70,8 @@ class Trace(Recorded):
     @classmethod
     def read(cls, path: Path) -> Trace:
         """Raises UsageError that names the file, and the line."""
-        return _known(cls._read, path, _stamp(path)).result()
+        found: Trace = _known(cls._read, path, _stamp(path)).result()
+        return found
 
     @classmethod
     def _read(cls, path: Path) -> Trace:
@@ -105,7 +106,8 @@ class Delays(Recorded):
     @classmethod
     def read(cls, path: Path) -> Delays:
         """Raises UsageError that names the file, and the line."""
-        return _known(cls._read, path, _stamp(path)).result()
+        found: Delays = _known(cls._read, path, _stamp(path)).result()
+        return found
 
     @classmethod
     def _read(cls, path: Path) -> Delays:
