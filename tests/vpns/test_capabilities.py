@@ -40,6 +40,22 @@ def daemons(node: Node) -> dict[int, str]:
     return processes_in(node.netns_path.stat().st_ino)
 
 
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("wireguard", {Capability.NET_ADMIN}),
+        ("openvpn", {Capability.NET_ADMIN}),
+        ("nebula", {Capability.NET_ADMIN}),
+        ("strongswan", {Capability.NET_ADMIN, Capability.NET_BIND_SERVICE}),
+    ],
+)
+def test_a_driver_declares_no_more_than_its_programs_need(
+    name: str, needed: set[Capability]
+) -> None:
+    """Found by leaving out one after another; without any of these no tunnel comes up."""
+    assert registry.installed().driver(name).capabilities == needed
+
+
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.parametrize("text", IDS)

@@ -8,6 +8,7 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Path, Role
@@ -42,6 +43,7 @@ class Nebula(TunDevice):
     options: ClassVar[Mapping[str, str]] = OPTIONS
     joins_together = True
     role = "nebula"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
     device = DEVICE
     port = PORT
     up_deadline_s = 15.0

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -48,6 +49,7 @@ class OpenVpn(TunnelVpn):
     variants = VARIANTS
     options: ClassVar[Mapping[str, str]] = OPTIONS
     role = "openvpn"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from culvert.errors import DeadlineExceeded, VpnError
+from culvert.labs.capability import Capability
 from culvert.labs.host import Completed, Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -18,6 +19,8 @@ from culvert.vpns.variant import Missing
 
 _NAME = "strongswan"
 INSTALL = f"culvert install {_NAME}"
+CAPABILITIES = frozenset({Capability.NET_ADMIN, Capability.NET_BIND_SERVICE})
+"""IKE's port is 500. It drops what it does not need itself."""
 _DAEMON = "charon-systemd"
 _CONTROL = "swanctl"
 _PLUGIN = "libstrongswan-kernel-libipsec.so"
@@ -73,7 +76,12 @@ class Charon:
         """Start it with the node's configuration; ready when it listens. It is added to ``running``
         at once, so that the caller can stop it."""
         node.remove(VICI)  # left by a charon that was killed
-        process = node.daemon([program(node, _DAEMON)], name="charon", env=_environment(node))
+        process = node.daemon(
+            [program(node, _DAEMON)],
+            name="charon",
+            env=_environment(node),
+            capabilities=CAPABILITIES,
+        )
         running.append(process)
         started = cls(vpn, node, process, deadline_s)
         started.wait(lambda: accepts(node, VICI), f"listened at {VICI}")

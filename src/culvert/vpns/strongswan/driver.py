@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
@@ -83,6 +84,7 @@ class StrongSwan(TunnelVpn):
     listed_with = (_KERNEL,)
     tables = frozenset({"220"})
     role = "strongswan"
+    capabilities: ClassVar[frozenset[Capability]] = strongswan_charon.CAPABILITIES
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)

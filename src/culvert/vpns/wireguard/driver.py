@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -25,6 +26,7 @@ from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire
+from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import uapi
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import Device, KernelDevice, ProgramDevice
@@ -88,6 +90,7 @@ class WireGuard(TunnelVpn):
     port = PORT
     forwards = True
     role = "wireguard"
+    capabilities: ClassVar[frozenset[Capability]] = wireguard_program.CAPABILITIES
     rekey_deadline_s = 130.0
     """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
 

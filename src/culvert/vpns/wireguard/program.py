@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -11,6 +12,7 @@ from culvert.vpns.packages import package_version
 from culvert.vpns.wireguard.control import ControlSocket
 
 PROGRAM = "wireguard-go"
+CAPABILITIES = frozenset({Capability.NET_ADMIN})
 _DISTRIBUTIONS = "/usr/bin/wireguard-go"
 
 
@@ -41,6 +43,7 @@ def spawn(node: Node, program: str, device: str) -> Process:
         [program, "--foreground", device],
         name=f"{PROGRAM}-{node.name}",
         env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
+        capabilities=CAPABILITIES,
     )
 
 
