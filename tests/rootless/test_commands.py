@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import Journal
-from culvert.labs.capability import TUNNEL
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.places import RUN_VARIABLE
 from culvert.labs.vm.build import built
 from culvert.machine import cgroup
+from culvert.vpns.wireguard.program import CAPABILITIES
 from culvert.waiting import wait_until
 from tests.cli import CULVERT, small_study
 from tests.unprivileged import USER, User
@@ -145,7 +145,7 @@ def test_a_daemon_has_only_what_it_needs_in_its_user_namespace_too(user: User) -
         if text.startswith("Name:\twireguard-go\n") and f"Uid:\t{USER}\t" in text
     ]
     assert len(found) == 2
-    most = sum(1 << capability for capability in TUNNEL)
+    most = sum(1 << capability for capability in CAPABILITIES)
     for name in ("CapPrm", "CapEff", "CapBnd"):
         assert [int(each[name], 16) for each in found] == [most, most]
 
