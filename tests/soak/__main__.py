@@ -25,6 +25,7 @@ from culvert.errors import JournalError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
 from culvert.labs.netns.this_machine import ThisMachine
+from culvert.vpns import registry
 from culvert.vpns.listing import list_vpns
 from tests.journal.dummies import HEAD
 from tests.labs import host
@@ -45,7 +46,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else time.time_ns() % 10**9
     chance = random.Random(seed)
-    ready = [row.vpn for row in list_vpns(ThisMachine()) if row.ready]
+    ready = [row.vpn for row in list_vpns(ThisMachine()) if row.ready and not _of_clusters(row.vpn)]
     print(f"seed {seed}: {len(ready)} variants", flush=True)
     before, files = host.snapshot(), None
     begun = time.monotonic()
@@ -77,6 +78,11 @@ def main() -> int:
     if options.keep:
         _keep(number, seconds, seed, counts, complaints)
     return 1 if complaints else 0
+
+
+def _of_clusters(word: str) -> bool:
+    """Whether the variant is one of pods, which no lab of namespaces has."""
+    return registry.create(registry.parse(word)).variant.overlay_mtu is not None
 
 
 def _told(one: Soaked, number: int, complaints: list[str]) -> list[str]:

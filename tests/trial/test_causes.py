@@ -28,6 +28,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
+from tests.here import HERE
 from tests.run.cells import SHORT, execute, measure, vpn
 
 KINDS = ("tcp", "udp", "rtt")
@@ -130,6 +131,27 @@ def test_a_control_server_that_is_killed(kind: str) -> None:
     assert "coordinator on node " in finding.reason
     assert "was killed (SIGKILL)" in finding.reason
     assert "another program killed it" in finding.remedy
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_program_that_counts_its_packets_is_stopped_or_killed(number: int) -> None:
+    """Culvert asks it for its counters when the measurement has ended."""
+    contestant = vpn("headscale/direct")
+    if contestant.missing(HERE):
+        pytest.skip("headscale is not installed")
+    finding = hit(
+        "tcp",
+        lambda session: contestant.processes["a"][0].pid,
+        number,
+        LabSpec(topology=mesh(2)),
+        contestant,
+    )
+    assert finding.status is Status.FAILED
+    how = "is stopped" if number == signal.SIGSTOP else "was killed (SIGKILL)"
+    assert finding.reason.startswith("headscale/direct: tailscaled"), finding.reason
+    assert how in finding.reason
 
 
 @pytest.mark.lab

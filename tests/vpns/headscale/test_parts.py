@@ -327,3 +327,16 @@ def test_a_relayed_path_has_nothing_from_member_to_member() -> None:
     data = OuterPacket(0, True, 17, PORTS.member, PORTS.member, 100, b"\x04\0\0\0")
     assert packet.direct(PORTS).has(data)
     assert not packet.relayed(PORTS).has(data)
+
+
+def test_a_tailscaled_that_does_not_answer_is_the_vpns_error(tmp_path: Path) -> None:
+    class Silent(FakeNode):
+        def dial(self, path: str) -> socket.socket:
+            raise TimeoutError("timed out")
+
+    api = LocalApi(fake(Silent(tmp_path)), "socket")
+    for request in (api.peers, api.sent, lambda: api.want(running=True)):
+        with pytest.raises(VpnError, match="tailscaled on node a: no answer: timed out"):
+            request()
+    with pytest.raises(OSError, match="timed out"):  # a wait tries again
+        api.status()

@@ -172,7 +172,7 @@ class Headscale(TunDevice):
 
     def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
         """By one request to the source."""
-        peers = self._members[source.name].api.status().peers
+        peers = self._members[source.name].api.peers()
         known = {node.name: peers.get(self._members[node.name].address) for node in targets}
         found = {name: peer for name, peer in known.items() if peer is not None}
         relayed = self._through_relay

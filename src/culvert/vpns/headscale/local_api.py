@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -69,8 +70,11 @@ class MemberStatus:
 
 
 class LocalApi:
-    """Requests to the tailscaled of a node; ``path`` is its socket. Each raises OSError if nothing
-    listens there."""
+    """Requests to the tailscaled of a node; ``path`` is its socket.
+
+    If it does not answer, those that waits repeat raise OSError; ``peers``, ``sent`` and ``want``
+    raise VpnError.
+    """
 
     def __init__(self, node: Node, path: str) -> None:
         self._node = node
@@ -92,6 +96,11 @@ class LocalApi:
             tuple(answer.get("Health") or ()),
             peers,
         )
+
+    def peers(self) -> Mapping[IPv4Address, Peer]:
+        """The other members now, by inner address."""
+        with self._answering():
+            return self.status().peers
 
     def peer(self, address: IPv4Address) -> Peer | None:
         """The other member of that inner address; None if it is not known."""
@@ -119,7 +128,8 @@ class LocalApi:
 
     def sent(self) -> RouteCount:
         """WireGuard packets that it has sent since its start, by their path."""
-        text = self._request("GET", "/usermetrics")
+        with self._answering():
+            text = self._request("GET", "/usermetrics")
         counts = {path: int(number) for path, number in _PACKETS.findall(text)}
         direct = sum(count for path, count in counts.items() if path.startswith(_DIRECT))
         return RouteCount(direct=direct, relayed=sum(counts.values()) - direct)
@@ -127,7 +137,18 @@ class LocalApi:
     def want(self, *, running: bool) -> None:
         """``tailscale up`` and ``tailscale down`` of a member that is registered."""
         body = json.dumps({"WantRunning": running, "WantRunningSet": True})
-        self._request("PATCH", "/prefs", body)
+        with self._answering():
+            self._request("PATCH", "/prefs", body)
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Of a program that was killed, or is stopped, the error is the VPN's."""
+        try:
+            yield
+        except OSError as error:
+            raise VpnError(
+                f"tailscaled on node {self._node.name}", f"no answer: {error}", "see its log"
+            ) from error
 
     def _request(self, method: str, path: str, body: str | None = None) -> str:
         connection = _Connection(lambda: self._node.dial(self._path))
