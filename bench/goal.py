@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import trim_mean
 
-FloatArray = NDArray[np.float64]
+from culvert.statistics.values import Array
 
 CONFIDENCE = 0.95
 RESAMPLES = 5000
@@ -52,14 +51,14 @@ class Samples:
         low, high = np.quantile(ratios, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         return float(low), float(high)
 
-    def _logarithms(self) -> FloatArray:
+    def _logarithms(self) -> Array:
         """Of the ratio of each round."""
         with np.errstate(divide="ignore"):  # of nothing: a ratio of 0
-            found: FloatArray = np.log(np.array(self.ours) / np.array(self.peer))
+            found: Array = np.log(np.array(self.ours) / np.array(self.peer))
         return found
 
 
-def _midmean(values: FloatArray) -> FloatArray:
+def _midmean(values: Array) -> Array:
     """Mean of the middle half, along the last axis."""
     return np.asarray(trim_mean(values, 0.25, axis=-1), dtype=np.float64)
 

@@ -49,7 +49,7 @@ class HostsRatio(Goal):
             )
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         ratio = samples.ratio
         return ratio is not None and abs(ratio - 1) <= 0.03
 

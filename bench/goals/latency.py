@@ -45,7 +45,7 @@ class RttBesideSockperf(Goal):
             )
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio <= 1
 
 

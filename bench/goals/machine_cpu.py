@@ -51,7 +51,7 @@ class MachineCpu(Goal):
             )
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio >= FACTOR
 
 
@@ -84,7 +84,7 @@ class SenderUnsteered(Goal):
             )
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio >= 2
 
 

@@ -25,7 +25,7 @@ class _PerCpuSecond(Goal):
     factor: ClassVar[float]
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio >= self.factor
 
 

@@ -37,7 +37,7 @@ class PodTcpAgreement(Goal):
             return alternate(lambda: _probe(session), lambda: _iperf3(session), ROUNDS)
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and abs(samples.ratio - 1) <= self.tolerance
 
 

@@ -71,7 +71,7 @@ class ReceiverCpu(Goal):
             )
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio >= 2
 
 

@@ -51,7 +51,7 @@ class RttAgreement(Goal):
             return alternate(lambda: self._probe(lab), lambda: self._ping(lab), ROUNDS)
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
 
     def _lab(self) -> Lab:

@@ -14,7 +14,6 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench.goal import Goal, Samples
 from culvert.analysis.column import Column, column
@@ -25,12 +24,12 @@ from culvert.plan.precision import PrecisionState, precision_of
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import levels
 from culvert.statistics.ranks import Rank
+from culvert.statistics.values import Array
 from culvert.study.rule import StopRule
 
 STUDIES = 1000
 ALPHA = 0.05
 NAMES = ("a", "b", "c", "d", "e")
-Array = NDArray[np.float64]
 
 
 def wilson(hits: int, of: int, among: int = 1) -> tuple[float, float]:

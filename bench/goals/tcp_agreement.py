@@ -33,7 +33,7 @@ class TcpAgreement(Goal):
             return alternate(lambda: _probe(lab), lambda: _iperf3(lab), ROUNDS)
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
 
 

@@ -35,7 +35,7 @@ class TcpGoodput(Goal):
             return alternate(lambda: _probe(lab)[0], lambda: _iperf3(lab)[0], ROUNDS)
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio >= 1 - TOLERANCE
 
 
@@ -55,7 +55,7 @@ class TcpCpu(Goal):
             return alternate(lambda: _probe(lab)[1], lambda: _iperf3(lab)[1], ROUNDS)
 
     def met(self, samples: Samples) -> bool:
-        """The ratio of the medians."""
+        """By the ratio of a typical round."""
         return samples.ratio is not None and samples.ratio <= 1 + TOLERANCE
 
 

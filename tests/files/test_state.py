@@ -23,6 +23,7 @@ from culvert.plan.cells import Cell
 from culvert.run import trial_times
 from culvert.vpns.contract.package import write_package
 from tests.cli import Cli
+from tests.files.planted import plant
 
 RECORD = Record("x", next(iter(Criterion)), "t", True, "", "1", "k", "2026-01-01T00:00:00+00:00")
 LINE = '{"vpn": "x", "role": "x", "duration_s": 1.0, "changed": true, "ok": true, "version": "1", '
@@ -65,21 +66,6 @@ WRITERS: Mapping[str, tuple[str, Callable[[], object]]] = {
     "build": (".lock", _lock),
     "boots": ("kernels/boots-uml.json", _boot),
 }
-
-
-def plant(path: Path, kind: str, victim: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
-    match kind:
-        case "symbolic":
-            path.symlink_to(victim)
-        case "hard":
-            path.hardlink_to(victim)
-        case "pipe":
-            os.mkfifo(path)
-        case "zero":
-            path.symlink_to("/dev/zero")
-        case "directory":
-            path.mkdir()
 
 
 @pytest.mark.parametrize("kind", ["symbolic", "hard", "pipe", "zero", "directory"])
@@ -184,8 +170,6 @@ def test_an_image_replaces_a_link(tmp_path: Path) -> None:
 def test_a_new_package_is_new(tmp_path: Path, kind: str) -> None:
     place = tmp_path / "package"
     plant(place, kind, tmp_path)
-    if kind == "dangling":
-        place.symlink_to("nowhere")
     with pytest.raises(UsageError, match="exists already"):
         write_package("myvpn", place)
     with pytest.raises(UsageError):

@@ -21,6 +21,7 @@ from culvert.journal.format import Format
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import repair
 from tests.cli import Cli
+from tests.files.planted import plant
 from tests.journal import attacks
 from tests.journal.dummies import HEAD, trial
 
@@ -226,25 +227,13 @@ def test_a_journal_that_was_overwritten_is_noticed_at_the_end(tmp_path: Path, en
         assert caught.value.remedy
 
 
-def special(path: Path, kind: str) -> None:
-    match kind:
-        case "pipe":
-            os.mkfifo(path)
-        case "zero":
-            path.symlink_to("/dev/zero")
-        case "directory":
-            path.mkdir()
-        case _:
-            path.symlink_to(path.parent / "nowhere")
-
-
 @pytest.mark.parametrize("kind", ["pipe", "zero", "directory", "dangling"])
 @pytest.mark.parametrize("end", ["", "-wal"])
 def test_special_files_are_refused_at_once(say: Cli, tmp_path: Path, kind: str, end: str) -> None:
     run = attacks.made(tmp_path / "run")
     if not end:
         (run / FILE).unlink()
-    special(run / f"{FILE}{end}", kind)
+    plant(run / f"{FILE}{end}", kind, tmp_path)
     for words in (
         ("report", run),
         ("export", run),

@@ -46,7 +46,10 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else time.time_ns() % 10**9
     chance = random.Random(seed)
-    ready = [row.vpn for row in list_vpns(ThisMachine()) if row.ready and not _of_clusters(row.vpn)]
+    installed = [row.vpn for row in list_vpns(ThisMachine()) if row.ready]
+    ready = [
+        word for word in installed if not registry.create(registry.parse(word)).variant.of_clusters
+    ]
     print(f"seed {seed}: {len(ready)} variants", flush=True)
     before, files = host.snapshot(), None
     begun = time.monotonic()
@@ -78,11 +81,6 @@ def main() -> int:
     if options.keep:
         _keep(number, seconds, seed, counts, complaints)
     return 1 if complaints else 0
-
-
-def _of_clusters(word: str) -> bool:
-    """Whether the variant is one of pods, which no lab of namespaces has."""
-    return registry.create(registry.parse(word)).variant.overlay_mtu is not None
 
 
 def _told(one: Soaked, number: int, complaints: list[str]) -> list[str]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from culvert.errors import UsageError
 from culvert.features.criteria import Criterion
-from culvert.files.folder import OpenFolder, any_folder
+from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
 from culvert.privilege import is_root
 
 MACHINES = Path("/var/lib/culvert")
 _FILE = "features.json"
 _LOCK = "features.lock"
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_BYTES = 16 << 20
 
 
@@ -73,7 +70,7 @@ def add_records(new: Iterable[Record]) -> Path:
     fresh, path = list(new), state_directory() / _FILE
     replaced = {(one.vpn, one.test) for one in fresh}
     try:
-        with any_folder(path.parent, make=True) as folder, _locked(folder):
+        with any_folder(path.parent, make=True) as folder, folder.locked(_LOCK):
             kept = [one for one in read_records() if (one.vpn, one.test) not in replaced]
             folder.write(path.name, _text([*kept, *fresh]))
     except OSError as error:
@@ -83,18 +80,6 @@ def add_records(new: Iterable[Record]) -> Path:
             "set CULVERT_STATE to a directory that can be written",
         ) from error
     return path
-
-
-@contextmanager
-def _locked(folder: OpenFolder) -> Iterator[None]:
-    """The kernel releases the lock when its holder ends; the file stays."""
-    folder.refuse_links(_LOCK)
-    descriptor = os.open(_LOCK, _LOCK_FLAGS, 0o600, dir_fd=folder.descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _text(records: Sequence[Record]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import stat
@@ -123,17 +124,30 @@ class OpenFolder:
             self.remove(part)
 
     @contextmanager
-    def appending(self, name: str) -> Iterator[IO[bytes]]:
-        """A file to add to, created if it is missing. Raises UsageError if the name is a link or no
-        file of a trusted user, OSError if it cannot be written."""
+    def appending(self, name: str, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
+        """A file to add to, created with this mode if it is missing.
+
+        Raises UsageError if the name is a link or no file of a trusted user, OSError if it cannot
+        be written.
+        """
         self.refuse_links(name)
-        with os.fdopen(os.open(name, _APPEND, 0o644, dir_fd=self.descriptor), "wb") as file:
+        with os.fdopen(os.open(name, _APPEND, mode, dir_fd=self.descriptor), "wb") as file:
             status = os.fstat(file.fileno())
             plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
             if not plain or not trusted(status.st_uid):
                 raise UsageError(str(self.path / name), "it belongs to another user", "remove it")
             give_to_caller(file.fileno())
             yield file
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Wait for a lock on a file that only its owner can open; raises as ``appending``.
+
+        The kernel releases it when its holder ends; the file stays.
+        """
+        with self.appending(name, mode=0o600) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     @contextmanager
     def inside(self, name: str) -> Iterator[tuple[OpenFolder, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -33,8 +32,7 @@ def roomy(needed_bytes: int) -> Path:
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
     """Prevent two builds for this directory at once: each would take twice as long."""
-    with any_folder(directory, make=True) as folder, folder.appending(_LOCK) as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with any_folder(directory, make=True) as folder, folder.locked(_LOCK):
         yield
 
 

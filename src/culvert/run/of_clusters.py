@@ -20,8 +20,7 @@ def without_clusters(study: Study, measurements: Mapping[str, type[Measurement[A
     vpns = {
         name: f"{name}: {NEEDS}"
         for name in study.vpns
-        if name not in lacking.vpns
-        and registry.create(registry.parse(name)).variant.overlay_mtu is not None
+        if name not in lacking.vpns and registry.create(registry.parse(name)).variant.of_clusters
     }
     kinds = {one.kind for each in study.requested.values() for one in each}
     needing = {

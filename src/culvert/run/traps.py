@@ -36,7 +36,7 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
     """Raise NotPossible for a CPU quota that does not limit the VPN's data path, and for a variant
     of clusters."""
-    if vpn.variant.overlay_mtu is not None:
+    if vpn.variant.of_clusters:
         raise NotPossible(
             vpn.id,
             "it sets the MTU of a cluster's overlay, and there is none here",

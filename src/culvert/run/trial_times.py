@@ -21,6 +21,8 @@ from culvert.plan.cells import Cell
 FILE = "trial-times.json"
 MOST_KEPT = 5000
 MOST_BYTES = 16 << 20
+_NO_TIMES = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading other content raises."""
 OVERHEAD_S = 0.5
 """Overhead of a trial (lab, tunnel, proof, removal) before any trial was timed on this machine."""
 
@@ -46,9 +48,7 @@ def learned() -> TrialTimes:
     try:
         content = json.loads(read_plain(_path(), MOST_BYTES))
         return TrialTimes(_times(content["whole"]), _times(content["overhead"]))
-    except (OSError, UsageError, RecursionError):
-        return TrialTimes()
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except (OSError, UsageError, *_NO_TIMES):
         return TrialTimes()
 
 

@@ -47,6 +47,11 @@ class Variant:
     overlay_mtu: int | None = None
     """MTU in bytes of the pods of a cluster over it, whatever the study's; of clusters only."""
 
+    @property
+    def of_clusters(self) -> bool:
+        """Whether only a cluster can measure it."""
+        return self.overlay_mtu is not None
+
 
 @dataclass(frozen=True)
 class Missing:
