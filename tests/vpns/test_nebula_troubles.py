@@ -25,7 +25,6 @@ from culvert.topology.shapes import mesh, routed, serving
 from culvert.topology.spec import PAIR, LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.vpns.nebula.certificates import Authority
 from culvert.vpns.nebula.driver import Nebula
 from culvert.waiting import wait_until
 from tests.run.cells import SHORT
@@ -87,8 +86,8 @@ def test_a_topology_without_a_place_for_servers(topology: Topology) -> None:
 class Expired(Hurried):
     """The certificate of b ends before b starts, as for a clock that is days ahead."""
 
-    def certify(self, authority: Authority, node: Node) -> None:
-        authority.issue(node, self.inner(node), lifetime="1s" if node.name == "b" else "")
+    def certify(self, node: Node) -> None:
+        self._authority.issue(node, self.inner(node), lifetime="1s" if node.name == "b" else "")
         self.issued_s = time.time()
 
     def join(self, member: Node) -> None:
@@ -108,8 +107,8 @@ def test_an_expired_certificate() -> None:
 class ExpiresAfterwards(Hurried):
     """The certificate of b is valid when it starts, and not when a calls."""
 
-    def certify(self, authority: Authority, node: Node) -> None:
-        authority.issue(node, self.inner(node), lifetime="3s" if node.name == "b" else "")
+    def certify(self, node: Node) -> None:
+        self._authority.issue(node, self.inner(node), lifetime="3s" if node.name == "b" else "")
         self.issued_s = time.time()
 
     def reach(self, path: Path) -> None:

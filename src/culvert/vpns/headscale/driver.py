@@ -56,8 +56,6 @@ class Headscale(TunDevice):
         self._members: dict[str, Member] = {}
         self.ports = Ports.usual(plain=PLAIN in self.chosen)
 
-    # -- requirements ------------------------------------------------------------------------------
-
     def missing(self, host: Host) -> list[Missing]:
         """Its four programs, and /dev/net/tun."""
         return list(programs.missing(self.id, host))
@@ -66,16 +64,13 @@ class Headscale(TunDevice):
         """Of Tailscale's programs and of Headscale."""
         return programs.version(host)
 
-    # -- its life ----------------------------------------------------------------------------------
-
     def choose(self, lab: Lab) -> None:
         """The device, and all ports; the addresses and the routing table are fixed."""
         self.device, self.ports = lab.free_device(members.DEVICE), self.ports.free(lab)
         self.port = self.ports.member
 
     def configure(self) -> None:
-        """The relay's certificate, and the control server's configuration with its hash. Members
-        get their key when the control server runs."""
+        """The relay's certificate, and the control server's configuration with its hash."""
         (relaying,) = self.lab.of_role(Role.RELAY)
         (controlling,) = self.lab.of_role(Role.CONTROL)
         self._relay = Relay.new(relaying, tls=PLAIN not in self.chosen, ports=self.ports)
@@ -128,8 +123,6 @@ class Headscale(TunDevice):
     def stop(self, lab: Lab) -> None:
         """At the same time: each tailscaled takes leave of its servers."""
         self._stop_at_once(lab)
-
-    # -- events ------------------------------------------------------------------------------------
 
     def drop(self, path: Path) -> None:
         """``tailscale down`` at both ends."""
@@ -194,8 +187,6 @@ class Headscale(TunDevice):
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""
         return outer.is_handshake(packet, self.ports)
-
-    # -- shared ------------------------------------------------------------------------------------
 
     @property
     def _through_relay(self) -> Route:

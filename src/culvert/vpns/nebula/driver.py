@@ -11,11 +11,12 @@ from culvert.labs.base import Lab
 from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
 from culvert.vpns.nebula import certificates, console, firewall, program
-from culvert.vpns.nebula.packet import is_handshake, outer_length
+from culvert.vpns.nebula import packet as outer
 from culvert.vpns.nebula.program import PROGRAM
 from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
@@ -28,8 +29,7 @@ from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 CONFIG = "nebula/config.yml"
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
-_POLL_S, _REKEY_POLL_S = 0.002, 0.05
-"""Between two requests to a console, or readings of a log."""
+_REKEY_POLL_S = 0.05
 _LISTENS = "SSH server is listening"
 """In the log after the tunnel's socket is bound and the device is up."""
 
@@ -54,8 +54,6 @@ class Nebula(TunDevice):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(chosen(variant, options), options)
         self.relayed = variant.name == RELAY
-        self._authority: certificates.Authority | None = None
-        self._console_port = console.PORT
         self._consoles = Consoles()
 
     def missing(self, host: Host) -> list[Missing]:
@@ -66,17 +64,13 @@ class Nebula(TunDevice):
         """Versions of the module and the compiler, or of the package."""
         return program.version(host)
 
-    # -- its life ----------------------------------------------------------------------------------
-
     def choose(self, lab: Lab) -> None:
         """The device, the port, and that of the consoles."""
         self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
-        self._console_port = lab.free_port(console.PORT)
-        self._consoles = Consoles(self._console_port)
+        self._consoles = Consoles(lab.free_port(console.PORT))
 
     def configure(self) -> None:
-        """An authority on the lighthouse; a key, a certificate and a configuration for each
-        node."""
+        """An authority on the lighthouse; keys, certificates and configurations of all nodes."""
         servers = self.lab.of_role(*SERVERS)
         mesh = Mesh(
             [Server(each.role, self.inner(each).ip, underlay_address(each)) for each in servers],
@@ -85,18 +79,17 @@ class Nebula(TunDevice):
             only_relayed=self.relayed,
             device=self.device,
             port=self.port,
-            console_port=self._console_port,
+            console_port=self._consoles.port,
         )
-        for node in (*servers, *self.lab.members):
-            node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
         self._authority = certificates.Authority(self._lighthouse)
         for node in (*servers, *self.lab.members):
-            self.certify(self._authority, node)
+            node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
+            self.certify(node)
 
-    def certify(self, authority: certificates.Authority, node: Node) -> None:
+    def certify(self, node: Node) -> None:
         """A new key and certificate for a node."""
         ipv6 = None if node.role in SERVERS else self.inner_ipv6(node)
-        authority.issue(node, self.inner(node), ipv6)
+        self._authority.issue(node, self.inner(node), ipv6)
 
     def serve(self, server: Node) -> None:
         """Start a lighthouse or relay, which is ready when it listens."""
@@ -106,8 +99,7 @@ class Nebula(TunDevice):
 
     def join(self, member: Node) -> None:
         """Start it; others can reach it when the lighthouse has its address."""
-        self._start(member)
-        (process,) = self.processes[member.name]
+        process = self._start(member)
         wait_for_device(self.id, member, self.device, process, deadline_s=self.up_deadline_s)
         self._await_registration(member)
 
@@ -126,20 +118,13 @@ class Nebula(TunDevice):
             self._consoles.close_tunnels(node, peer)
 
     def rekey(self, path: Path) -> None:
-        """A new certificate at the source, which makes a new tunnel when it next looks at the old
-        one and the target has answered."""
+        """A new certificate at the source, which soon makes a new tunnel with it."""
         (source, peer), _ = self._both_ways(path)
-        assert self._authority is not None  # since configure()
-        self.certify(self._authority, source)
-        before = self._consoles.established(source, peer).index
+        self.certify(source)
+        before = self._consoles.established(source, peer)
         self._consoles.reload(source)
-
-        def renewed() -> bool:
-            tunnel = self._consoles.tunnel(source, peer)
-            return tunnel is not None and tunnel.index != before
-
         wait_for_fact(
-            renewed,
+            lambda: self._consoles.has_another(source, peer, before),
             vpn=self.id,
             process=self.processes[source.name][0],
             what=f"node {source.name} made a tunnel to {peer} with its new certificate",
@@ -147,22 +132,19 @@ class Nebula(TunDevice):
             poll_s=_REKEY_POLL_S,
         )
 
-    def apply_policy(self, policy: Policy) -> None:
-        """Each member reads its rules again."""
-        firewall.apply(self, CONFIG, policy, self._consoles)
-
     def _both_ways(self, path: Path) -> tuple[tuple[Node, str], tuple[Node, str]]:
         """Each end, with the other's address inside the mesh."""
         source, target = self.lab.ends(path)
         return (source, str(self.inner(target).ip)), (target, str(self.inner(source).ip))
 
-    def _start(self, node: Node) -> None:
+    def _start(self, node: Node) -> Process:
         argv = [program.require(node), "-config", str(node.directory / CONFIG)]
         process = node.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
         self.processes[node.name].append(process)
         self._await(
             lambda: _LISTENS in process.log_text(), node, f"{PROGRAM} on node {node.name} listened"
         )
+        return process
 
     def _await_registration(self, node: Node) -> None:
         self._await(
@@ -183,15 +165,19 @@ class Nebula(TunDevice):
     def _lighthouse(self) -> Node:
         return self.lab.of_role(Role.CONTROL)[0]
 
+    def apply_policy(self, policy: Policy) -> None:
+        """Each member reads its rules again."""
+        firewall.apply(self, CONFIG, policy, self._consoles)
+
     # -- what the proof needs ----------------------------------------------------------------------
 
     def inner(self, node: Node) -> IPv4Interface:
         """Of a server from the end of the members' network."""
-        if node.role not in SERVERS:
+        servers = self.lab.of_role(*SERVERS)
+        if node not in servers:
             return super().inner(node)
         network = super().inner(self.lab.members[0]).network
-        position = [server.name for server in self.lab.of_role(*SERVERS)].index(node.name)
-        return IPv4Interface(f"{network[-2 - position]}/{network.prefixlen}")
+        return IPv4Interface(f"{network[-2 - servers.index(node)]}/{network.prefixlen}")
 
     def route(self, path: Path) -> Route:
         """By the variant."""
@@ -207,8 +193,8 @@ class Nebula(TunDevice):
 
     def outer_length(self, inner_length: int) -> int | None:
         """With a header and a tag, two of each through a relay."""
-        return outer_length(inner_length, relayed=self.relayed)
+        return outer.outer_length(inner_length, relayed=self.relayed)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Noise's messages, direct or through a relay."""
-        return is_handshake(packet)
+        return outer.is_handshake(packet)

@@ -30,7 +30,7 @@ class Consoles:
     does not run, or does not answer."""
 
     def __init__(self, port: int = PORT) -> None:
-        self._port = port
+        self.port = port
         self._open: dict[str, Console] = {}
         self._locks: dict[str, Lock] = defaultdict(Lock)
         """By node: members that join together query the lighthouse one by one."""
@@ -40,7 +40,7 @@ class Consoles:
         with self._locks[node.name]:
             try:
                 if node.name not in self._open:
-                    self._open[node.name] = Console(node, self._port)
+                    self._open[node.name] = Console(node, self.port)
                 return self._open[node.name].ask(request)
             except OSError:
                 self.close(node)
@@ -65,6 +65,11 @@ class Consoles:
                 "check whether the underlay carries the VPN's packets",
             )
         return found
+
+    def has_another(self, node: Node, address: str, than: Tunnel) -> bool:
+        """Whether the node's tunnel to an address has other keys than it had."""
+        found = self.tunnel(node, address)
+        return found is not None and found.index != than.index
 
     def close_tunnels(self, node: Node, address: str) -> None:
         """The node forgets its tunnels to an address: two, if both ends made one at a time. Raises
