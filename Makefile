@@ -23,7 +23,8 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
   $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
 
 # Tests that measure run one by one on one worker, and come first: tests/conftest.py.
-WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+# A worker that is lost ends the run: xdist cannot hand on the rest of its group.
+WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
 
 # The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
 VPNS := wireguard openvpn strongswan
@@ -71,7 +72,7 @@ test: setup .venv/.set-up-tests
 	$(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
 
 test-long: setup .venv/.set-up-tests
-	$(SUDO) $(BIN)/pytest $(WORKERS) -m long $(PYTEST)
+	$(SUDO) $(BIN)/pytest $(WORKERS) -m long -o faulthandler_timeout=3900 $(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check
