@@ -18,7 +18,7 @@ from culvert.labs.ending import how_ended, remedy_for
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from culvert.labs.node import Node
 
@@ -190,7 +190,6 @@ class Probe:
             self._process.stdin.close()
         self._process.stop()
         self._reader.join(timeout=_ANSWER_S)
-        self._process.stdout.close()
 
     def __enter__(self) -> Self:
         return self
@@ -199,7 +198,7 @@ class Probe:
         self.close()
 
     def _read(self) -> None:
-        for line in self._lines():
+        for line in iter(self._process.stdout.readline, b""):
             event = _event(line)
             number = event.get("id")
             with self._lock:
@@ -213,10 +212,8 @@ class Probe:
             handles = list(self._tasks.values())
         for handle in handles:
             handle.deliver(_GONE)
-
-    def _lines(self) -> Iterator[bytes]:
-        with suppress(ValueError):  # after close() has waited long enough
-            yield from iter(self._process.stdout.readline, b"")
+        # Here only: in another thread close() waits for a readline() without an end.
+        self._process.stdout.close()
 
 
 def _event(line: bytes) -> Event:

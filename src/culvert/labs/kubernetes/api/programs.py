@@ -26,6 +26,9 @@ from culvert.labs.kubernetes.api.client import Api
 V5 = "v5.channel.k8s.io"
 V4 = "v4.channel.k8s.io"
 CONNECT_S = 15.0
+SILENCE_S = 20.0
+"""Longest time in which a message is accepted, and for which one that has arrived in part keeps
+others from being sent."""
 _POLL_MS = 100
 
 
@@ -95,11 +98,14 @@ class PodProgram:
     def _send(self, message: bytes) -> None:
         from websocket import ABNF, WebSocketException
 
+        if not self._lock.acquire(timeout=2 * SILENCE_S):
+            raise BrokenPipeError(f"{self._name}: the connection is blocked")
         try:
-            with self._lock:
-                self._websocket.send(message, opcode=ABNF.OPCODE_BINARY)
+            self._websocket.send(message, opcode=ABNF.OPCODE_BINARY)
         except (WebSocketException, ValueError, AttributeError) as error:
             raise BrokenPipeError(f"{self._name}: {error}") from error
+        finally:
+            self._lock.release()
 
     def _receive(self) -> None:
         from websocket import WebSocketException
@@ -119,7 +125,7 @@ class PodProgram:
     def _receive_one(self) -> bool:
         """Whether the connection goes on. Nothing is read while another thread writes: the
         library of TLS does not allow that for one connection."""
-        from websocket import ABNF
+        from websocket import ABNF, WebSocketTimeoutException
 
         sock = self._websocket.sock
         pending = getattr(sock, "pending", None)
@@ -128,8 +134,11 @@ class PodProgram:
             poller.register(sock, select.POLLIN)
             if not poller.poll(_POLL_MS):
                 return True
-        with self._lock:
-            opcode, message = self._websocket.recv_data()
+        try:
+            with self._lock:
+                opcode, message = self._websocket.recv_data()
+        except WebSocketTimeoutException:
+            return True  # what has arrived is kept: the rest follows
         if opcode == ABNF.OPCODE_CLOSE:
             return False
         if not message:
@@ -199,7 +208,7 @@ def _connect(api: Api, namespace: str, pod: str, container: str, argv: Sequence[
             f"it cannot be started: {str(error).splitlines()[0][:200]}",
             "see the pod's state and events; the right to create pods/exec is needed",
         ) from error
-    made.settimeout(None)
+    made.settimeout(SILENCE_S)
     return made
 
 
