@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import trim_mean
 
+from culvert.machine.record.memory import parse_steal
 from culvert.statistics.values import Array
+from culvert.trial.surroundings import MOST_STOLEN
 
 CONFIDENCE = 0.95
 RESAMPLES = 5000
@@ -85,16 +90,42 @@ class Goal(ABC):
         """Whether the goal is met."""
 
 
-def alternate(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> Samples:
-    """Rounds of both, the first in turn, so that drift spoils neither."""
-    samples = Samples()
-    for number in range(rounds):
-        for mine in _order(number):
-            if mine:
-                samples.ours.append(ours())
-            else:
-                samples.peer.append(peer())
-    return samples
+def alternate(
+    ours: Callable[[], float], peer: Callable[[], float], rounds: int, *, spare: int = 0
+) -> Samples:
+    """Rounds of both, the first in turn, so that drift spoils neither.
+
+    With up to ``spare`` further rounds, those are left out in which the host took most time from
+    this machine; there are none once enough rounds were calm.
+    """
+    found: list[_Round] = []
+    while len(found) < rounds + spare and sum(one.calm for one in found) < rounds:
+        begun, stolen_s = time.monotonic(), _stolen_s()
+        values = {mine: ours() if mine else peer() for mine in _order(len(found))}
+        stolen = (_stolen_s() - stolen_s) / (time.monotonic() - begun)
+        found.append(_Round(values[True], values[False], stolen / (os.cpu_count() or 1)))
+    most = sorted(one.stolen for one in found)[:rounds][-1]
+    kept = [one for one in found if one.stolen <= most][:rounds]
+    return Samples([one.ours for one in kept], [one.peer for one in kept])
+
+
+@dataclass(frozen=True)
+class _Round:
+    """``stolen`` is a share of the machine's time."""
+
+    ours: float
+    peer: float
+    stolen: float
+
+    @property
+    def calm(self) -> bool:
+        return self.stolen <= MOST_STOLEN
+
+
+def _stolen_s() -> float:
+    """CPU seconds that a hypervisor has taken from this machine."""
+    ticks = parse_steal(Path("/proc/stat").read_text())
+    return (ticks or 0) / os.sysconf("SC_CLK_TCK")
 
 
 def _order(number: int) -> Iterator[bool]:
