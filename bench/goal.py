@@ -20,6 +20,8 @@ from culvert.trial.surroundings import MOST_STOLEN
 CONFIDENCE = 0.95
 RESAMPLES = 5000
 ROUNDS = 5
+RECOVERY_S = 5.0
+"""A host that lends processors for bursts takes them back after one, and lends them again later."""
 
 
 @dataclass
@@ -96,7 +98,7 @@ def alternate(
     """Rounds of both, the first in turn, so that drift spoils neither.
 
     With up to ``spare`` further rounds, those are left out in which the host took most time from
-    this machine; there are none once enough rounds were calm.
+    this machine, and a pause follows each such round; there are none once enough rounds were calm.
     """
     found: list[_Round] = []
     while len(found) < rounds + spare and sum(one.calm for one in found) < rounds:
@@ -104,6 +106,8 @@ def alternate(
         values = {mine: ours() if mine else peer() for mine in _order(len(found))}
         stolen = (_stolen_s() - stolen_s) / (time.monotonic() - begun)
         found.append(_Round(values[True], values[False], stolen / (os.cpu_count() or 1)))
+        if spare and not found[-1].calm:
+            time.sleep(RECOVERY_S)
     most = sorted(one.stolen for one in found)[:rounds][-1]
     kept = [one for one in found if one.stolen <= most][:rounds]
     return Samples([one.ours for one in kept], [one.peer for one in kept])

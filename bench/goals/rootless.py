@@ -14,7 +14,7 @@ from bench.kept_tunnel import METRICS, kept
 from culvert import tools
 
 TOLERANCE = 0.03
-ROUNDS, SPARE = 50, 30
+ROUNDS, SPARE = 20, 20
 """Short trials by turns, so that what else the machine does meets both alike; spare ones replace
 those in which the host took time away."""
 VPNS = ("wireguard/go", "none")
