@@ -29,6 +29,8 @@ settings.load_profile("no-deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+pytest_plugins = ("tests.deadline",)
+
 LabFactory = Callable[..., NetnsLab]
 
 

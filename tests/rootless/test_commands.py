@@ -71,13 +71,13 @@ def _kept_up(
 ) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, object]]]:
     """``culvert up``, and what it says once the tunnel is up."""
     with user.start(CULVERT, "up", vpn, "--json") as process:
-        assert process.stdout is not None
-        text = ""
-        while line := process.stdout.readline().decode():
-            text += line
-            if line == "}\n":
-                break
         try:
+            assert process.stdout is not None
+            text = ""
+            while line := process.stdout.readline().decode():
+                text += line
+                if line == "}\n":
+                    break
             yield process, json.loads(text)
         finally:
             process.kill()

@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum
 from queue import SimpleQueue
@@ -87,6 +87,7 @@ class Drawing:
         self._pens: list[_Pen] = []
         self._idle: dict[_Step, SimpleQueue[_Pen]] = {step: SimpleQueue() for step in _Step}
         self._begun = 0
+        self._ended = False
         # One more than processes: a figure waits for its second step while the next has its first.
         self._threads = ThreadPoolExecutor(self._most + 1)
         self._more(len(_Step))
@@ -106,7 +107,10 @@ class Drawing:
             return step.draw(content)
         pen = self._idle[step].get()
         try:
-            return pen.draw(content) or step.draw(content)
+            drawn = pen.draw(content)
+            if drawn is None and self._ended:  # nobody waits for the figure
+                raise CancelledError
+            return drawn or step.draw(content)
         finally:
             self._idle[step].put(pen)
 
@@ -120,6 +124,7 @@ class Drawing:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for pen in self._pens:
             pen.end()
