@@ -96,3 +96,14 @@ def test_labels_show_roles_nats_and_blocks(
 
 def test_a_document_without_a_topology_draws_no_node() -> None:
     assert chains({}) == ([Chain((), measured=True)], "")
+
+
+def test_a_foreign_document_with_a_ring_is_drawn() -> None:
+    ring = [("p", "q"), ("q", "r"), ("r", "p"), ("p", "leaf")]
+    hub = [("h", name) for name in "abcd"]
+    names = {name for ends in (*ring, *hub) for name in ends}
+    nodes = [{"name": name, "role": "member"} for name in sorted(names)]
+    drawn, middle = chains({"nodes": nodes, "networks": [*ring, *hub]})
+    assert middle == "h"
+    (far,) = (chain.nodes for chain in drawn if len(chain.nodes) > 1)
+    assert far[:4] == ("leaf", "p", "q", "r")

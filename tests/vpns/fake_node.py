@@ -38,8 +38,9 @@ def node_with_socket(answer: bytes, heard: list[bytes]) -> Node:
         def serve() -> None:
             with there:
                 request = b""
-                while not request.endswith(b"}"):  # the body, after the headers
-                    request += there.recv(65536)
+                # To the end of the body, after the headers.
+                while not request.endswith(b"}") and (more := there.recv(65536)):
+                    request += more
                 heard.append(request)
                 there.sendall(answer)
 

@@ -180,5 +180,7 @@ def _once_received(node: Node, packets: int, do: Callable[[], None]) -> None:
 def _reply(receive: Callable[[int], bytes]) -> list[str]:
     text = b""
     while not text.endswith(b"\n\n"):
-        text += receive(65536)
+        more = receive(65536)
+        assert more, "WireGuard's configuration socket was closed"
+        text += more
     return text.decode().split()

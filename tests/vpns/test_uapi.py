@@ -63,8 +63,8 @@ def serve(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             connection, _ = server.accept()
             with connection:
                 request = b""
-                while not request.endswith(b"\n\n"):
-                    request += connection.recv(4096)
+                while not request.endswith(b"\n\n") and (more := connection.recv(4096)):
+                    request += more
                 asked.append(request)
                 connection.sendall(answer)
 

@@ -73,12 +73,13 @@ def chains(document: Mapping[str, Any]) -> tuple[list[Chain], str]:
 
 def _towards(leaf: str, hub: str, neighbours: Mapping[str, Sequence[str]]) -> list[str]:
     way, before, here = [leaf], "", leaf
-    while True:
+    while len(way) < len(neighbours):  # a foreign document may have a ring
         further = [other for other in neighbours[here] if other != before]
         if not further or further[0] == hub:
-            return way
+            break
         before, here = here, further[0]
         way.append(here)
+    return way
 
 
 def _kind(node: Mapping[str, Any]) -> str:
