@@ -72,7 +72,7 @@ test: setup .venv/.set-up-tests
 	$(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
 
 test-long: setup .venv/.set-up-tests
-	$(SUDO) $(BIN)/pytest $(WORKERS) -m long -o faulthandler_timeout=3900 $(PYTEST)
+	$(SUDO) $(BIN)/pytest $(WORKERS) -m long $(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check

@@ -6,7 +6,7 @@ takes its exception for a finding, and tries the same input again, without an al
 
 So the alarm is repeated until the test has ended, and its exception is no failure that Hypothesis
 reduces. No signal interrupts a lock or a library in C: later the process ends, with the stacks of
-all threads. pytest-xdist then names the test, and starts another worker.
+all threads, and pytest-xdist names the test.
 """
 
 from __future__ import annotations
