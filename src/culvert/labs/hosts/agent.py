@@ -182,9 +182,6 @@ class Agent:
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(timeout=2)
-        with suppress(OSError, ValueError):
-            if channel.stdout is not None:
-                channel.stdout.close()
         self._log.close()
         return problems
 
@@ -226,7 +223,7 @@ class Agent:
     def _lines(self) -> Iterator[bytes]:
         pipe = self._channel.stdout
         assert pipe is not None
-        with suppress(ValueError, OSError):
+        with suppress(ValueError, OSError), pipe:  # only here: elsewhere it waits for readline()
             yield from iter(pipe.readline, b"")
 
     def _beat(self) -> None:
