@@ -58,7 +58,10 @@ endef
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
+# An editable package has byte code of what was run, and none where PYTHONDONTWRITEBYTECODE is set:
+# each start would compile whatever was edited since. What root compiled stays as it is.
 setup: .venv/.set-up
+	@$(BIN)/python -m compileall -qq src bench || :
 
 # Only packages need root; where the kernel gives a user no namespaces, run says how it would.
 demo: setup
@@ -126,7 +129,6 @@ clean:
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
 	$(UV) sync --locked --inexact --extra kubernetes --compile-bytecode
-	@$(BIN)/python -m compileall -q -j 0 src  # an editable package has no byte code until it is run
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up ansible/roles

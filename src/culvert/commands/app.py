@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from culvert import __version__
 from culvert.commands import (
     bundle,
     clean,
@@ -91,6 +90,8 @@ app.add_typer(vpns.app, name="vpns")
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from culvert import __version__
+
         out.print(f"culvert {__version__}")
         raise typer.Exit
 
