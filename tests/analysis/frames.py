@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from culvert.analysis.column import Columns
+from culvert.analysis.headline import Headline, compared, medians
+from culvert.analysis.observations import observations
+from culvert.analysis.summary import summarise
 from culvert.journal.columns import ROWS_SCHEMA
 
 TRIALS = {
@@ -54,3 +58,9 @@ def rows(
                 }
             )
     return pl.DataFrame(found, schema=ROWS_SCHEMA)
+
+
+def headlines(rows: pl.DataFrame, vpns: list[str]) -> list[Headline]:
+    """As the report makes them."""
+    observed = observations(rows)
+    return compared(medians(rows, vpns, summarise(rows)), observed, Columns(observed))

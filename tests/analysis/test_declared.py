@@ -11,12 +11,11 @@ import pytest
 from pydantic import BaseModel
 
 from culvert.analysis import declared
-from culvert.analysis.headline import headlines
 from culvert.errors import UsageError
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.study import catalogue
 
-from .frames import rows
+from .frames import headlines, rows
 
 
 class Silence:

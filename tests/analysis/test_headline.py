@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from culvert.analysis.headline import headlines
-
-from .frames import rows
+from .frames import headlines, rows
 
 NAMES = ["none", "a", "b", "c"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.report.charts import sections
+from culvert.report.charts import figures, sections
 from culvert.report.html.page import render
 from culvert.report.html.write import write_report
 from culvert.report.model import gather
@@ -23,7 +23,7 @@ def page_of(run: Run) -> str:
     """The page's text alone, without the drawing of figures as files."""
     info = RunInfo.from_journal(run.run)
     data = gather(info, run.rows, run.trials, run.histograms, run.series)
-    return render(data, list(sections(data)))
+    return render(data, sections(figures(data)))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 from culvert.report.html.drawing import Drawing
 
 
-def spec(text: str) -> dict[str, Any]:
-    return {
+def spec(text: str, **changed: Any) -> bytes:
+    found = {
         "data": {"values": [{"text": text}]},
         "mark": "text",
         "encoding": {"text": {"field": "text", "type": "nominal"}},
     }
+    return json.dumps(found | changed).encode()
 
 
 SPECS = [spec(f"figure {number}") for number in range(10)]
@@ -60,7 +62,7 @@ def test_one_cpu_draws_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_figure_is_the_same_whatever_its_process_has_drawn_before() -> None:
-    clipped = spec("clipped") | {"mark": {"type": "line", "clip": True}}
+    clipped = spec("clipped", mark={"type": "line", "clip": True})
     with Drawing() as drawing:
         drawn = [drawing.begin(clipped).result() for _ in range(3)]
     assert b"clip-path" in drawn[0].svg

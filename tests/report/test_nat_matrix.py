@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from culvert.report.charts import sections
+from culvert.report.charts import figures
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.terminal.nat_matrix import nat_text
@@ -89,7 +89,7 @@ def test_the_page_has_the_matrices_instead_of_a_section_for_each_pair(data: Data
     assert page.count('<table class="ways">') == 3
     assert page.count('class="way relayed"') == 1 + 2 * 6 + 2  # legend; two are on the diagonal
     assert "Headline: nat." not in page
-    assert list(sections(data)) == []
+    assert list(figures(data)) == []
 
 
 def test_other_runs_have_none() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,11 +17,9 @@ from culvert.analysis.observations import (
     CONTEXT,
     METRIC,
     bare,
-    observations,
     pick,
 )
 from culvert.analysis.pairs import paired
-from culvert.analysis.summary import summarise_observed
 from culvert.metrics import Better, Effect, HeadlineColumn
 from culvert.statistics.ranks import Rank
 
@@ -95,13 +93,25 @@ class Winner:
 
 
 @dataclass(frozen=True)
+class Medians:
+    """One condition before its VPNs are compared: its questions, and the figure of each VPN."""
+
+    condition: str
+    questions: tuple[Question, ...]
+    vpns: tuple[str, ...]
+    """The baseline first, then by the first question, best first; then those without a number."""
+    absolute: Mapping[str, Mapping[str, Estimate]]
+    """By question key, then by VPN."""
+
+
+@dataclass(frozen=True)
 class Headline:
     """One condition: its questions, the answer of each VPN, and the winners."""
 
     condition: str
     questions: tuple[Question, ...]
     vpns: tuple[str, ...]
-    """The baseline first, then by the first question, best first; then those without a number."""
+    """As in ``Medians``."""
     answers: Mapping[tuple[str, str], Answer]
     """By VPN and question key; absent where there is no trial that counts."""
     winners: Mapping[str, Winner]
@@ -110,44 +120,40 @@ class Headline:
     """VPNs whose figures are not comparable with the baseline's here."""
 
 
-def headlines(
-    rows: pl.DataFrame,
-    vpns: list[str],
+def medians(rows: pl.DataFrame, vpns: list[str], summary: pl.DataFrame) -> list[Medians]:
+    """One per condition, in the order in which the rows first name it.
+
+    ``vpns`` are all of the study, so that one without a number is shown without a number;
+    ``summary`` is what ``summarise`` gives for the rows.
+    """
+    conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
+    return [
+        _medians(condition, vpns, summary.filter(pl.col("condition") == condition))
+        for condition in conditions
+        if condition is not None
+    ]
+
+
+def compared(
+    conditions: Sequence[Medians],
+    observed: pl.DataFrame,
+    columns: Columns,
     *,
-    observed: pl.DataFrame | None = None,
-    summary: pl.DataFrame | None = None,
-    columns: Columns | None = None,
     seed: int = 0,
     line: Line = NO_LINE,
 ) -> list[Headline]:
-    """One headline per condition, in the order in which the rows first name it.
+    """One headline per condition, in their order.
 
-    ``vpns`` are all of the study, so that one without a number is shown without a number.
-    ``observed``, ``summary`` and ``columns`` are what ``observations``, ``summarise`` and
-    ``Columns`` give for the same rows, where they are at hand. VPNs across the ``line`` are neither
-    compared with the baseline nor ranked.
+    ``observed`` and ``columns`` are what ``observations`` and ``Columns`` give for the run's rows.
+    VPNs across the ``line`` are neither compared with the baseline nor ranked.
     """
-    if observed is None:
-        observed = observations(rows)
-    columns = columns or Columns(observed, line=line)
-    if summary is None:
-        summary = summarise_observed(observed, looks=columns.design.looks)
-    conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
-    questions = {
-        condition: _questions(condition, summary.filter(pl.col("condition") == condition))
-        for condition in conditions
-        if condition is not None
-    }
-    every = [question for asked in questions.values() for question in asked]
+    every = [question for one in conditions for question in one.questions]
     seen = _of_questions(observed, every)
     effects = {
         effect: paired(seen, effect, columns=columns, seed=seed)
         for effect in {question.effect for question in every}
     }
-    return [
-        _headline(condition, asked, summary, seen, effects, vpns, columns, line)
-        for condition, asked in questions.items()
-    ]
+    return [_headline(one, seen, effects, columns, line) for one in conditions]
 
 
 def _of_questions(observed: pl.DataFrame, questions: list[Question]) -> pl.DataFrame:
@@ -160,31 +166,32 @@ def _of_questions(observed: pl.DataFrame, questions: list[Question]) -> pl.DataF
     return observed.join(keys, on=names, how="semi", maintain_order="left")
 
 
+def _medians(condition: str, vpns: list[str], summary: pl.DataFrame) -> Medians:
+    questions = _questions(condition, summary)
+    absolute = {question.key: _estimates(_cell(summary, question)) for question in questions}
+    return Medians(condition, tuple(questions), _order(vpns, questions, absolute), absolute)
+
+
 def _headline(
-    condition: str,
-    questions: list[Question],
-    summary: pl.DataFrame,
+    medians: Medians,
     observed: pl.DataFrame,
     effects: Mapping[Effect, pl.DataFrame],
-    vpns: list[str],
     columns: Columns,
     line: Line,
 ) -> Headline:
     answers: dict[tuple[str, str], Answer] = {}
     winners: dict[str, Winner] = {}
-    for question in questions:
-        cell = _cell(observed, question)
-        absolute = _estimates(_cell(summary, question))
+    for question in medians.questions:
+        absolute = medians.absolute[question.key]
         relative = _estimates(_cell(effects[question.effect], question))
         for vpn, estimate in absolute.items():
             beside = None if line.crossed((vpn, BASELINE)) else relative.get(vpn)
             answers[vpn, question.key] = Answer(estimate, beside)
-        winner = _winner(question, absolute, cell, columns)
+        winner = _winner(question, absolute, _cell(observed, question), columns)
         if winner is not None and not line.crossed(vpn for vpn in absolute if not bare(vpn)):
             winners[question.key] = winner
-    order = _order(vpns, questions, answers)
-    apart = frozenset(vpn for vpn in vpns if line.crossed((vpn, BASELINE)))
-    return Headline(condition, tuple(questions), order, answers, winners, apart)
+    apart = frozenset(vpn for vpn in medians.vpns if line.crossed((vpn, BASELINE)))
+    return Headline(medians.condition, medians.questions, medians.vpns, answers, winners, apart)
 
 
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
@@ -264,16 +271,16 @@ def _winner(
 
 
 def _order(
-    vpns: list[str], questions: list[Question], answers: Mapping[tuple[str, str], Answer]
+    vpns: list[str], questions: list[Question], absolute: Mapping[str, Mapping[str, Estimate]]
 ) -> tuple[str, ...]:
     def rank(vpn: str) -> tuple[bool, bool, float, str]:
         for question in questions:
-            answer = answers.get((vpn, question.key))
-            if answer is not None:
+            estimate = absolute[question.key].get(vpn)
+            if estimate is not None:
                 sign = -1 if question.more_is_better else 1
                 # VPNs without an answer to the first question come last.
                 late = question is not questions[0]
-                return vpn != BASELINE, late, sign * answer.absolute.value, vpn
+                return vpn != BASELINE, late, sign * estimate.value, vpn
         return vpn != BASELINE, True, float("inf"), vpn
 
     return tuple(sorted(vpns, key=rank))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.latency import ENOUGH_BEYOND
-from culvert.analysis.observations import CELL, pick, repeats
+from culvert.analysis.observations import CELL, repeats
 
 TIMES = ("total_ms", "handshake_ms", "first_handshake_ms", "last_handshake_ms", "first_inner_ms")
 
@@ -17,10 +17,11 @@ def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl
     from its metrics, one value per trial.
     """
     keys = [*CELL, "metric", "block", "trial"]
-    recorded = pl.concat([pick(repeats(rows), metric) for metric in TIMES]).filter(
-        pl.col("measurement") == "initiation"
+    recorded = (
+        repeats(rows)
+        .filter(pl.col("metric").is_in(TIMES), measurement="initiation", labels="{}")
+        .select(*keys, "value")
     )
-    recorded = recorded.select(*keys, "value")
     if series.is_empty() or not {"trial", "name", "value"} <= set(series.columns):
         return recorded.sort(*keys, "value")
     kept = series.filter(pl.col("name").is_in(list(TIMES)))

@@ -12,9 +12,12 @@ import polars as pl
 
 from culvert.analysis.column import Columns
 from culvert.analysis.comparisons import comparisons
+from culvert.analysis.cpu import busiest_threads, cpu_split
 from culvert.analysis.design import Design
-from culvert.analysis.headline import Headline, headlines
+from culvert.analysis.headline import Headline, Medians, compared, medians
+from culvert.analysis.initiation import cycles
 from culvert.analysis.line import NO_LINE, Line, line_of
+from culvert.analysis.losses import loss_shares
 from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
@@ -69,7 +72,8 @@ class Data:
     observed: pl.DataFrame
     summary: pl.DataFrame
     columns: Columns
-    headlines: list[Headline]
+    medians: list[Medians]
+    """One per condition, in the study's order."""
     counts: StatusCounts
     counts_by_vpn: dict[str, StatusCounts]
     labels: Labels
@@ -77,13 +81,46 @@ class Data:
     """All VPNs of the study, in the order of every chart."""
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
-    claims: Claims = field(default_factory=Claims)
     line: Line = NO_LINE
     """Figures on different sides of it are not comparable in this run."""
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Of an import: the tables of the paper that published the data, by file name."""
 
+    # Each is of all conditions and VPNs; a figure takes its part.
+
+    @cached_property
+    def cycles(self) -> pl.DataFrame:
+        """As ``analysis.initiation``."""
+        return cycles(self.rows, self.trials, self.series)
+
+    @cached_property
+    def losses(self) -> pl.DataFrame:
+        """As ``analysis.losses``."""
+        return loss_shares(self.observed)
+
+    @cached_property
+    def cpu_split(self) -> pl.DataFrame:
+        """As ``analysis.cpu``."""
+        return cpu_split(self.observed)
+
+    @cached_property
+    def threads(self) -> pl.DataFrame:
+        """The busiest three of each cell, as ``analysis.cpu``."""
+        return busiest_threads(self.rows, most=3)
+
     # Charts do not need these: figures are being drawn while they are computed.
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """One per condition, in the order of ``medians``."""
+        return compared(
+            self.medians, self.observed, self.columns, seed=self.run.seed or 0, line=self.line
+        )
+
+    @cached_property
+    def claims(self) -> Claims:
+        """As ``report.claims``."""
+        return claims_of(self.run, self.rows, self.summary, self.line)
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
@@ -135,15 +172,12 @@ def gather(
     trials = printable(typed(trials, TRIALS_SCHEMA))
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
-    seed = run.seed or 0
     observed = observations(rows)
     line = line_of(at(run.environment, "not_comparable"), run.data_paths)
     columns = Columns(observed, Design.of(run.canonical, imported=run.imported), line)
     summary = summarise_observed(observed, looks=columns.design.looks)
-    found = headlines(
-        rows, vpns, observed=observed, summary=summary, columns=columns, seed=seed, line=line
-    )
-    found.sort(key=lambda headline: _place(run.conditions, headline.condition))
+    found = medians(rows, vpns, summary)
+    found.sort(key=lambda one: _place(run.conditions, one.condition))
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -155,14 +189,13 @@ def gather(
         observed=observed,
         summary=summary,
         columns=columns,
-        headlines=found,
+        medians=found,
         counts=status_counts(trials),
         counts_by_vpn=counts_by_vpn(trials),
         labels=Labels(trials),
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
-        claims=claims_of(run, rows, summary, line),
         line=line,
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )

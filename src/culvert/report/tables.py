@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from culvert.analysis.cpu import cpu_split
-from culvert.analysis.initiation import cycles, initiation_table
+from culvert.analysis.initiation import initiation_table
 from culvert.analysis.latency import percentile_table
-from culvert.analysis.losses import loss_shares
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.pairs import paired
 from culvert.analysis.status import reasons
@@ -48,9 +46,9 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "comparisons": data.comparisons,
         "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),
-        "initiation-ms": initiation_table(cycles(data.rows, data.trials, data.series)),
-        "udp-losses": loss_shares(data.observed),
-        "cpu-split": cpu_split(data.observed),
+        "initiation-ms": initiation_table(data.cycles),
+        "udp-losses": data.losses,
+        "cpu-split": data.cpu_split,
         "trials": data.every_trial.drop("evidence"),
         "not-ok": reasons(data.trials),
         "claims": claims_table(data.claims),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby, product
+from operator import itemgetter
 
 from altair.utils.schemapi import debug_mode
 
@@ -15,6 +17,16 @@ from culvert.report.charts.others import other_figures
 from culvert.report.charts.stacks import cpu_figures, loss_figures
 from culvert.report.model import Data, Figure
 
+_MAKERS = (
+    goodput_figures,
+    latency_figures,
+    initiation_figures,
+    other_figures,
+    cost_figures,
+    loss_figures,
+    cpu_figures,
+)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -24,24 +36,22 @@ class Section:
     figures: tuple[Figure, ...]
 
 
-def sections(data: Data) -> Iterator[Section]:
-    """Every figure for which the run has trials, by condition; each when it is needed."""
-    makers = (
-        goodput_figures,
-        latency_figures,
-        initiation_figures,
-        other_figures,
-        cost_figures,
-        loss_figures,
-        cpu_figures,
-    )
+def figures(data: Data) -> Iterator[tuple[str, Figure]]:
+    """Every figure for which the run has trials, after its condition; each when it is needed."""
     taken: set[str] = set()
-    for headline in data.headlines:
+    for one, make in product(data.medians, _MAKERS):
         with debug_mode(arg=False):  # Altair's validation of each value takes most of the time
-            figures = [figure for make in makers for figure in make(data, headline.condition)]
-        if figures:
-            named = tuple(_named_alone(figure, taken) for figure in figures)
-            yield Section(headline.condition, named)
+            made = make(data, one.condition)
+        for figure in made:
+            yield one.condition, _named_alone(figure, taken)
+
+
+def sections(figures: Iterable[tuple[str, Figure]]) -> list[Section]:
+    """The figures by condition, as ``figures`` gives them."""
+    return [
+        Section(condition, tuple(figure for _, figure in found))
+        for condition, found in groupby(figures, itemgetter(0))
+    ]
 
 
 def _named_alone(figure: Figure, taken: set[str]) -> Figure:

@@ -113,22 +113,9 @@ def vpn_shape(data: Data, *, legend: Sequence[str] = ()) -> alt.Shape:
     )
 
 
-class _Held(str):
-    """A placeholder for records while a chart is built: Altair would copy every record."""
-
-    __slots__ = ("records",)
-    records: Records
-
-    @classmethod
-    def of(cls, records: Records) -> _Held:
-        held = cls(id(records))
-        held.records = records
-        return held
-
-
 def source(records: Records) -> alt.InlineData:
     """Data that ``layered`` inlines in the specification."""
-    return alt.InlineData(values=_Held.of(records))
+    return alt.InlineData(values=records)
 
 
 def height(data: Data) -> int:
@@ -272,13 +259,9 @@ def layered(layers: Sequence[alt.Chart], title: str, height_px: int) -> Panel:
 
 
 def _layer(chart: alt.Chart) -> Panel:
-    """One layer; Altair's own way to join layers copies each several times."""
+    """One layer; Altair's own way to join layers copies each several times, and every record."""
+    bare = chart.copy(deep=False)
+    data, bare.data = bare.data, alt.Undefined
     # Validation is off here because it is slow; a test validates whole specifications.
-    spec: Panel = chart.to_dict(validate=False)
-    # Altair collects data at the top level, where a panel of a larger drawing must not have any.
-    datasets = spec.pop("datasets", {})
-    name = spec["data"].pop("name", None)
-    if name is not None:
-        spec["data"] = {"values": datasets[name].records}
-    # The page has its own theme and must not contain an address.
-    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+    spec = bare.to_dict(validate=False, context={"data": data, "top_level": False})
+    return {"data": {"values": data["values"]}, **spec}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from culvert.analysis.initiation import cycles, initiation_table
+from culvert.analysis.initiation import initiation_table
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import (
     Records,
@@ -34,14 +34,14 @@ ROWS = {
 
 def initiation_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per initiation cell with trials that count."""
-    single = cycles(data.rows, data.trials, data.series)
-    here = [p for c, p in contexts(single, "initiation") if c == condition]
+    single = data.cycles.filter(pl.col("condition") == condition)
+    here = [parameters for _, parameters in contexts(single, "initiation")]
     return [
         _figure(
             data,
             condition,
             parameters,
-            single.filter(pl.col("condition") == condition, pl.col("parameters") == parameters),
+            single.filter(pl.col("parameters") == parameters),
         )
         for parameters in sorted(here, key=order)
     ]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from culvert.analysis.cpu import PARTS, busiest_threads, cpu_split
-from culvert.analysis.losses import PLACES, RECEIVED, loss_shares
+from culvert.analysis.cpu import PARTS
+from culvert.analysis.losses import PLACES, RECEIVED
 from culvert.analysis.observations import CELL, contexts
 from culvert.report.charts.common import Records
 from culvert.report.charts.stack import stack
@@ -30,7 +30,7 @@ _SECONDS = Scale(1.0, "s/GB")
 
 def loss_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: a panel for each udp cell."""
-    shares = loss_shares(data.observed).filter(pl.col("condition") == condition)
+    shares = data.losses.filter(pl.col("condition") == condition)
     cells = sorted((p for _, p in contexts(shares, "udp")), key=order)
     if not cells:
         return []
@@ -74,7 +74,7 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
 
 def cpu_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: which part uses the CPU seconds of a gigabyte, a panel for each traffic cell."""
-    split = cpu_split(data.observed).filter(pl.col("condition") == condition)
+    split = data.cpu_split.filter(pl.col("condition") == condition)
     panels, rows = [], []
     for measurement in ("tcp", "udp"):
         for parameters in sorted((p for _, p in contexts(split, measurement)), key=order):
@@ -135,7 +135,7 @@ def _cost_rows(data: Data, name: str, found: pl.DataFrame) -> list[_CostRow]:
 
 
 def _with_threads(data: Data, condition: str, rows: Sequence[_CostRow]) -> list[tuple[str, ...]]:
-    threads = busiest_threads(data.rows, most=3).filter(pl.col("condition") == condition)
+    threads = data.threads.filter(pl.col("condition") == condition)
     busiest: dict[tuple[str, str], list[str]] = {}
     for row in threads.iter_rows(named=True):
         key = (row["vpn"], str((row["measurement"], row["parameters"])))

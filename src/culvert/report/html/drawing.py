@@ -16,12 +16,12 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum
 from queue import SimpleQueue
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 MANY = 8
 """So many figures are worth the start of one more process."""
@@ -92,11 +92,11 @@ class Drawing:
         self._threads = ThreadPoolExecutor(self._most + 1)
         self._more(len(_Step))
 
-    def begin(self, spec: Mapping[str, Any]) -> Future[Images]:
-        """Images of a Vega-Lite specification; drawn in this process if no other one can."""
+    def begin(self, spec: bytes) -> Future[Images]:
+        """Images of a Vega-Lite specification in JSON; drawn in this process if no other can."""
         self._begun += 1
         self._more(len(_Step) + self._begun // MANY)
-        return self._threads.submit(self._drawn, json.dumps(spec).encode())
+        return self._threads.submit(self._drawn, spec)
 
     def _drawn(self, spec: bytes) -> Images:
         svg = self._made(_Step.SVG, spec)

@@ -13,7 +13,7 @@ from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
 from culvert.files.folder import OpenFolder, run_folder
-from culvert.report.charts import sections
+from culvert.report.charts import figures, sections
 from culvert.report.charts.common import LIGHT
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
@@ -62,31 +62,30 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
 
 def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
     found, drawn = [], []
-    for section in sections(data):
-        found.append(section)
-        for figure in section.figures:
-            spec = _printed(figure)
-            drawn.append((figure, spec, drawing.begin(spec)))
+    for condition, figure in figures(data):
+        spec = _printed(figure)
+        drawn.append((figure.name, spec, drawing.begin(spec)))
+        found.append((condition, figure))
     with folder.below("tables") as below:
         for name, table in tables(data).items():
             below.write(f"{name}.csv", table.write_csv().encode())
-    page = render(data, found).encode("utf-8", "replace")
+    page = render(data, sections(found)).encode("utf-8", "replace")
     with folder.below("figures") as below:
-        for figure, spec, images in drawn:
-            text = json.dumps(spec, ensure_ascii=False)
-            below.write(f"{figure.name}.vl.json", text.encode("utf-8", "replace"))
+        for name, spec, images in drawn:
+            below.write(f"{name}.vl.json", spec)
             svg, png = images.result()
-            below.write(f"{figure.name}.svg", svg)
-            below.write(f"{figure.name}.png", png)
+            below.write(f"{name}.svg", svg)
+            below.write(f"{name}.png", png)
     folder.write(PAGE, page)
 
 
-def _printed(figure: Figure) -> dict[str, Any]:
-    """Panels side by side in one image on white, for papers."""
-    return {
+def _printed(figure: Figure) -> bytes:
+    """Panels side by side in one image on white, for papers: a specification as JSON."""
+    spec = {
         "$schema": SCHEMA_URL,
         "description": visible(figure.alt_text),
         "title": visible(figure.title),
         "config": LIGHT,
         "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
     }
+    return json.dumps(spec, ensure_ascii=False).encode("utf-8", "replace")
