@@ -45,6 +45,23 @@ def test_a_process_that_died_is_replaced_by_this_one(which: int) -> None:
         check(drawing)
 
 
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU draws in this process")
+def test_after_an_error_the_rest_is_not_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[bytes] = []
+    for step in ("_svg_of", "_png_of"):
+        monkeypatch.setattr(f"culvert.report.html.drawing.{step}", drawn.append)
+
+    def write() -> None:
+        with Drawing() as drawing:
+            for spec in SPECS:
+                drawing.begin(spec)
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        write()
+    assert drawn == []
+
+
 def test_many_figures_start_more_processes_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     with Drawing() as drawing:
