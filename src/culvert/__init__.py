@@ -5,11 +5,16 @@ The data goes one way, and the folders follow it::
     study -> plan -> labs -> vpns -> proof -> measurements -> journal -> analysis -> report
 """
 
+from typing import TYPE_CHECKING
 
-def __getattr__(name: str) -> str:
-    """``__version__``, when it is needed: reading metadata takes a third of the start."""
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 - see above
+if TYPE_CHECKING:
+    __version__: str
+else:
 
-        return version("culvert")
-    raise AttributeError(name)
+    def __getattr__(name):
+        """``__version__``, when it is needed: reading metadata takes a third of the start."""
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415 - see above
+
+            return version("culvert")
+        raise AttributeError(name)
