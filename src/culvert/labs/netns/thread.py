@@ -24,6 +24,8 @@ from culvert.labs.netns.places import namespace_path
 T = TypeVar("T")
 
 ALIVE_CHECK_S = 0.5
+CLOSE_S = 10.0
+"""Longest time for which a call that goes on is waited for: the namespace ends with its process."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class NamespaceThread:
         """Leave the namespace, which stays mounted at ``path``. Idempotent."""
         if self._thread.is_alive():
             self._jobs.put(None)
-            self._thread.join()
+            self._thread.join(CLOSE_S)
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
