@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -210,6 +212,45 @@ def test_a_program_of_credentials_that_hangs_is_ended(
     if pid.exists():
         started = Path(f"/proc/{pid.read_text().strip()}")
         wait_until(lambda: not started.exists(), what="the end of its child", deadline_s=5)
+
+
+EXPIRED = """
+[ -e {been} ] && sleep 1000
+touch {been}
+printf '{{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1",'
+printf '"status": {{"token": "secret", "expirationTimestamp": "2001-01-01T00:00:00Z"}}}}'
+"""
+
+
+def test_a_program_that_hangs_when_the_token_has_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path]
+) -> None:
+    monkeypatch.setattr(kubeconfig, "EXEC_S", 0.5)
+    program = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", EXPIRED.format(been=tmp_path / "been")],
+    }
+    api = Api.of(written(config(user={"exec": program})))
+    for _ in range(2):  # each request looks at the token
+        with pytest.raises(UsageError, match="did not end within"):
+            api.version()
+    others: list[subprocess.Popen[bytes]] = []
+    seen = threading.Event()
+
+    def start_another() -> None:
+        others.append(subprocess.Popen(["sleep", "60"]))
+        seen.wait()
+
+    starting = threading.Timer(0.1, start_another)
+    starting.start()
+    with pytest.raises(UsageError, match="did not end within"):
+        api.version()
+    (other,) = others
+    assert other.poll() is None  # another thread's goes on
+    seen.set()
+    other.kill()
+    other.wait()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
-from culvert.labs.kubernetes.api.kubeconfig import ending_programs, files_of, refuse_unusable
+from culvert.labs.kubernetes.api.kubeconfig import (
+    bound_refresh,
+    ending_programs,
+    files_of,
+    refuse_unusable,
+)
 
 T = TypeVar("T")
 Dial = Callable[[str, int], socket.socket]
@@ -87,6 +92,7 @@ class Api:
             if not str(settings.host).startswith(("http://", "https://")):
                 why = f"its server {settings.host!r} is no URL"
                 raise UsageError(what, why, "write https://ADDRESS:PORT")
+            bound_refresh(settings, what)
             return cls(client.ApiClient(settings), settings.host)
         except UsageError:
             raise

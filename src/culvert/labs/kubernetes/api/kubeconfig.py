@@ -105,12 +105,13 @@ def _unusable(what: str, why: str) -> UsageError:
 
 @contextmanager
 def ending_programs(what: str) -> Iterator[None]:
-    """End what the client starts in the block if it lasts longer than ``EXEC_S``: UsageError."""
-    before, late = _descendants(), threading.Event()
+    """End what this thread starts in the block if it lasts longer than ``EXEC_S``: UsageError."""
+    thread = threading.get_native_id()
+    before, late = _descendants(thread), threading.Event()
 
     def end() -> None:
         late.set()
-        for pid in _descendants() - before:
+        for pid in _descendants(thread) - before:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -129,14 +130,31 @@ def ending_programs(what: str) -> Iterator[None]:
         )
 
 
-def _descendants() -> set[int]:
-    """The processes that this one has started, and theirs."""
+def bound_refresh(settings: Any, what: str) -> None:
+    """The same for the program that the client starts in a request when a token has expired."""
+    refresh = settings.refresh_api_key_hook
+    if refresh is None:
+        return
+
+    def bounded(settings: Any) -> None:
+        try:
+            with ending_programs(what):
+                refresh(settings)
+        finally:
+            settings.refresh_api_key_hook = bounded  # refresh() has put itself there
+
+    settings.refresh_api_key_hook = bounded
+
+
+def _descendants(thread: int) -> set[int]:
+    """The processes that a thread of this process has started, and theirs."""
     found: set[int] = set()
-    todo = [os.getpid()]
+    todo = list(Path(f"/proc/self/task/{thread}").glob("children"))
     while todo:
-        for children in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            with suppress(OSError):
-                started = {int(word) for word in children.read_text().split()} - found
-                found |= started
-                todo += started
+        with suppress(OSError):
+            started = {int(word) for word in todo.pop().read_text().split()} - found
+            found |= started
+            todo += [
+                path for pid in started for path in Path(f"/proc/{pid}/task").glob("*/children")
+            ]
     return found
