@@ -28,7 +28,7 @@ MESH = LabSpec(topology=mesh(2), link=LinkSpec())
 RATE_PPS = 200
 READINGS = 3
 """Of the direct route: one before the block, so that it drops packets."""
-SHORT = {"hold": "500ms", "relay_max": "1s", "direct_max": "1s", "rate": f"{RATE_PPS}/s"}
+SHORT = {"hold": "500ms", "relay_max": "3s", "direct_max": "3s", "rate": f"{RATE_PPS}/s"}
 needs_wireguard = pytest.mark.skipif(
     bool(skip_reason("wireguard/go")), reason=skip_reason("wireguard/go")
 )
@@ -116,11 +116,11 @@ class SticksToRelay(PretendsToSwitch):
 @pytest.mark.parametrize(
     ("driver", "reason"),
     [
-        (Direct, "the path becomes relayed: a>b: after 1 s at most, the program reports direct"),
-        (PretendsToSwitch, "traffic came back (relayed): no packet went through for 1 s"),
+        (Direct, "the path becomes relayed: a>b: after 3 s at most, the program reports direct"),
+        (PretendsToSwitch, "traffic came back (relayed): no packet went through for 3 s"),
         (
             SticksToRelay,
-            "the path becomes direct again: a>b: after 1 s at most, "
+            "the path becomes direct again: a>b: after 3 s at most, "
             "the program reports relayed through relay",
         ),
     ],

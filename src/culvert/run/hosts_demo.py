@@ -30,23 +30,23 @@ def keep_hosts(hosts: int, rate: str | None, *, as_json: bool) -> None:
     """Print how to use the hosts, and keep them until Ctrl-C."""
     with DemoHosts(hosts, _link(rate)) as demo:
         addresses = {name: demo.management(name) for name in demo.names}
-        if as_json:
-            print_json(
-                {
-                    "inventory": str(demo.inventory),
-                    "ssh_config": str(demo.ssh_config),
-                    "hosts": addresses,
-                }
-            )
-        else:
-            for name, address in addresses.items():
-                out.print(f"{name}: ssh -F {demo.ssh_config} {address}", markup=False)
-            out.print(
-                f"\nculvert run quick --lab hosts --inventory {demo.inventory}"
-                "\n\nCtrl-C removes them.",
-                markup=False,
-            )
         with suppress(KeyboardInterrupt):
+            if as_json:
+                print_json(
+                    {
+                        "inventory": str(demo.inventory),
+                        "ssh_config": str(demo.ssh_config),
+                        "hosts": addresses,
+                    }
+                )
+            else:
+                for name, address in addresses.items():
+                    out.print(f"{name}: ssh -F {demo.ssh_config} {address}", markup=False)
+                out.print(
+                    f"\nculvert run quick --lab hosts --inventory {demo.inventory}"
+                    "\n\nCtrl-C removes them.",
+                    markup=False,
+                )
             signal.pause()
 
 

@@ -58,11 +58,11 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
         checks = _prove(lab, vpn)
         proved_s = time.monotonic() - begun
         kept = _Kept(lab, vpn, checks, up_s=up_s, proved_s=proved_s)
-        if as_json:
-            print_json(kept.as_json())
-        else:
-            kept.show()
-        with suppress(KeyboardInterrupt):  # the normal end
+        with suppress(KeyboardInterrupt):  # the normal end, from when the first word is read
+            if as_json:
+                print_json(kept.as_json())
+            else:
+                kept.show()
             _wait(vpn)
     err.print(f"{vpn.id} is removed", style="dim")
 
