@@ -35,10 +35,6 @@ class Samples:
     peer: list[float] = field(default_factory=list)
     details: list[dict[str, Any]] = field(default_factory=list)
 
-    def __add__(self, more: Samples) -> Samples:
-        """The rounds of both, in their order."""
-        return Samples(self.ours + more.ours, self.peer + more.peer, [*self.details, *more.details])
-
     @property
     def ratio(self) -> float | None:
         """Ours over the peer's, of a typical round: the middle half of the rounds' ratios, averaged

@@ -19,7 +19,8 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
 
-METRICS = {"tcp": "goodput_bps", "rtt": "rtt_p50_us"}
+METRICS = {"rtt": "rtt_p50_us", "tcp": "goodput_bps"}
+"""In this order: a host may take processors back after a flood."""
 TCP = {"duration": "400ms", "warmup": "200ms"}
 CPUS = {"a": (0,), "b": (1,)}
 RTT = {"rate": "1000/s", "probes": 300}

@@ -44,7 +44,7 @@ class RootlessEqualsRoot(Goal):
             first = without if number % 2 else ()  # each is the older of the two in turn
             with kept(vpn, first) as older, kept(vpn, () if first else without) as newer:
                 ours, peer = (older, newer) if first else (newer, older)
-                for what, metric in reversed(METRICS.items()):  # a host throttles after floods
+                for what, metric in METRICS.items():
                     samples = alternate(
                         partial(ours.measure, what),
                         partial(peer.measure, what),

@@ -19,9 +19,8 @@ class Authority:
 
     def __init__(self, seat: Node) -> None:
         self._seat = seat
-        for file in (AUTHORITY, _AUTHORITY_KEY):  # nebula-cert makes no directory for them
-            seat.write(file, "")
-            seat.remove(_at(seat, file))  # and overwrites neither
+        for file in (AUTHORITY, _AUTHORITY_KEY):  # it overwrites neither
+            seat.remove(_at(seat, file))
         out = ["-out-crt", _at(seat, AUTHORITY), "-out-key", _at(seat, _AUTHORITY_KEY)]
         _run(seat, "ca", "-name", "culvert", "-duration", LIFETIME, *out)
 

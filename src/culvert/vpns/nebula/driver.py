@@ -29,7 +29,6 @@ from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 CONFIG = "nebula/config.yml"
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
-_REKEY_POLL_S = 0.05
 _LISTENS = "SSH server is listening"
 """In the log after the tunnel's socket is bound and the device is up."""
 
@@ -81,9 +80,10 @@ class Nebula(TunDevice):
             port=self.port,
             console_port=self._consoles.port,
         )
-        self._authority = certificates.Authority(self._lighthouse)
         for node in (*servers, *self.lab.members):
             node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
+        self._authority = certificates.Authority(self._lighthouse)
+        for node in (*servers, *self.lab.members):
             self.certify(node)
 
     def certify(self, node: Node) -> None:
@@ -129,8 +129,12 @@ class Nebula(TunDevice):
             process=self.processes[source.name][0],
             what=f"node {source.name} made a tunnel to {peer} with its new certificate",
             deadline_s=self.rekey_deadline_s,
-            poll_s=_REKEY_POLL_S,
+            poll_s=0.05,  # each is a request to the console
         )
+
+    def apply_policy(self, policy: Policy) -> None:
+        """Each member reads its rules again."""
+        firewall.apply(self, CONFIG, policy, self._consoles)
 
     def _both_ways(self, path: Path) -> tuple[tuple[Node, str], tuple[Node, str]]:
         """Each end, with the other's address inside the mesh."""
@@ -164,10 +168,6 @@ class Nebula(TunDevice):
     @property
     def _lighthouse(self) -> Node:
         return self.lab.of_role(Role.CONTROL)[0]
-
-    def apply_policy(self, policy: Policy) -> None:
-        """Each member reads its rules again."""
-        firewall.apply(self, CONFIG, policy, self._consoles)
 
     # -- what the proof needs ----------------------------------------------------------------------
 

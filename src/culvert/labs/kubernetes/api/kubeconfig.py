@@ -149,7 +149,7 @@ def bound_refresh(settings: Any, what: str) -> None:
 def _descendants(thread: int) -> set[int]:
     """The processes that a thread of this process has started, and theirs."""
     found: set[int] = set()
-    todo = list(Path(f"/proc/self/task/{thread}").glob("children"))
+    todo = [Path(f"/proc/self/task/{thread}/children")]
     while todo:
         with suppress(OSError):
             started = {int(word) for word in todo.pop().read_text().split()} - found

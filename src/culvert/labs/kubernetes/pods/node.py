@@ -209,7 +209,8 @@ class PodNode(Node):
         """End what was started. Idempotent."""
         for process in self._processes:
             process.stop(grace_s=0)
-            process.stdout.close()
+            if not process.alive():  # else close() may wait without an end for what reads it
+                process.stdout.close()
         self._processes.clear()
 
     def _start(self, argv: Sequence[str]) -> PodProgram:
