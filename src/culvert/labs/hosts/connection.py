@@ -21,6 +21,9 @@ ALIVE_COUNT = 3
 """A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
 FAREWELL_S = 3.0
 BEAT_S = 10.0
+WATCHED_S = 15.0
+"""A login shell's start files may take some seconds on a busy host."""
+_WATCHED = "culvert: watched"
 SILENCE_S = 30
 """After this time without a byte the shell there counts the connection as ended: an sshd whose
 network was cut does not notice it."""
@@ -55,7 +58,9 @@ class Connection:
         """``socket`` is a path in a directory of mode 0700. ``farewell`` is what a shell there runs
         when the connection ends, however that comes."""
         waiting = _WAITING.format(silence_s=SILENCE_S)
-        self._farewell = f"exec sh -c {shlex.quote(f'{waiting}; {farewell}')}"
+        self._farewell = (
+            f"exec sh -c {shlex.quote(f'echo {shlex.quote(_WATCHED)}; {waiting}; {farewell}')}"
+        )
         self.entry = entry
         self._socket = socket
         self._log = socket.with_suffix(".log")
@@ -90,6 +95,16 @@ class Connection:
         self._closed = threading.Event()
         beating = (self._master, self._closed)
         threading.Thread(target=_beat, args=beating, name="connected", daemon=True).start()
+
+    def wait_until_watched(self) -> None:
+        """Return when the shell there watches the connection: from then on its farewell is sure to
+        be run. Raises HostLost, DeadlineExceeded."""
+        wait_until(
+            self._is_watched,
+            what=f"host {self.entry.name}'s login shell had started",
+            deadline_s=WATCHED_S,
+            poll_s=0.01,
+        )
 
     def close(self) -> None:
         """Idempotent."""
@@ -154,12 +169,19 @@ class Connection:
     def lost(self) -> HostLost:
         """The error for a master that has ended."""
         text = self._log.read_text(errors="replace") if self._log.exists() else ""
-        return connection_error(self.entry.name, self.entry.destination, text)
+        return connection_error(
+            self.entry.name, self.entry.destination, text.replace(f"{_WATCHED}\n", "")
+        )
 
     def _is_open(self) -> bool:
         if not self.alive():
             raise self.lost()
         return self._socket.exists()
+
+    def _is_watched(self) -> bool:
+        if not self.alive():
+            raise self.lost()
+        return _WATCHED in self._log.read_text(errors="replace")
 
     def _session(self, command: str) -> list[str]:
         return [*self._argv("-T", options=("ControlMaster=no",)), command]

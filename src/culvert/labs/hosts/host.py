@@ -72,6 +72,7 @@ class SshHost(Host):
             contact = first_contact(self.connection, self.run_id)
             require_kernel(contact, self.name)
             require_root(self.connection, contact)
+            self.connection.wait_until_watched()
             probe = place_probe(self.connection, contact)
             if contact.stale:
                 clean_stale(self.connection, contact, probe)
