@@ -19,6 +19,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
+from culvert.labs.together import at_once
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.mesh import MeshVpn
@@ -70,7 +71,8 @@ class ZeroTier(MeshVpn):
     def configure(self) -> None:
         """Identities of all nodes, the planet with its root, and settings."""
         nodes = (*self.lab.of_role(*self.needs), *self.lab.members)
-        self._homes = {node.name: Home.new(node) for node in nodes}
+        homes = at_once(Home.new, nodes)
+        self._homes = {home.node.name: home for home in homes}
         root, relay = underlay_address(self.relay), self._homes[self.relay.name]
         planet = relay.planet(_PUBLIC_ROOT if self._over_tcp else root)
         # It is newer, so the root does not replace it by the other one.
@@ -97,8 +99,8 @@ class ZeroTier(MeshVpn):
         if over_tcp:
             self._launch_proxy(server)
         if server.role is Role.CONTROL:
-            what = f"node {server.name} found the root"
-            self.await_fact(lambda: home.state().online, process, what)
+            root, what = self._homes[self.relay.name].identity, f"node {server.name} found the root"
+            self.await_fact(lambda: home.endpoint(root) is not None, process, what)
             homes, members = self._homes, self.lab.members
             admitted = {homes[one.name].identity: self.inner(one) for one in members}
             spec = self.lab.spec
