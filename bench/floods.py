@@ -54,10 +54,10 @@ class Flood:
         return (self.received or 0) / max(self.receiver_s or 0.0, 1e-9)
 
 
-def probe_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
+def probe_flood(lab: Lab, *, rate_pps: float | None = None, seconds: int = SECONDS) -> Flood:
     """The probe's, from its source to its sink."""
     with bare_session(lab) as session:
-        stream = UdpStream(session.inner(lab.b), (SIZE,), SECONDS, rate_pps=rate_pps)
+        stream = UdpStream(session.inner(lab.b), (SIZE,), seconds, rate_pps=rate_pps)
         run = UdpRun(session, stream, QUIET_MS)
         before = cpu_s(session.a.pid), cpu_s(session.b.pid)
         run.start()
@@ -90,7 +90,7 @@ def probe_source(lab: Lab, *, segmentation: str = "auto") -> Flood:
     return Flood(min(sent.packets, counted.tx_packets if counted else 0), sender_s)
 
 
-def iperf3_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
+def iperf3_flood(lab: Lab, *, rate_pps: float | None = None, seconds: int = SECONDS) -> Flood:
     """iperf3's own counts."""
     to = _address(lab)
     target = "0" if rate_pps is None else str(round(rate_pps * PAYLOAD_BYTES * 8))
@@ -100,7 +100,7 @@ def iperf3_flood(lab: Lab, *, rate_pps: float | None = None) -> Flood:
             lab.a,
             [
                 *("iperf3", "--client", to, "--udp", "--length", str(PAYLOAD_BYTES)),
-                *("--bitrate", target, "--time", str(SECONDS), "--json"),
+                *("--bitrate", target, "--time", str(seconds), "--json"),
             ],
         )
         wait_until(lambda: not server.alive(), what="iperf3's server ended", deadline_s=DEADLINE_S)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from typing import ClassVar
 
+from bench.awake import awake
 from bench.goal import Goal, Samples, alternate
 from bench.kept_tunnel import METRICS, kept
 from culvert import tools
@@ -45,12 +47,13 @@ class RootlessEqualsRoot(Goal):
             with kept(vpn, first) as older, kept(vpn, () if first else without) as newer:
                 ours, peer = (older, newer) if first else (newer, older)
                 for what, metric in METRICS.items():
-                    samples = alternate(
-                        partial(ours.measure, what),
-                        partial(peer.measure, what),
-                        ROUNDS,
-                        spare=SPARE,
-                    )
+                    with awake() if what == "rtt" else nullcontext():
+                        samples = alternate(
+                            partial(ours.measure, what),
+                            partial(peer.measure, what),
+                            ROUNDS,
+                            spare=SPARE,
+                        )
                     found[vpn, metric].ours.append(statistics.median(samples.ours))
                     found[vpn, metric].peer.append(statistics.median(samples.peer))
         return worst(found)
