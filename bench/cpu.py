@@ -14,7 +14,7 @@ def cpu_s(pid: int) -> float:
     """Seconds on a CPU, of all its threads and of children that it waited for.
 
     The kernel scales them to the scheduler's own clock; the resolution is a tick. A process that
-    has ended can be asked until it is reaped.
+    has ended can be read until it is reaped.
     """
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[SPENT])) * TICK_S

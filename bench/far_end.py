@@ -2,7 +2,7 @@
 
 A veth hands a packet over in its sender's context, so that a sender would pay for the receiver's
 half of the kernel: receive packet steering (RPS) puts that half onto the receiver's CPUs. And a
-receiver that is slow, or that asks for a time stamp on every packet, slows down who sends to it:
+receiver that is slow, or that requests a time stamp on every packet, slows down who sends to it:
 floods are thrown away as soon as the link has carried them. Both are so for every contestant alike.
 """
 

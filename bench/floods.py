@@ -144,7 +144,7 @@ def nuttcp_flood(lab: Lab) -> Flood:
 
 
 def sockperf_flood(lab: Lab) -> Flood:
-    """sockperf's own count; it sends for a while before it counts, and that is not told."""
+    """sockperf's own count; it sends for a while before it counts, and does not report it."""
     to = _address(lab)
     with _server(lab.b, ["sockperf", "server", "-i", to], "listen"):
         client = _client(
@@ -174,7 +174,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Ended:
-    """A client that has ended: what it said, and its CPU seconds."""
+    """A client that has ended: what it printed, and its CPU seconds."""
 
     output: str
     cpu_s: float

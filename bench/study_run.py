@@ -22,5 +22,5 @@ def run_study(study: str | Path, out: Path, *options: str) -> dict[str, Any]:
     )
     if not done.stdout:
         raise ValueError(f"culvert run {study} ended with exit code {done.returncode}")
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary

@@ -21,7 +21,7 @@ def measure(case: str) -> dict[str, Any]:
         [_example(), case], capture_output=True, text=True, timeout=LONGEST_S, check=False
     )
     if done.returncode:
-        words = done.stderr.strip().splitlines() or ["it said nothing"]
+        words = done.stderr.strip().splitlines() or ["it printed nothing"]
         raise NotPossible(f"measuring {case}", words[-1], "run it as root, with /dev/net/tun")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
     return found

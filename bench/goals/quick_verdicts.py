@@ -82,7 +82,7 @@ class Replayed:
 def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame) -> Replayed:
     """What the plan of ``quick`` would have made of a run of ``fixed``, which measured more.
 
-    Raises ValueError if the run lacks a trial: it was ended early.
+    Raises ValueError if a trial of the run is missing: it was ended early.
     """
     took = {
         (row["block"], row["cell"]): (row["trial"], row["duration_s"])
@@ -119,5 +119,5 @@ def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame)
 
 
 def _every(plan: Plan) -> dict[str, dict[int, float]]:
-    """The rule of quick asks for claims alone: that there are figures is all it needs to know."""
+    """The rule of quick considers claims alone: that there are figures is all it needs to know."""
     return {cell.key: {1: 1.0} for cell in plan.cells}

@@ -96,7 +96,7 @@ def _losing_rate(lab: Lab) -> float | None:
     """Packets per second at which iperf3 loses about 10 %: bisection in logarithms. None if it
     does not even at full speed.
 
-    By the rate that it really sent, which is not always the one that it was asked for.
+    By the rate that it really sent, which is not always the requested one.
     """
     full = iperf3_flood(lab)
     if _lost(full) < LOST:

@@ -49,10 +49,10 @@ class Replayed:
 
     def __str__(self) -> str:
         width = decide(RULE, {self.name: self.values[: self.used]}).half_widths[self.name]
-        told = "no interval" if width is None else f"+-{width:.1%}"
+        width_text = "no interval" if width is None else f"+-{width:.1%}"
         return (
             f"  {self.protocol} {self.name:<20} {self.used:>3} of {len(self.values)} runs  "
-            f"{told:<12} {self.early:6.1f} Mbit/s; all: {statistics.median(self.values):6.1f}"
+            f"{width_text:<12} {self.early:6.1f} Mbit/s; all: {statistics.median(self.values):6.1f}"
             f"{'' if self.precise else '   never precise'}"
         )
 
@@ -108,7 +108,7 @@ def _rankings(found: Sequence[Replayed]) -> dict[str, bool]:
 
 def _replay(name: str, protocol: str, values: Sequence[float]) -> Replayed:
     for used in range(1, len(values) + 1):
-        # Not "stop": a cell that drifts is not waited for, but what was asked is +-2 % or all runs.
+        # Not "stop", which leaves out a cell that drifts: it is to be +-2 % or all runs.
         if decide(RULE, {name: values[:used]}).reason is StopReason.PRECISE:
             return Replayed(name, protocol, values, used, precise=True)
     return Replayed(name, protocol, values, len(values), precise=False)

@@ -134,9 +134,9 @@ class Variants(Goal):
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
             study = Path(directory) / "variants.toml"
             study.write_text(STUDY.format(vpns=json.dumps(list(vpns)), blocks=BLOCKS), "utf-8")
-            told = run_study(study, Path(directory) / "run")
-            self._elapsed_s = told["elapsed_s"]
-            for problem in told["problems"]:
+            outcome = run_study(study, Path(directory) / "run")
+            self._elapsed_s = outcome["elapsed_s"]
+            for problem in outcome["problems"]:
                 out.print(f"  {problem['vpn']}: {problem['reason']}", markup=False)
             with Journal.open(Path(directory) / "run") as journal:
                 return figures(journal.rows())
@@ -180,8 +180,8 @@ def _left_out(rows: Sequence[Row]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
         if not row.ready:
-            lacks = ", ".join(f"{each['what']} ({each['remedy']})" for each in row.missing)
-            found.setdefault(f"as this machine lacks {lacks}", []).append(row.vpn)
+            missing = ", ".join(f"{each['what']} ({each['remedy']})" for each in row.missing)
+            found.setdefault(f"as this machine has no {missing}", []).append(row.vpn)
         elif _vpn(row).needs:
             found.setdefault("as a pair has no place for its servers", []).append(row.vpn)
         elif not _can_be_proved(_vpn(row)):

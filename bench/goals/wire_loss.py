@@ -1,4 +1,4 @@
-"""A wire's losses: as many as asked, and the same again with the same seed."""
+"""A wire's losses: as many as requested, and the same again with the same seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WireLoss(Goal):
         return Samples(ours=[lost])
 
     def met(self, samples: Samples) -> bool:
-        """The share asked for is in the interval of what was seen."""
+        """The requested share is in the interval of what was seen."""
         lost = int(samples.ours[0])
         if lost < 0:
             return False

@@ -1,4 +1,4 @@
-"""How exactly a wire keeps time: delay, and what it adds where none is asked for."""
+"""How exactly a wire keeps time: delay, and what it adds where none is requested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _DelayError(Goal):
     most_us: ClassVar[float]
 
     def measure(self) -> Samples:
-        """Above what was asked; both figures are of the same packets."""
+        """Above what was requested; both figures are of the same packets."""
         return Samples(ours=[float(one[self.figure]) for one in _delays()])
 
     def met(self, samples: Samples) -> bool:

@@ -4,6 +4,7 @@
 
     CulvertError            1  measured, but a part failed
     ├── UsageError          2  wrong use or bad input
+    │   ├── ImpairmentError    what a link cannot do
     │   ├── StudyError         a study file
     │   └── JournalError       a journal that is corrupt, locked or too new
     ├── NotPossible         3  this machine can't do it
@@ -52,6 +53,14 @@ class UsageError(CulvertError):
     """Wrong use or bad input."""
 
     exit_code = 2
+
+
+class ImpairmentError(UsageError):
+    """What no link can do, or not this kind of link. ``key`` is that of study files."""
+
+    def __init__(self, key: str, what: str, why: str, remedy: str) -> None:
+        super().__init__(what, why, remedy)
+        self.key = key
 
 
 class StudyError(UsageError):

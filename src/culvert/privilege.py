@@ -35,5 +35,5 @@ def is_root() -> bool:
 
 def init_outside() -> int | None:
     """The id that the first process of our PID namespace has outside; None if it is not ours."""
-    told = os.environ.get(VARIABLE, "")
-    return int(told) if privilege() is Privilege.OWN_NAMESPACES and told.isdecimal() else None
+    given = os.environ.get(VARIABLE, "")
+    return int(given) if privilege() is Privilege.OWN_NAMESPACES and given.isdecimal() else None

@@ -80,7 +80,7 @@ impl Agent {
             if let Some(packets) = packets {
                 stop.expect(packets);
             }
-            stop.ask();
+            stop.request();
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Agent {
 
     fn farewell(&mut self) {
         for stop in lock(&self.running).values() {
-            stop.ask();
+            stop.request();
         }
     }
 }

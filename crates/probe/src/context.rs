@@ -16,12 +16,12 @@ impl Context {
         Context { id, emitter, stop }
     }
 
-    /// Tells that the task listens or has started.
+    /// Reports that the task listens or has started.
     pub fn ready(&self, details: impl Serialize) {
         self.emitter.ready(self.id, details);
     }
 
-    /// Tells figures of the interval that has just ended.
+    /// Reports figures of the interval that has just ended.
     pub fn interval(&self, figures: impl Serialize) {
         self.emitter.interval(self.id, figures);
     }

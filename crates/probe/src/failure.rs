@@ -49,7 +49,7 @@ fn remedy(error: &io::Error) -> &'static str {
         Some(libc::ENODEV | libc::ENXIO) => "give a device that this node has (see `ip link`)",
         Some(libc::ENOPROTOOPT | libc::EOPNOTSUPP) => "use a newer kernel",
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files",
-        Some(libc::ENOMEM | libc::ENOBUFS) => "ask for smaller buffers",
+        Some(libc::ENOMEM | libc::ENOBUFS) => "request smaller buffers",
         _ => "check the parameters of the request",
     }
 }

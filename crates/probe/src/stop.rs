@@ -35,7 +35,7 @@ impl Stop {
     }
 
     /// Asks the task to end. Does no harm if it has.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.flag.store(true, Ordering::SeqCst);
         // The counter can't overflow: one is added per request.
         let _ = self.event.write(1);
@@ -55,7 +55,7 @@ impl Stop {
         packets >= self.expected.load(Ordering::SeqCst)
     }
 
-    pub fn asked(&self) -> bool {
+    pub fn requested(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
     }
 
@@ -64,8 +64,8 @@ impl Stop {
         let copy = socket.as_fd().try_clone_to_owned()?;
         let key = copy.as_raw_fd();
         self.lock().insert(key, copy);
-        if self.asked() {
-            self.ask();
+        if self.requested() {
+            self.request();
         }
         Ok(Interrupt { stop: self, key })
     }
@@ -73,7 +73,7 @@ impl Stop {
     /// Waits until that time (true) or until the task is requested to end (false).
     pub fn wait_until(&self, monotonic_ns: u64) -> bool {
         loop {
-            if self.asked() {
+            if self.requested() {
                 return false;
             }
             let now_ns = clock::monotonic_ns();
@@ -89,7 +89,7 @@ impl Stop {
         let left_ns = until_monotonic_ns.saturating_sub(clock::monotonic_ns());
         let mut both = [PollFd::new(descriptor, PollFlags::POLLIN), self.poll_fd()];
         self.poll(&mut both, left_ns);
-        !self.asked() && both[0].any().unwrap_or(false)
+        !self.requested() && both[0].any().unwrap_or(false)
     }
 
     /// Waits until one of the descriptors can be read, for a request to end, or for the time.
@@ -144,7 +144,7 @@ mod tests {
         let _interrupt = stop.interrupts(&socket).unwrap();
         std::thread::scope(|scope| {
             let blocked = scope.spawn(|| socket.recv(&mut [0; 8]));
-            stop.ask();
+            stop.request();
             assert_eq!(blocked.join().unwrap().unwrap(), 0);
         });
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_socket_registered_after_the_request_is_woken_too() {
         let stop = Stop::new().unwrap();
-        stop.ask();
+        stop.request();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let _interrupt = stop.interrupts(&socket).unwrap();
         assert_eq!(socket.recv(&mut [0; 8]).unwrap(), 0);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_wait_ends_at_the_request() {
         let stop = Stop::new().unwrap();
-        stop.ask();
+        stop.request();
         assert!(!stop.wait_until(u64::MAX));
     }
 }

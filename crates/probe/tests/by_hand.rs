@@ -15,10 +15,10 @@ fn what_the_listener_tells_is_what_the_other_end_needs() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = String::new();
+    let mut printed = String::new();
     let mut errors = BufReader::new(receiver.stderr.take().unwrap());
-    errors.read_line(&mut told).unwrap();
-    let command = told.strip_prefix("on the other end: ").unwrap().trim();
+    errors.read_line(&mut printed).unwrap();
+    let command = printed.strip_prefix("on the other end: ").unwrap().trim();
     let (token, rest) = command.split_once(" culvert-probe ").unwrap();
     let words = rest.split(' ').map(|word| match word {
         "ADDRESS" => "127.0.0.1",

@@ -64,7 +64,7 @@ impl Host {
         writeln!(input, "{request}").unwrap();
     }
 
-    fn ask(&mut self, request: Value) -> Value {
+    fn request(&mut self, request: Value) -> Value {
         let id = request["id"].clone();
         self.send(request);
         loop {
@@ -124,7 +124,7 @@ fn a_program_has_streams_and_an_exit_code() {
     let argv = json!(["sh", "-c", "cat; echo err >&2; exit 3"]);
     let request =
         json!({"id": 1, "do": "spawn", "argv": argv, "env": env(), "pipes": true, "once": true});
-    assert_eq!(host.ask(request)["event"], "started");
+    assert_eq!(host.request(request)["event"], "started");
     host.send(json!({"id": 2, "do": "input", "of": 1, "data": STANDARD.encode("given")}));
     host.send(json!({"id": 3, "do": "close_input", "of": 1}));
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -147,7 +147,7 @@ fn a_program_has_streams_and_an_exit_code() {
         (out, err, code),
         (b"given".to_vec(), b"err\n".to_vec(), json!(3))
     );
-    let missing = host.ask(json!({"id": 4, "do": "spawn", "argv": ["no-such-program"]}));
+    let missing = host.request(json!({"id": 4, "do": "spawn", "argv": ["no-such-program"]}));
     assert_eq!(
         (&missing["event"], &missing["errno"]),
         (&json!("error"), &json!(libc::ENOENT))
@@ -163,21 +163,21 @@ fn the_end_of_the_input_undoes_everything() {
     let mark = format!("{}", 70_000 + std::process::id());
     let away = format!("setsid sleep {mark} & echo");
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sh", "-c", away], "env": env()});
-    assert_eq!(host.ask(spawn)["event"], "started");
+    assert_eq!(host.request(spawn)["event"], "started");
     wait_until("a program that left its parent", || runs(&mark));
     let undone = host.directory.with_extension("undone");
     for order in ["1", "2"] {
         let script = format!("echo {order} >> {}", undone.display());
         let argv = json!(["/bin/sh", "-c", script]);
         assert_eq!(
-            host.ask(json!({"id": 2, "do": "undo", "argv": argv}))["event"],
+            host.request(json!({"id": 2, "do": "undo", "argv": argv}))["event"],
             "done"
         );
     }
     let path = host.directory.join("deep/secret");
     let data = STANDARD.encode("x");
     let write = json!({"id": 3, "do": "write", "path": path, "data": data, "mode": 0o600});
-    assert_eq!(host.ask(write)["event"], "done");
+    assert_eq!(host.request(write)["event"], "done");
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o600
@@ -197,7 +197,7 @@ fn a_killed_agent_leaves_nothing() {
     };
     let mark = format!("{}", 80_000 + std::process::id());
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sleep", mark], "env": env()});
-    assert_eq!(host.ask(spawn)["event"], "started");
+    assert_eq!(host.request(spawn)["event"], "started");
     wait_until("the program", || runs(&mark));
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(host.agent as i32),
@@ -217,7 +217,7 @@ fn what_killed_processes_left_is_cleaned() {
     let mark = format!("{}", 90_000 + std::process::id());
     let away = format!("setsid sleep {mark} & echo");
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sh", "-c", away], "env": env()});
-    assert_eq!(host.ask(spawn)["event"], "started");
+    assert_eq!(host.request(spawn)["event"], "started");
     wait_until("a program that left its parent", || runs(&mark));
     let used = command(&host.directory).arg("--clean").output().unwrap();
     assert_eq!(
@@ -246,13 +246,16 @@ fn a_reset_keeps_the_agent() {
     };
     let mark = format!("{}", 60_000 + std::process::id());
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sleep", mark], "env": env()});
-    assert_eq!(host.ask(spawn)["event"], "started");
+    assert_eq!(host.request(spawn)["event"], "started");
     let path = host.directory.join("file");
-    host.ask(json!({"id": 2, "do": "write", "path": path, "data": "", "mode": 0o644}));
-    let done = host.ask(json!({"id": 3, "do": "reset"}));
+    host.request(json!({"id": 2, "do": "write", "path": path, "data": "", "mode": 0o644}));
+    let done = host.request(json!({"id": 3, "do": "reset"}));
     assert_eq!(done["result"], json!({"gone": true, "failures": []}));
     assert!(!runs(&mark) && !path.exists());
-    assert_eq!(host.ask(json!({"id": 4, "do": "beat"}))["event"], "done");
+    assert_eq!(
+        host.request(json!({"id": 4, "do": "beat"}))["event"],
+        "done"
+    );
     assert_eq!(host.end(), Some(0));
 }
 

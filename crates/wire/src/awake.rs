@@ -30,13 +30,13 @@ impl Awake {
         } else {
             LATENCY_US
         };
-        let ask = || -> std::io::Result<File> {
+        let request = || -> std::io::Result<File> {
             let mut file = OpenOptions::new().write(true).open(REQUESTS)?;
             file.write_all(&latency_us.to_ne_bytes())?;
             Ok(file)
         };
         Self {
-            _request: ask().ok(),
+            _request: request().ok(),
         }
     }
 }

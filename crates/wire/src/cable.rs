@@ -112,7 +112,7 @@ impl Cable {
             .spawn(move || {
                 let result = Direction::new(setup).run();
                 // a cable needs both directions
-                stop.ask();
+                stop.request();
                 result
             })
             .map_err(|error| Failure::new(Kind::Failed, "a thread", error, "raise ulimit -u"))?;
@@ -190,7 +190,7 @@ impl Cable {
     }
 
     fn stop_threads(&mut self) -> Result<(), Failure> {
-        self.stop.ask();
+        self.stop.request();
         let mut result = Ok(());
         for thread in self.threads.drain(..) {
             let ended = thread.join().unwrap_or_else(|_| {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::asked::Asked;
 use crate::cable::Plan;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
 use crate::record::{Limits, Point};
+use crate::requested::Requested;
 use crate::tap::{MTU_RANGE, Offloads};
 
 /// The longest line; a list of lost packets may be long.
@@ -30,7 +30,7 @@ pub enum Command {
         cable: Option<String>,
         #[serde(default)]
         direction: Which,
-        conditions: Box<Asked>,
+        conditions: Box<Requested>,
     },
     /// Statistics now, and not only at the next interval.
     Statistics {
@@ -90,9 +90,9 @@ pub struct Connect {
     #[serde(default)]
     pub offloads: bool,
     #[serde(default)]
-    pub a_to_b: Asked,
+    pub a_to_b: Requested,
     #[serde(default)]
-    pub b_to_a: Asked,
+    pub b_to_a: Requested,
     #[serde(default = "default_seed")]
     pub seed: u64,
 }
@@ -243,14 +243,14 @@ mod tests {
               {\"command\": \"dance\"}\n{\"command\": \"record\"}\n",
         );
         assert_eq!(commands.len(), 6);
-        let asked = Asked {
+        let requested = Requested {
             delay_ns: 5,
-            ..Asked::default()
+            ..Requested::default()
         };
         let set = Command::Set {
             cable: None,
             direction: Which::AToB,
-            conditions: Box::new(asked),
+            conditions: Box::new(requested),
         };
         assert_eq!(commands[0], Ok(set));
         assert_eq!(commands[1], Ok(Command::Statistics { cable: None }));

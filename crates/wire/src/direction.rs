@@ -88,7 +88,7 @@ impl Direction {
         // The default slack of 50 us would be added to every delay.
         let _ = nix::sys::prctl::set_timerslack(1);
         run_as(self.urgency());
-        while !self.stop.asked() {
+        while !self.stop.requested() {
             if let Some(conditions) = self.mailbox.take() {
                 self.arena.limit(conditions.in_flight_limit_bytes);
                 self.schedule.change(self.now_ns(), conditions);

@@ -13,7 +13,6 @@
 //! it stands for has left.
 
 pub mod arena;
-pub mod asked;
 pub mod awake;
 pub mod cable;
 pub mod chance;
@@ -31,6 +30,7 @@ pub mod packet;
 pub mod priority;
 pub mod quantity;
 pub mod record;
+pub mod requested;
 pub mod schedule;
 pub mod stop;
 pub mod tap;

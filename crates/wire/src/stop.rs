@@ -8,26 +8,26 @@ use nix::sys::eventfd::EventFd;
 
 /// Stops threads, whether they are busy or waiting.
 pub struct Stop {
-    asked: AtomicBool,
+    requested: AtomicBool,
     wake: EventFd,
 }
 
 impl Stop {
     pub fn new() -> Result<Self, Errno> {
         Ok(Self {
-            asked: AtomicBool::new(false),
+            requested: AtomicBool::new(false),
             wake: EventFd::new()?,
         })
     }
 
-    pub fn ask(&self) {
-        self.asked.store(true, Ordering::Release);
+    pub fn request(&self) {
+        self.requested.store(true, Ordering::Release);
         // It is never read, so that it wakes every waiting thread, now or later; it cannot overflow.
         let _ = self.wake.write(1);
     }
 
-    pub fn asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
+    pub fn requested(&self) -> bool {
+        self.requested.load(Ordering::Acquire)
     }
 }
 

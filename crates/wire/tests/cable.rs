@@ -249,7 +249,7 @@ fn statistics_come_at_each_interval_and_add_up() {
     let (end, _) = wire.end();
     assert_eq!(
         end["a_to_b"]["in_flight_packets"], 1,
-        "what was on its way is told"
+        "what was on its way is counted"
     );
 }
 

@@ -249,7 +249,7 @@ fn what_is_refused_changes_nothing() {
     assert_eq!(arrived(&b, || send_super_packet(&a, 3)), [0, 1, 2]);
 }
 
-/// Whether the program asks the kernel for processors that do not sleep.
+/// Whether the program requests that processors do not sleep.
 fn keeps_awake(wire: &Wire) -> bool {
     let open = std::fs::read_dir(format!("/proc/{}/fd", wire.child.id())).expect("it runs");
     open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())

@@ -56,8 +56,8 @@ class MeshVpn(TunDevice):
 
     def missing(self, host: Host) -> list[Missing]:
         """The programs, and /dev/net/tun."""
-        lacks = [each for each in self.programs if host.find(each) is None]
-        return missing_tun(host) + [Missing.to_install(each, self.id) for each in lacks]
+        absent = [each for each in self.programs if host.find(each) is None]
+        return missing_tun(host) + [Missing.to_install(each, self.id) for each in absent]
 
     def program(self, host: Host, name: str) -> str:
         """The path of one of the programs there; raises NotPossible."""

@@ -81,7 +81,7 @@ impl IdleReadings {
 }
 
 impl IdleTimes {
-    /// Whether both tell of the same clocks: so the format was understood.
+    /// Whether both report the same clocks: so the format was understood.
     fn agrees(&self, coarse: &IdleTimes) -> bool {
         let apart_ns = self.time_ns.abs_diff(coarse.time_ns);
         self.cpus.len() == coarse.cpus.len()
@@ -129,7 +129,7 @@ fn parse(text: &str, read_ns: u64, busy: Option<usize>) -> Option<IdleTimes> {
 }
 
 /// The sums hold up to the last entry to or exit from the idle loop; which of them it was is not
-/// told. A stopped tick means idle since then; a running one restarts the time at each tick.
+/// reported. A stopped tick means idle since then; a running one restarts the time at each tick.
 fn idle_of(record: &str, now_ns: u64, busy: bool) -> Option<Idle> {
     let value = |name| value_of(record, name);
     if value(".nohz").or_else(|| value(".nohz_mode"))? == 0 {
@@ -169,12 +169,12 @@ fn first_number(text: &str) -> Option<u64> {
 /// Whether the kernel keeps idle clocks: built with NO_HZ (only such a kernel has the setting),
 /// with high-resolution timers in use, and not disabled.
 fn counts_idle() -> bool {
-    let told = read_to_string("/proc/cmdline").unwrap_or_default();
+    let command_line = read_to_string("/proc/cmdline").unwrap_or_default();
     let off = |word: &str| matches!(word, "nohz=off" | "nohz=0" | "nohz=n");
     let resolution = clock_getres(ClockId::CLOCK_MONOTONIC);
     Path::new("/proc/sys/kernel/timer_migration").exists()
         && resolution.is_ok_and(|step| step.tv_sec() == 0 && step.tv_nsec() == 1)
-        && !told.split_whitespace().any(off)
+        && !command_line.split_whitespace().any(off)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
         return Err(Failure::new(
             TOKEN,
             "is not set, and the other end ignores whoever does not know its token",
-            format!("run it as the other end told: {TOKEN}=... culvert-probe ..."),
+            format!("run it as the other end printed: {TOKEN}=... culvert-probe ..."),
         ));
     }
     let request = command.request(&token)?;
@@ -90,7 +90,7 @@ fn stop_at_interrupt(stop: &Arc<Stop>) -> Result<(), Failure> {
     let stop = Arc::clone(stop);
     std::thread::spawn(move || {
         if signals.wait().is_ok() {
-            stop.ask();
+            stop.request();
         }
     });
     Ok(())

@@ -54,8 +54,8 @@ const FIRST: [&str; 28] = [
 /// One line of an interval.
 pub fn interval(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten();
-    let told = fields.filter(|(name, _)| !["id", "event", "t_ns"].contains(&name.as_str()));
-    let words: Vec<String> = told
+    let shown = fields.filter(|(name, _)| !["id", "event", "t_ns"].contains(&name.as_str()));
+    let words: Vec<String> = shown
         .filter_map(|(name, value)| Some(format!("{} {}", label(name), figure(name, value)?)))
         .collect();
     words.join("  ")

@@ -5,7 +5,7 @@ use socket2::SockAddr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The kernel's limit of segments per message (UDP_MAX_SEGMENTS), which it does not tell: of recent
+/// The kernel's limit of segments per message (UDP_MAX_SEGMENTS), which it does not report: of recent
 /// kernels, and of all that have any.
 pub const MOST_SEGMENTS: usize = 128;
 pub const FEWER_SEGMENTS: usize = 64;

@@ -52,7 +52,7 @@ impl Chosen {
 pub struct Egress {
     pub device: String,
     pub mtu: u32,
-    /// Whether the device takes super-packets; None if the kernel does not tell.
+    /// Whether the device takes super-packets; None if the kernel does not report it.
     pub takes_super_packets: Option<bool>,
     /// The kind of its queue, if it has one that holds packets.
     pub queue: Option<String>,

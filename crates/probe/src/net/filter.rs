@@ -191,7 +191,7 @@ mod tests {
                 };
                 let of_connection = (from, to) == (22, 5000) || (from, to) == (5000, 22);
                 if scope.has(&seen) && of_connection {
-                    continue; // between other hosts: the ports alone do not tell
+                    continue; // between other hosts: the ports alone do not decide
                 }
                 assert_eq!(takes(&program, IPV4, &packet), !scope.has(&seen), "{seen}");
                 sides[usize::from(scope.has(&seen))] += 1;

@@ -59,7 +59,7 @@ pub fn egress_index(to: IpAddr) -> io::Result<Option<u32>> {
     message
         .attributes
         .push(RouteAttribute::Destination(address));
-    let socket = ask(RouteNetlinkMessage::GetRoute(message), NLM_F_REQUEST)?;
+    let socket = send_request(RouteNetlinkMessage::GetRoute(message), NLM_F_REQUEST)?;
     let mut answers = Vec::new();
     take_messages(&socket.recv_from_full()?.0, &mut answers)?;
     let attributes = answers.into_iter().find_map(|answer| match answer {
@@ -130,7 +130,7 @@ fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
 }
 
 fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
-    let socket = ask(request, NLM_F_DUMP | NLM_F_REQUEST)?;
+    let socket = send_request(request, NLM_F_DUMP | NLM_F_REQUEST)?;
     let mut answers = Vec::new();
     loop {
         let (datagram, _) = socket.recv_from_full()?;
@@ -140,7 +140,7 @@ fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
     }
 }
 
-fn ask(request: RouteNetlinkMessage, flags: u16) -> io::Result<Socket> {
+fn send_request(request: RouteNetlinkMessage, flags: u16) -> io::Result<Socket> {
     let socket = Socket::new(NETLINK_ROUTE)?;
     socket.connect(&SocketAddr::new(0, 0))?;
     let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(request));

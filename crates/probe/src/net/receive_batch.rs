@@ -151,12 +151,12 @@ impl ReceiveBatch {
             let start = i * self.stride;
             let length = (header.msg_len as usize).min(self.size);
             let bytes = &self.buffers[start..start + length];
-            let told = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen);
-            let arrived_ns = match told.realtime_ns {
+            let fields = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen);
+            let arrived_ns = match fields.realtime_ns {
                 Some(stamp_ns) => stamp_ns.saturating_add_signed(-self.realtime_ahead_ns),
                 None => self.received_ns,
             };
-            let segment = told.segment_size.unwrap_or(length).max(1);
+            let segment = fields.segment_size.unwrap_or(length).max(1);
             bytes
                 .chunks(segment)
                 .map(move |bytes| Datagram { bytes, arrived_ns })
@@ -166,14 +166,14 @@ impl ReceiveBatch {
 
 /// The content of the control messages of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct ControlFields {
     realtime_ns: Option<u64>,
     segment_size: Option<usize>,
 }
 
 /// Reads a control buffer: cmsg(3), messages aligned to 8 bytes.
-fn read_control(control: &[u8; CONTROL], length: usize) -> Told {
-    let mut told = Told::default();
+fn read_control(control: &[u8; CONTROL], length: usize) -> ControlFields {
+    let mut fields = ControlFields::default();
     let mut rest = control.get(..length).unwrap_or_default();
     while let Some((header, _)) = rest.split_first_chunk::<CONTROL_HEADER>() {
         let word = |at: usize| {
@@ -184,16 +184,16 @@ fn read_control(control: &[u8; CONTROL], length: usize) -> Told {
             break;
         };
         match (word(8), word(12)) {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => told.realtime_ns = timespec_ns(body),
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => fields.realtime_ns = timespec_ns(body),
             (libc::SOL_UDP, libc::UDP_GRO) => {
                 let size = body.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes));
-                told.segment_size = size.and_then(|size| usize::try_from(size).ok());
+                fields.segment_size = size.and_then(|size| usize::try_from(size).ok());
             }
             _ => {}
         }
         rest = rest.get(length.next_multiple_of(8)..).unwrap_or_default();
     }
-    told
+    fields
 }
 
 fn timespec_ns(body: &[u8]) -> Option<u64> {

@@ -90,7 +90,7 @@ pub fn report_local_drops(socket: &impl AsFd, ip: IpAddr) -> Result<(), Failure>
         IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVERR),
         IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
     };
-    set_int(socket, level, option, 1).map_err(during("ask for errors of packets"))
+    set_int(socket, level, option, 1).map_err(during("request errors of packets"))
 }
 
 /// Sends with "don't fragment", whatever the kernel believes of the path's MTU.

@@ -97,28 +97,28 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// How the program ended; None if init was killed before it could tell.
+/// How the program ended; None if init was killed before it could report it.
 fn supervise(args: &Args) -> Result<Option<Ended>, Refusal> {
     own_namespaces(args.net)?;
     let processes = refused(Step::Processes);
     let mask = signals::hold().map_err(&processes)?;
     let flags = nix::fcntl::OFlag::O_CLOEXEC;
-    let (told, tell) = pipe2(flags).map_err(&processes)?;
+    let (outcome, write_end) = pipe2(flags).map_err(&processes)?;
     // Nobody writes to it: it is closed by the supervisor's end.
     let (life, lives) = pipe2(flags).map_err(&processes)?;
     // SAFETY: there is one thread, so the child may do anything.
     match unsafe { fork() }.map_err(&processes)? {
         ForkResult::Parent { child } => {
-            drop((tell, life));
+            drop((write_end, life));
             signals::pass_on_until_end(child, child).map_err(&processes)?;
             drop(lives);
-            Ok(read_end(&told))
+            Ok(read_end(&outcome))
         }
         ForkResult::Child => {
-            drop((told, lives));
-            if let Err(refusal) = be_init(args, &mask, &tell, &life) {
+            drop((outcome, lives));
+            if let Err(refusal) = be_init(args, &mask, &write_end, &life) {
                 report(args.report, &refusal);
-                let _ = write(&tell, &Ended::Code(NOT_POSSIBLE).bytes());
+                let _ = write(&write_end, &Ended::Code(NOT_POSSIBLE).bytes());
             }
             std::process::exit(0);
         }
@@ -141,11 +141,11 @@ fn own_namespaces(net: bool) -> Result<(), Refusal> {
     unshare(kinds).map_err(refused(Step::Namespaces))
 }
 
-/// Mount, start the program and reap until it has ended; how it ended goes to ``tell``.
+/// Mount, start the program and reap until it has ended; how it ended goes to ``write_end``.
 fn be_init(
     args: &Args,
     mask: &nix::sys::signal::SigSet,
-    tell: &OwnedFd,
+    write_end: &OwnedFd,
     life: &OwnedFd,
 ) -> Result<(), Refusal> {
     let processes = refused(Step::Processes);
@@ -166,7 +166,7 @@ fn be_init(
     match unsafe { fork() }.map_err(&processes)? {
         ForkResult::Parent { child } => {
             let ended = signals::pass_on_until_end(child, Pid::from_raw(-1)).map_err(&processes)?;
-            let _ = write(tell, &ended.bytes());
+            let _ = write(write_end, &ended.bytes());
             Ok(())
         }
         ForkResult::Child => {
@@ -211,9 +211,9 @@ fn ended(pipe: BorrowedFd) -> nix::Result<bool> {
         .is_some_and(|events| events.contains(PollFlags::POLLHUP)))
 }
 
-fn read_end(told: &OwnedFd) -> Option<Ended> {
+fn read_end(outcome: &OwnedFd) -> Option<Ended> {
     let mut bytes = [0; 2];
-    (read(told, &mut bytes) == Ok(2)).then(|| Ended::of(bytes))
+    (read(outcome, &mut bytes) == Ok(2)).then(|| Ended::of(bytes))
 }
 
 fn report(descriptor: Option<RawFd>, refusal: &Refusal) {

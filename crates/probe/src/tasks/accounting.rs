@@ -21,7 +21,7 @@ pub struct Parameters {
     kernel_threads: Vec<String>,
     #[serde(default)]
     devices: Vec<String>,
-    /// Whether to tell what the probe itself used.
+    /// Whether to report what the probe itself used.
     #[serde(rename = "self", default = "yes")]
     own: bool,
     #[serde(default = "a_day")]

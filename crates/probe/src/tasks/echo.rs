@@ -66,7 +66,7 @@ pub fn reflect(
     socket::set_receive_timeout(socket, idle_ns.min(Seconds::MAX as u64 * 1_000_000_000))?;
     loop {
         let received = batch.receive(socket);
-        if stop.asked() {
+        if stop.requested() {
             return Ok(echoed);
         }
         // Invalid packets must not keep it alive: the clock is read after every packet.

@@ -61,7 +61,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Outcome, Failur
         pmtu: None,
     };
     let mut receiver = StampedReceiver::new(&socket);
-    while outcome.attempts < parameters.attempts && !context.stop.asked() {
+    while outcome.attempts < parameters.attempts && !context.stop.requested() {
         outcome.attempts += 1;
         match attempt(
             parameters,

@@ -1,4 +1,4 @@
-//! `first_answer`: from when on do packets go through? Asks until the first answer comes.
+//! `first_answer`: from when on do packets go through? Sends requests until the first answer comes.
 
 use crate::clock;
 use crate::context::{Context, Started};
@@ -53,31 +53,31 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Answered, Failu
     clock::use_exact_timers();
     let started_ns = clock::monotonic_ns();
     context.ready(Started { started_ns });
-    let mut asking = Asking::new(parameters);
+    let mut inquiry = Inquiry::new(parameters);
     let deadline_ns = started_ns + parameters.deadline_s.ns();
     let gap_ns = u64::from(parameters.interval_us.max(1)) * 1000;
     let mut due_ns = started_ns;
     while due_ns < deadline_ns && context.stop.wait_until(due_ns) {
-        asking.ask();
+        inquiry.send();
         // A late attempt delays the next: a burst would be a load.
         due_ns = (due_ns + gap_ns).max(clock::monotonic_ns());
-        if let Some(answer) = asking.listen(due_ns, context) {
+        if let Some(answer) = inquiry.listen(due_ns, context) {
             return Ok(Answered {
                 started_ns,
                 first_sent_ns: answer.sent_ns,
-                previous_sent_ns: asking.before(answer.sequence),
+                previous_sent_ns: inquiry.before(answer.sequence),
                 answered_ns: answer.arrived_ns,
                 answered_realtime_ns: answer.arrived_realtime_ns,
                 kernel_timestamp: answer.by_kernel,
-                attempts: asking.attempts,
-                errors: asking.errors,
+                attempts: inquiry.attempts,
+                errors: inquiry.errors,
             });
         }
     }
-    Err(asking.nothing(context.stop.asked()))
+    Err(inquiry.nothing(context.stop.requested()))
 }
 
-struct Asking<'a> {
+struct Inquiry<'a> {
     parameters: &'a Parameters,
     tag: [u8; 8],
     payload: Vec<u8>,
@@ -96,9 +96,9 @@ struct Answer {
     by_kernel: bool,
 }
 
-impl<'a> Asking<'a> {
-    fn new(parameters: &'a Parameters) -> Asking<'a> {
-        Asking {
+impl<'a> Inquiry<'a> {
+    fn new(parameters: &'a Parameters) -> Inquiry<'a> {
+        Inquiry {
             parameters,
             tag: parameters.token.tag(),
             payload: blank_payload(PAYLOAD, &parameters.canary),
@@ -110,7 +110,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Sends one request; the interface, the address and the route may all not be there yet.
-    fn ask(&mut self) {
+    fn send(&mut self) {
         self.attempts += 1;
         self.tried_ns.push(clock::monotonic_ns());
         if let Err(error) = self.try_to_ask() {

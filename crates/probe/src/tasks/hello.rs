@@ -41,7 +41,7 @@ pub fn hello() -> Hello {
     }
 }
 
-/// The congestion controls that this node's kernel offers, empty if it does not tell.
+/// The congestion controls that this node's kernel offers, empty if it does not report them.
 pub fn congestion_controls() -> Vec<String> {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default()

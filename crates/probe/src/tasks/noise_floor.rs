@@ -80,7 +80,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Floor, Failure>
     let outcome = std::thread::scope(|scope| -> Result<Outcome, Failure> {
         let echo = scope.spawn(|| reflect(&reflector, &parameters.token, u64::MAX, &enough));
         let outcome = engine.run();
-        enough.ask();
+        enough.request();
         echo.join().expect("the echo does not panic")?;
         outcome
     })?;

@@ -36,7 +36,7 @@ pub fn run(parameters: &Parameters) -> Result<Files, Failure> {
         return Err(Failure::new(
             "read",
             format!("{} paths are too many", parameters.paths.len()),
-            format!("ask for at most {MAX_FILES} at once"),
+            format!("request at most {MAX_FILES} at once"),
         ));
     }
     let files = parameters.paths.iter().map(|path| content(path)).collect();

@@ -22,7 +22,7 @@ const DRAIN_STEP_NS: u64 = 500_000;
 const RECEIVE_BUFFER: usize = 16 << 20;
 
 /// How long after its end a socket stays open, unread. Not one whose port was requested: another socket
-/// may ask for it again.
+/// may request it again.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
 
 /// The address to listen on, and the duration.
@@ -122,7 +122,7 @@ impl Reception<'_> {
         loop {
             let taken = self.take(account)?;
             let now_ns = clock::monotonic_ns();
-            if self.context.stop.asked() {
+            if self.context.stop.requested() {
                 self.drain(u64::from(listen.quiet_ms) * 1_000_000, deadline_ns, account)?;
                 self.boundary(clock::monotonic_ns(), account);
                 return Ok(());

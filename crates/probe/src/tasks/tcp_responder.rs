@@ -105,7 +105,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
     let mut strangers = 0;
     std::thread::scope(|scope| -> Result<(), Failure> {
         let mut lobby = Lobby::<GREETING>::new(&listener)?;
-        while !context.stop.asked() {
+        while !context.stop.requested() {
             for (connection, shown) in lobby.shown()? {
                 let greeting = Greeting::read(&shown, &parameters.token);
                 let free = counts.open.load(Ordering::Relaxed) < MAX_CONNECTIONS;
@@ -116,7 +116,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
                 counts.open.fetch_add(1, Ordering::Relaxed);
                 let counts = &counts;
                 scope.spawn(move || {
-                    // A connection that breaks is the caller's to tell.
+                    // A connection that breaks is the caller's to report.
                     let _ = respond(connection, greeting, &parameters.token, counts, context);
                     counts.open.fetch_sub(1, Ordering::Relaxed);
                 });
@@ -125,7 +125,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Responded, Fail
             let idle_until_ns = last_ns + parameters.idle_s.ns();
             if clock::monotonic_ns() >= idle_until_ns {
                 // Wakes threads that still wait for a request.
-                context.stop.ask();
+                context.stop.request();
             } else {
                 lobby.wait(&context.stop, idle_until_ns);
             }

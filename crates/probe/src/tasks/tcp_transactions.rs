@@ -94,7 +94,7 @@ pub fn request_response(parameters: &Parameters, context: &Context) -> Result<Tr
         }
         match all.exchange(&socket) {
             Ok(()) => all.times.record(clock::monotonic_ns() - begun_ns),
-            Err(_) if context.stop.asked() => {
+            Err(_) if context.stop.requested() => {
                 all.add_up(&socket);
                 return Ok(all.result());
             }
@@ -183,7 +183,7 @@ impl<'a> Transactions<'a> {
     }
 
     fn over(&self, now_ns: u64) -> bool {
-        now_ns >= self.first_ns + self.parameters.duration_s.ns() || self.context.stop.asked()
+        now_ns >= self.first_ns + self.parameters.duration_s.ns() || self.context.stop.requested()
     }
 
     fn connect(&self) -> io::Result<Socket> {

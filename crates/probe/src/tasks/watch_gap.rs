@@ -67,8 +67,8 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Watched, Failur
     };
     let rate_pps = parameters.rate_pps.per_second();
     let by_default = ((DEFAULT_GAPS * 1e9 / rate_pps) as u64).max(DEFAULT_LEAST_NS);
-    let asked = parameters.gap_min_us.map(|us| u64::from(us) * 1000);
-    let gap_min_ns = asked.unwrap_or(by_default);
+    let requested_ns = parameters.gap_min_us.map(|us| u64::from(us) * 1000);
+    let gap_min_ns = requested_ns.unwrap_or(by_default);
     let mut watch = Watch {
         gaps: Gaps::new(rate_pps, gap_min_ns),
         sequence: Sequence::default(),

@@ -5,7 +5,7 @@ use crate::support::{Agent, TOKEN, udp_sink};
 use serde_json::json;
 
 /// Bursts of a millisecond, a thousandth of a second apart from the tick: what the tick samples of them
-/// is anything, what the idle clocks tell is right.
+/// is anything, what the idle clocks show is right.
 #[test]
 fn busy_time_covers_what_a_process_used() {
     let mut agent = Agent::start();
@@ -68,7 +68,7 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
     assert_eq!(of_pid(me)["label"], "test");
     assert_eq!(of_pid(me)["died"], false);
     assert!(of_pid(me)["vm_hwm_bytes"].as_u64().unwrap() > 0);
-    // A child is taken along with its parent, and its end is told.
+    // A child is taken along with its parent, and its end is reported.
     assert_eq!(of_pid(child.id())["label"], "test");
     assert_eq!(of_pid(child.id())["died"], true);
     assert!(used["probe"]["run_ns"].as_u64().unwrap() > 0);

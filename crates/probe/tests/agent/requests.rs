@@ -1,4 +1,4 @@
-//! What is asked of the agent: understood, or refused with a reason.
+//! Requests to the agent: accepted, or refused with a reason.
 
 use crate::LOOPBACK;
 use crate::support::{Agent, TOKEN, echo, udp_sink};
@@ -62,7 +62,7 @@ fn an_id_in_use_and_a_port_in_use_are_errors() {
             .contains("port")
     );
     agent.stop(1);
-    // Once a task has said that it is done, its id and its port are free.
+    // Once a task has reported its end, its id and its port are free.
     agent.ready(json!({
         "id": 1, "do": "echo", "bind": LOOPBACK, "port": port, "token": TOKEN, "idle_s": 5,
     }));

@@ -47,7 +47,7 @@ pub fn next_arrival(socket: &UdpSocket) -> Option<(u32, u64)> {
     Some((u32::from_ne_bytes(payload[..4].try_into().ok()?), at_ns))
 }
 
-/// When each packet departed, by its number since the stamps were asked for.
+/// When each packet departed, by its number since the stamps were requested.
 pub fn all_departures(socket: &UdpSocket) -> BTreeMap<u32, u64> {
     let mut departed = BTreeMap::new();
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::asked::{Asked, AskedJitter, AskedLoss, Queue};
 use crate::cable::Plan;
 use crate::control;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
 use crate::quantity::{self, Rate, Share};
 use crate::record::Limits;
+use crate::requested::{Queue, Requested, RequestedJitter, RequestedLoss};
 use crate::tap::{MTU_RANGE, Offloads};
 
 /// Be the cable between two nodes until SIGTERM, SIGINT or the end of standard input.
@@ -56,10 +56,10 @@ pub struct CableArgs {
     loss: Option<Share>,
     /// Conditions from a to b as a JSON object, instead of the options above
     #[arg(long, value_parser = conditions_text)]
-    a_to_b: Option<Asked>,
+    a_to_b: Option<Requested>,
     /// Conditions from b to a as a JSON object, instead of the options above
     #[arg(long, value_parser = conditions_text)]
-    b_to_a: Option<Asked>,
+    b_to_a: Option<Requested>,
     /// Seed of the random draws for packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -74,7 +74,7 @@ pub struct CableArgs {
     pub interval_ms: u64,
 }
 
-fn conditions_text(text: &str) -> Result<Asked, String> {
+fn conditions_text(text: &str) -> Result<Requested, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
@@ -93,17 +93,17 @@ impl CableArgs {
         })
     }
 
-    fn for_both(&self) -> Asked {
+    fn for_both(&self) -> Requested {
         let queue = self.queue_packets.map(Queue::Packets);
-        Asked {
+        Requested {
             rate_bps: self.rate.map(|rate| rate.0),
             queue: queue.or(self.queue_bytes.map(Queue::Bytes)),
             delay_ns: self.delay.map_or(0, |delay| delay.0),
-            jitter: self.jitter.map(|jitter| AskedJitter::Uniform {
+            jitter: self.jitter.map(|jitter| RequestedJitter::Uniform {
                 spread_ns: jitter.0,
             }),
-            loss: self.loss.map(|loss| AskedLoss::Probability(loss.0)),
-            ..Asked::default()
+            loss: self.loss.map(|loss| RequestedLoss::Probability(loss.0)),
+            ..Requested::default()
         }
     }
 

@@ -83,7 +83,7 @@ impl Service {
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
             PollFd::new(input.as_fd(), PollFlags::POLLIN),
         ];
-        let ended = |cable: &'_ Cable| cable.ended().asked();
+        let ended = |cable: &'_ Cable| cable.ended().requested();
         watched.extend(
             self.cables
                 .values()

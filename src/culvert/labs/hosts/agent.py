@@ -149,10 +149,10 @@ class Agent:
         """The error for a session that has ended."""
         if not self._connection.alive():
             return self._connection.lost()
-        said = self._said()
+        printed = self._printed()
         return HostLost(
             f"host {self.name}",
-            "its agent has ended" + (f": {said[-1]}" if said else ""),
+            "its agent has ended" + (f": {printed[-1]}" if printed else ""),
             "see whether something there kills processes; then continue with --resume",
         )
 
@@ -173,7 +173,7 @@ class Agent:
         try:
             code = channel.wait(timeout=wait_s)
             if code != 0 and wait_s:
-                problems = self._said() or [f"its agent ended with exit code {code}"]
+                problems = self._printed() or [f"its agent ended with exit code {code}"]
         except subprocess.TimeoutExpired:
             channel.kill()
             channel.wait()
@@ -186,16 +186,16 @@ class Agent:
         return problems
 
     def _not_started(self) -> LabError:
-        said = self._said()
+        printed = self._printed()
         if not self._connection.alive():
             return self._connection.lost()
         return LabError(
             f"host {self.name}",
-            "its agent did not start: " + (said[-1] if said else "no answer"),
+            "its agent did not start: " + (printed[-1] if printed else "no answer"),
             "see whether sudo accepts the password, and the directory allows programs",
         )
 
-    def _said(self) -> list[str]:
+    def _printed(self) -> list[str]:
         """The lines of its standard error."""
         try:
             self._log.seek(0)

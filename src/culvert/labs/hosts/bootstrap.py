@@ -75,7 +75,7 @@ class Rise(StrEnum):
 
 @dataclass(frozen=True)
 class FirstContact:
-    """What the host has said. ``machine`` is uname -m; ``clock_offset_s`` how much its clock is
+    """What the host has reported. ``machine`` is uname -m; ``clock_offset_s`` how much its clock is
     ahead of ours, to a second; ``client`` and ``server`` are the addresses and ports of the SSH
     connection as the host sees them. ``stale`` are directories of other runs there."""
 
@@ -107,27 +107,27 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
     done = connection.run("exec sh -s", script.encode())
     answered_s = time.time()
     name = connection.entry.name
-    said: dict[str, list[str]] = {}
+    reported: dict[str, list[str]] = {}
     for line in done.stdout.decode(errors="replace").splitlines():
         key, tab, value = line.partition("\t")
         if tab:
-            said.setdefault(key, []).append(value.strip())
-    if "end" not in said:
+            reported.setdefault(key, []).append(value.strip())
+    if "end" not in reported:
         printed = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise LabError(
             f"host {name}",
             f"a POSIX shell does not run there: {printed[-1] if printed else 'no answer'}",
             "see whether `ssh HOST sh -c true` works: a login script may print or end the session",
         )
-    if "directory" not in said:
+    if "directory" not in reported:
         raise NotPossible(
             f"host {name}",
-            "no directory can hold the run: " + "; ".join(said.get("refused", ["none exists"])),
+            "no directory can hold the run: " + "; ".join(reported.get("refused", ["none exists"])),
             f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
         )
 
     def one(key: str) -> str:
-        return said.get(key, [""])[0]
+        return reported.get(key, [""])[0]
 
     there = one("time")
     client, server = _connection(one("client"))
@@ -142,7 +142,7 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
         server=server,
         directory=one("directory"),
         probe=one("probe") or None,
-        stale=tuple(path for path in said.get("stale", ()) if path != one("directory")),
+        stale=tuple(path for path in reported.get("stale", ()) if path != one("directory")),
     )
 
 

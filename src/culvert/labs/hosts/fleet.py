@@ -102,8 +102,8 @@ class Fleet:
         self._lock.close()
         problems = []
         for host, outcome in zip(self._hosts.values(), outcomes, strict=True):
-            said = [str(outcome)] if isinstance(outcome, CulvertError) else outcome
-            problems += [f"host {host.name}: {line}" for line in said]
+            reported = [str(outcome)] if isinstance(outcome, CulvertError) else outcome
+            problems += [f"host {host.name}: {line}" for line in reported]
         return problems
 
     def __enter__(self) -> Self:

@@ -116,7 +116,7 @@ class SshHost(Host):
 
     @property
     def contact(self) -> FirstContact:
-        """What the host said at the first contact."""
+        """What the host reported at the first contact."""
         if self._contact is None:
             raise LabError(f"host {self.name}", "is not connected", "open it first")
         return self._contact

@@ -181,8 +181,8 @@ def _runs(pid: int) -> bool:
 
 
 def _goes_on(run_id: str) -> bool:
-    who = owner.owner_of(run_id)
-    return who is not None and who.alive()
+    found = owner.owner_of(run_id)
+    return found is not None and found.alive()
 
 
 def _named_runs() -> set[str]:

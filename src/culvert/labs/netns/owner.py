@@ -79,18 +79,18 @@ def _parsed(link: Path) -> Owner | None:
 def record(run_id: str, name: str, pid: int) -> None:
     """Remember a process that the run started outside of its namespaces, so that a clean-up can
     tell it from a stranger's: only root can write there. No error if it has ended."""
-    who = _process(pid)
-    if who is not None:
+    process = _process(pid)
+    if process is not None:
         link = run_directory(run_id) / f"{name}{_RECORD}"
         link.unlink(missing_ok=True)
-        link.symlink_to(str(who))
+        link.symlink_to(str(process))
 
 
 def recorded(run_id: str) -> set[Owner]:
     """The processes that were remembered and run."""
     links = run_directory(run_id).glob(f"*{_RECORD}")
     found = {_parsed(link) for link in links}
-    return {who for who in found if who is not None and who.alive()}
+    return {one for one in found if one is not None and one.alive()}
 
 
 def others() -> set[Owner]:
@@ -98,9 +98,9 @@ def others() -> set[Owner]:
     found = set()
     with suppress(OSError):
         for link in RUNS.glob("*.owner"):
-            who = owner_of(link.name.removesuffix(".owner"))
-            if who is not None and who.pid != os.getpid() and who.alive():
-                found.add(who)
+            process = owner_of(link.name.removesuffix(".owner"))
+            if process is not None and process.pid != os.getpid() and process.alive():
+                found.add(process)
     return found
 
 

@@ -154,8 +154,8 @@ def _by_hey(session: Session, parameters: K8sApiParameters, host: str, port: int
     timeout_s = parameters.lasting_s * 2 + parameters.timeout_s + SLACK_S
     done = session.source.run(words, timeout_s=timeout_s, check=False)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()[-200:]
-        raise InstrumentError("hey", said or "it failed", f"try in the pod: {shlex.join(words)}")
+        printed = (done.stderr or done.stdout).strip()[-200:]
+        raise InstrumentError("hey", printed or "it failed", f"try in the pod: {shlex.join(words)}")
     return answers.of_hey(done.stdout)
 
 

@@ -66,8 +66,8 @@ class Observer:
         found: list[Device] = []
         for name in devices.names(texts[devices.DEVICES] or ""):
             files = devices.files_of(name)
-            told = self._read(list(files.values()))
-            about = {what: told[path] for what, path in files.items()}
+            contents = self._read(list(files.values()))
+            about = {what: contents[path] for what, path in files.items()}
             found.append(devices.device(name, about, routes))
         return tuple(device.name for device in found if device.is_own)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from culvert.errors import UsageError
+from culvert.errors import ImpairmentError
 from culvert.study.conditions.direction import DirectionTable
 from culvert.study.conditions.lab import LinkTable
 from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatValue
@@ -93,7 +93,7 @@ class LinkKeys(DirectionTable):
     def _can_be(self) -> Self:
         try:
             self.impairment.check()
-        except UsageError as error:
+        except ImpairmentError as error:
             raise problem(
                 f"{error.what}: {error.why}", error.remedy, self._culprit(error)
             ) from None
@@ -114,7 +114,7 @@ class LinkKeys(DirectionTable):
                 one_way.check_queue(rate_bps)
                 if link.kind == "netem":
                     netem_options.options(one_way, rate_bps)
-            except UsageError as error:
+            except ImpairmentError as error:
                 why = f"{error.what}: {error.why}"
                 raise problem(why, error.remedy, [*here, *self._culprit(error)]) from None
         offloads = link.offloads if self.offloads is None else self.offloads
@@ -123,12 +123,10 @@ class LinkKeys(DirectionTable):
                 "there are no super-packets without offloads", "write offloads = true", here
             )
 
-    def _culprit(self, error: UsageError) -> Iterator[str]:
+    def _culprit(self, error: ImpairmentError) -> Iterator[str]:
         """The key that caused an error, if it is in the file."""
-        word = error.what.removeprefix("the ").partition(" ")[0].partition(".")[0]
-        word = {"reordering": "reorder", "CoDel": "queue", "this": "jitter"}.get(word, word)
-        if word in self.impairments:
-            yield word
+        if error.key in self.impairments:
+            yield error.key
 
 
 class ConditionTable(LinkKeys, ProcessorKeys):

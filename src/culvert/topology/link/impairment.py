@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from culvert.errors import UsageError
+from culvert.errors import ImpairmentError
 from culvert.topology.link.jitter import Jitter
 from culvert.topology.link.recorded import Trace
 
@@ -75,58 +75,64 @@ class OneWay:
     demonstration, not a condition to measure VPNs in."""
 
     def check(self) -> None:
-        """Raise UsageError for what no link can do."""
+        """Raise ImpairmentError for what no link can do."""
         self._check_shares()
         self._check_numbers()
         if self.reorder and not self.delay_ns:
-            raise UsageError(
-                "reordering", "there is no delay that a packet can skip", "add a delay"
+            raise ImpairmentError(
+                "reorder", "reordering", "there is no delay that a packet can skip", "add a delay"
             )
         if self.trace is not None and self.rate_bps is not None:
-            raise UsageError("a rate", "there is a trace as well", "use one of them")
+            raise ImpairmentError("rate", "a rate", "there is a trace as well", "use one of them")
         if self.queue_bytes is not None and self.queue_packets is not None:
-            raise UsageError("the queue", "has two limits", "use bytes or packets")
+            raise ImpairmentError("queue", "the queue", "has two limits", "use bytes or packets")
 
     def _check_shares(self) -> None:
-        shares = {"reorder": self.reorder, "duplicate": self.duplicate, "corrupt": self.corrupt}
+        shares = [(key, key, getattr(self, key)) for key in ("reorder", "duplicate", "corrupt")]
         if isinstance(self.loss, Bursts):
-            shares |= {f"loss.{name}": share for name, share in vars(self.loss).items()}
+            shares += [("loss", f"loss.{name}", share) for name, share in vars(self.loss).items()]
         elif not isinstance(self.loss, tuple):
-            shares["loss"] = self.loss
-        for name, share in shares.items():
+            shares.append(("loss", "loss", self.loss))
+        for key, name, share in shares:
             if not 0 <= share <= 1:
-                raise UsageError(f"{name} {share}", "is not a share from 0 to 1", "write 0.01")
+                why = "is not a share from 0 to 1"
+                raise ImpairmentError(key, f"{name} {share}", why, "write 0.01")
 
     def _check_numbers(self) -> None:
         jitter = self.jitter or Jitter()
-        for name, duration_ns in (
-            ("delay", self.delay_ns),
-            ("jitter", jitter.spread_ns),
-            ("jitter.hold", jitter.hold_ns),
+        for key, name, duration_ns in (
+            ("delay", "delay", self.delay_ns),
+            ("jitter", "jitter", jitter.spread_ns),
+            ("jitter", "jitter.hold", jitter.hold_ns),
         ):
             if not 0 <= duration_ns <= LONGEST_DELAY_NS:
-                raise UsageError(
-                    f"{name} {duration_ns} ns", "is not from 0 to 60 s", "check its unit"
+                raise ImpairmentError(
+                    key, f"{name} {duration_ns} ns", "is not from 0 to 60 s", "check its unit"
                 )
         if self.blackout is not None and not (
             0 < self.blackout.for_ns <= LONGEST_BLACKOUT_NS
             and 0 <= self.blackout.after_ns <= LONGEST_BLACKOUT_NS
         ):
-            raise UsageError("the blackout", "is not within a day", "check its unit")
+            raise ImpairmentError(
+                "blackout", "the blackout", "is not within a day", "check its unit"
+            )
         if self.codel is not None and not all(
             0 < duration <= LONGEST_DELAY_NS
             for duration in (self.codel.target_ns, self.codel.interval_ns)
         ):
-            raise UsageError("CoDel", "its times are not from 1 ns to 60 s", "check their units")
-        for name, value, most in (
-            ("queue_bytes", self.queue_bytes, LARGEST_QUEUE_BYTES),
-            ("queue_packets", self.queue_packets, LARGEST_QUEUE_PACKETS),
-            ("drop_size_and_above", self.drop_size_and_above, 2**32 - 1),
+            raise ImpairmentError(
+                "queue", "CoDel", "its times are not from 1 ns to 60 s", "check their units"
+            )
+        for key, name, value, most in (
+            ("queue", "queue_bytes", self.queue_bytes, LARGEST_QUEUE_BYTES),
+            ("queue", "queue_packets", self.queue_packets, LARGEST_QUEUE_PACKETS),
+            ("drop_size_and_above", "drop_size_and_above", self.drop_size_and_above, 2**32 - 1),
         ):
             if value is not None and not 1 <= value <= most:
-                raise UsageError(f"{name} {value}", f"is not from 1 to {most}", "check its unit")
+                why = f"is not from 1 to {most}"
+                raise ImpairmentError(key, f"{name} {value}", why, "check its unit")
         if isinstance(self.loss, tuple) and any(not 0 <= number < 2**64 for number in self.loss):
-            raise UsageError("loss", "packets are numbered from 0", "write [0, 7]")
+            raise ImpairmentError("loss", "loss", "packets are numbered from 0", "write [0, 7]")
 
     def rate_on(self, link_rate_bps: int | None) -> int | None:
         """Bit/s on a link of this rate; None: no limit, or a trace."""
@@ -137,7 +143,7 @@ class OneWay:
     def conditions(self, link_rate_bps: int | None) -> dict[str, Any]:
         """The request for ``culvert-wire``, on a link of this rate.
 
-        Raises UsageError for a queue without a rate, LabError for a file that has changed.
+        Raises ImpairmentError for a queue without a rate, LabError for a file that has changed.
         """
         rate_bps = self.rate_on(link_rate_bps)
         self.check_queue(link_rate_bps)
@@ -177,11 +183,13 @@ class OneWay:
         return request
 
     def check_queue(self, link_rate_bps: int | None) -> None:
-        """Raise UsageError for a queue without a rate, on a link of this rate."""
+        """Raise ImpairmentError for a queue without a rate, on a link of this rate."""
         given = any(value is not None for value in (self.queue_bytes, self.queue_packets))
         limited = self.trace is not None or self.rate_on(link_rate_bps) is not None
         if (given or self.codel is not None) and not limited:
-            raise UsageError("the queue", "a link without a rate has none", "add a rate or a trace")
+            raise ImpairmentError(
+                "queue", "the queue", "a link without a rate has none", "add a rate or a trace"
+            )
 
 
 @dataclass(frozen=True)
@@ -197,7 +205,7 @@ class Impairment:
         return cls(one_way, one_way)
 
     def check(self) -> None:
-        """Raise UsageError for what no link can do."""
+        """Raise ImpairmentError for what no link can do."""
         self.a_to_b.check()
         self.b_to_a.check()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from culvert.errors import UsageError
+from culvert.errors import ImpairmentError
 from culvert.topology.link.impairment import Bursts, OneWay
 from culvert.topology.link.jitter import JitterShape
 
@@ -23,30 +23,33 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
     """pyroute2's parameters: percentages, microseconds, packets. Others are
     passed to the ``tc`` program (``culvert.labs.link.netem.words``).
 
-    Raises UsageError for what netem cannot do.
+    Raises ImpairmentError for what netem cannot do.
     """
     if isinstance(one_way.loss, tuple):
-        raise UsageError("loss by list", "netem cannot do it", USE_THE_WIRE)
-    for requested, name in (
-        (one_way.trace, "trace"),
-        (one_way.codel, "queue by CoDel"),
-        (one_way.blackout, "blackout"),
-        (one_way.drop_udp or None, "drop_udp"),
-        (one_way.drop_size_and_above, "drop_size_and_above"),
+        raise ImpairmentError("loss", "loss by list", "netem cannot do it", USE_THE_WIRE)
+    for requested, key, name in (
+        (one_way.trace, "trace", "trace"),
+        (one_way.codel, "queue", "queue by CoDel"),
+        (one_way.blackout, "blackout", "blackout"),
+        (one_way.drop_udp or None, "drop_udp", "drop_udp"),
+        (one_way.drop_size_and_above, "drop_size_and_above", "drop_size_and_above"),
     ):
         if requested is not None:
-            raise UsageError(name, "netem cannot do it", USE_THE_WIRE)
+            raise ImpairmentError(key, name, "netem cannot do it", USE_THE_WIRE)
     jitter = one_way.jitter
     if jitter is not None and (
         jitter.distribution not in DISTRIBUTIONS or jitter.hold_ns or not jitter.reorders
     ):
-        raise UsageError(
+        raise ImpairmentError(
+            "jitter",
             "this jitter",
             "netem draws evenly or normally for each packet, and changes the order of packets",
             "write reorders = true, or " + USE_THE_WIRE,
         )
     if one_way.per_super_packet:
-        raise UsageError("decide per super-packet", "is a mode of the wire", USE_THE_WIRE)
+        raise ImpairmentError(
+            "decide", "decide per super-packet", "is a mode of the wire", USE_THE_WIRE
+        )
     rate_bps = one_way.rate_on(link_rate_bps)
     spread_ns = jitter.spread_ns if jitter else 0
     chosen: dict[str, Any] = {

@@ -34,7 +34,7 @@ def environment(member: Node, servers: Iterable[Address], *, relayed: bool) -> M
         "NB_DISABLE_SSH_CONFIG": "true",
         # Neither rules and marks with a name in /etc/iproute2/rt_tables, nor routes to its peers.
         "NB_DISABLE_CUSTOM_ROUTING": "true",
-        # It asks the addresses of ten clouds whether it runs there: a proxy refuses.
+        # It sends requests to the metadata addresses of ten clouds: a proxy refuses them.
         "HTTP_PROXY": "http://127.0.0.1:9",
         "NO_PROXY": ",".join(map(str, servers)),
         **({"NB_FORCE_RELAY": "true"} if relayed else {}),

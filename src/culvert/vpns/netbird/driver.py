@@ -39,7 +39,7 @@ MTU = 1280
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
 _STOP_S = 10.0
-"""A daemon tells its peers and its servers when it ends."""
+"""A daemon notifies its peers and its servers when it ends."""
 _FACTS = {
     "cipher": "ChaCha20-Poly1305",
     "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",

@@ -134,8 +134,8 @@ class Netmaker(AssigningMeshVpn):
             join = [*netclient, "join", "-t", self._token, "-o", member.name, *endpoint]
             done = member.run(join, env=trust, timeout_s=self.up_deadline_s, check=False)
             if "registered with server" not in done.stdout:
-                said = (done.stdout + done.stderr).strip()[-300:]
-                raise VpnError(f"{self.id} on node {member.name}", said, "see the server's log")
+                printed = (done.stdout + done.stderr).strip()[-300:]
+                raise VpnError(f"{self.id} on node {member.name}", printed, "see the server's log")
         process = self.start_process(member, [*netclient, "daemon"], "netclient", trust)
 
         def address() -> IPv4Interface | None:

@@ -34,7 +34,7 @@ class Device(ABC):
 
     @abstractmethod
     def missing(self, host: Host) -> list[Missing]:
-        """What the host lacks."""
+        """What is missing on the host."""
 
     @abstractmethod
     def version(self, host: Host) -> str:

@@ -107,7 +107,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     context.ready(Started { started_ns });
     let deadline_ns = started_ns + parameters.duration_max_s.ns();
     let mut whole = parameters.sample_one_in > 1;
-    while !context.stop.asked() && clock::monotonic_ns() < deadline_ns {
+    while !context.stop.requested() && clock::monotonic_ns() < deadline_ns {
         if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
             context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
             take_all(&mut capture, &mut socket, deadline_ns)?;

@@ -30,7 +30,7 @@ pub fn of_recording(
     let remedy = "give a pcapng file of Ethernet packets, whole";
     let broken = |error: pcapng::Broken| Failure::new(&what, error.to_string(), remedy);
     while let Some(packet) = reader.next_packet().map_err(broken)? {
-        if context.stop.asked() {
+        if context.stop.requested() {
             break;
         }
         if let Some(packet) = from_ethernet(&packet, parameters.snaplen) {

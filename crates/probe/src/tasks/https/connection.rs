@@ -132,7 +132,7 @@ mod tests {
     use super::answer;
     use std::io::Cursor;
 
-    fn told(text: &str) -> (u16, u64, bool) {
+    fn parsed(text: &str) -> (u16, u64, bool) {
         let answer = answer(&mut Cursor::new(text.as_bytes())).unwrap();
         (answer.status, answer.bytes, answer.reusable)
     }
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn a_body_with_its_length() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
-        assert_eq!(told(text), (200, 3, true));
+        assert_eq!(parsed(text), (200, 3, true));
         let closing = "HTTP/1.1 429 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(told(closing), (429, 0, false));
+        assert_eq!(parsed(closing), (429, 0, false));
     }
 
     #[test]
     fn a_body_in_chunks() {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n";
-        assert_eq!(told(text), (200, 5, true));
+        assert_eq!(parsed(text), (200, 5, true));
     }
 
     #[test]

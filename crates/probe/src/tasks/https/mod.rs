@@ -84,7 +84,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Answered, Failu
             let due_ns = started_ns + (number as f64 * gap_ns) as u64;
             let wait = Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns()));
             std::thread::sleep(wait);
-            if context.stop.asked() {
+            if context.stop.requested() {
                 break;
             }
             sent += 1;

@@ -122,7 +122,7 @@ impl Engine<'_> {
             {
                 self.take(progress)?;
             }
-            if self.stop.asked() {
+            if self.stop.requested() {
                 return Ok(None);
             }
             progress.looked = sequence;
@@ -145,7 +145,7 @@ impl Engine<'_> {
             }
             now_ns = clock::monotonic_ns();
         }
-        Ok((!self.stop.asked()).then_some(now_ns))
+        Ok((!self.stop.requested()).then_some(now_ns))
     }
 
     fn await_last(&self, progress: &mut Progress) -> Result<(), Failure> {
@@ -154,7 +154,7 @@ impl Engine<'_> {
             self.take(progress)?;
             let outcome = &progress.outcome;
             let all = outcome.tally.answered() >= outcome.sent;
-            if all || self.stop.asked() || clock::monotonic_ns() >= deadline_ns {
+            if all || self.stop.requested() || clock::monotonic_ns() >= deadline_ns {
                 return Ok(());
             }
             self.stop
@@ -179,7 +179,7 @@ impl Engine<'_> {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) if is_passing(&error) => {}
-                Err(_) if self.stop.asked() => return Ok(()),
+                Err(_) if self.stop.requested() => return Ok(()),
                 Err(error) => return Err(Failure::io("rtt: receive", &error)),
             }
         }

@@ -80,7 +80,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> 
         interval_ms: parameters.interval_ms,
         begun_ns: clock::monotonic_ns(),
         deadline_ns,
-        told: parameters.streams == 1,
+        reported: parameters.streams == 1,
     };
     let outcomes = drain_all(&connections, &reading, parameters, context)?;
     let backward_written = parameters
@@ -98,7 +98,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> 
 }
 
 fn nothing(context: &Context) -> Drained {
-    let stopped = context.stop.asked();
+    let stopped = context.stop.requested();
     Drained {
         bytes: 0,
         first_ns: None,
@@ -143,7 +143,7 @@ fn drain_all(
                 let canary = parameters.canary.clone().unwrap_or_default();
                 let outcome = write_until(connection, &canary, backward.write_size, |_, now_ns| {
                     finished.load(Ordering::Relaxed)
-                        || context.stop.asked()
+                        || context.stop.requested()
                         || now_ns >= reading.deadline_ns
                 });
                 let _ = connection.shutdown(Shutdown::Write);
@@ -200,7 +200,7 @@ fn admit(
         connections: Vec::new(),
         strangers: 0,
     };
-    while !stop.asked() && clock::monotonic_ns() < deadline_ns {
+    while !stop.requested() && clock::monotonic_ns() < deadline_ns {
         for (connection, shown) in lobby.shown()? {
             if shown == token.0 && admitted.connections.len() < streams {
                 admitted.connections.push(connection);

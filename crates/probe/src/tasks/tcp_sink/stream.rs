@@ -51,7 +51,7 @@ pub struct Reading<'a> {
     pub begun_ns: u64,
     pub deadline_ns: u64,
     /// Whether intervals are reported as they end; those of one of many streams are not.
-    pub told: bool,
+    pub reported: bool,
 }
 
 pub fn drain(
@@ -79,7 +79,7 @@ pub fn drain(
         let read = connection.read(&mut buffer);
         let now_ns = clock::monotonic_ns();
         let ended = match read {
-            Ok(0) if context.stop.asked() => Some(End::Stopped),
+            Ok(0) if context.stop.requested() => Some(End::Stopped),
             Ok(0) => Some(End::Closed),
             Ok(length) => {
                 if let Some(expected) = &expected {
@@ -103,7 +103,7 @@ pub fn drain(
                 bytes: drained.bytes - boundary_bytes,
             };
             boundary_bytes = drained.bytes;
-            if reading.told {
+            if reading.reported {
                 context.interval(&interval);
             }
             drained.intervals.push(interval);

@@ -200,7 +200,7 @@ fn run_all(
             interval_ms: parameters.interval_ms,
             begun_ns: first_ns,
             deadline_ns: first_ns + parameters.duration_s.ns() + parameters.drain_s.ns(),
-            told: false,
+            reported: false,
         };
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| read_all(socket, &reading, context));
@@ -239,8 +239,8 @@ fn send(
         .stop
         .interrupts(socket)
         .map_err(during("tcp_source"))?;
-    let told = parameters.streams == 1;
-    let written = write_all(socket, parameters, first_ns, told, context)?;
+    let reported = parameters.streams == 1;
+    let written = write_all(socket, parameters, first_ns, reported, context)?;
     let end_ns = clock::monotonic_ns();
     let info = written.info;
     let address = socket.local_addr().map_err(during("own port"))?;

@@ -135,7 +135,7 @@ pub fn write_all(
     socket: &Socket,
     parameters: &super::Parameters,
     first_ns: u64,
-    told: bool,
+    reported: bool,
     context: &Context,
 ) -> Result<Written, Failure> {
     let end_ns = first_ns + parameters.duration_s.ns();
@@ -153,12 +153,12 @@ pub fn write_all(
         |_, now_ns| {
             if ticker.passed(now_ns) {
                 match series.interval(now_ns) {
-                    Ok(interval) if told => context.interval(interval),
+                    Ok(interval) if reported => context.interval(interval),
                     Ok(_) => {}
                     Err(failure) => failed = Some(failure),
                 }
             }
-            now_ns >= end_ns || context.stop.asked() || failed.is_some()
+            now_ns >= end_ns || context.stop.requested() || failed.is_some()
         },
     );
     let bytes = outcome.map_err(|broken| Failure::io("tcp_source: send", &broken.error))?;

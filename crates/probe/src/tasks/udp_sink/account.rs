@@ -151,7 +151,7 @@ impl Sink {
             jitter_ns: self.jitter_ns(),
             flows: (0..)
                 .zip(&self.flows)
-                .map(|(n, flow)| flow.told(n))
+                .map(|(n, flow)| flow.received(n))
                 .collect(),
             intervals: self.intervals,
         }
@@ -159,7 +159,7 @@ impl Sink {
 }
 
 impl Flow {
-    fn told(&self, flow: u16) -> FlowReceived {
+    fn received(&self, flow: u16) -> FlowReceived {
         FlowReceived {
             flow,
             packets: self.packets,

@@ -36,7 +36,7 @@ impl Lane {
         loop {
             for flow in &mut self.flows {
                 let now_ns = clock::monotonic_ns();
-                if now_ns >= end_ns || context.stop.asked() {
+                if now_ns >= end_ns || context.stop.requested() {
                     return Ok(());
                 }
                 flow.send(flow.capacity(), now_ns)?;

@@ -144,8 +144,8 @@ class Api:
         return str(found.git_version)
 
     def call(self, what: str, request: Callable[..., T], *args: Any, **fields: Any) -> T:
-        """Make a request; ``what`` names its object. A server that is too busy or fails is asked
-        again for ``PATIENCE_S``. Raises ApiError, LabError if the server cannot be reached."""
+        """Make a request; ``what`` names its object. It is repeated to a server that is too busy or
+        fails, for ``PATIENCE_S``. Raises ApiError, LabError if the server cannot be reached."""
         from kubernetes.client.exceptions import ApiException
         from urllib3.exceptions import HTTPError
 

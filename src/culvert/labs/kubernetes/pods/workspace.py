@@ -77,7 +77,7 @@ class Workspace:
     # -- rights ------------------------------------------------------------------------------------
 
     def require_rights(self) -> None:
-        """Raise NotPossible with every right that the user lacks: the verb and the resource."""
+        """Raise NotPossible with every right that the user has not: the verb and the resource."""
         needed = manifests.rights(own_namespace=self.options.namespace is None)
         lacking = [right for right in needed if not self._may(right)]
         if lacking:

@@ -3,19 +3,21 @@
 use super::*;
 use proptest::prelude::*;
 
-fn asked(text: &str) -> Result<Conditions, String> {
-    let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    asked.conditions().map_err(|failure| failure.to_string())
+fn requested(text: &str) -> Result<Conditions, String> {
+    let requested: Requested = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    requested
+        .conditions()
+        .map_err(|failure| failure.to_string())
 }
 
 #[test]
 fn nothing_asked_is_a_plain_cable() {
-    assert!(asked("{}").expect("conditions").is_plain_cable());
+    assert!(requested("{}").expect("conditions").is_plain_cable());
 }
 
 #[test]
 fn everything_at_once() {
-    let conditions = asked(
+    let conditions = requested(
         r#"{"rate_bps": 1000000, "queue": {"bytes": 30000}, "codel": {}, "delay_ns": 1000000,
             "jitter": {"distribution": "normal", "spread_ns": 5}, "jitter_reorders": true,
             "loss": {"gilbert_elliott": {"to_bad": 0.1, "to_good": 0.5}}, "reorder": 0.1,
@@ -44,7 +46,7 @@ fn everything_at_once() {
 
 #[test]
 fn listed_numbers_are_sorted_and_single() {
-    let conditions = asked(r#"{"loss": {"packets": [5, 1, 5]}}"#).expect("conditions");
+    let conditions = requested(r#"{"loss": {"packets": [5, 1, 5]}}"#).expect("conditions");
     assert_eq!(conditions.loss, Loss::Listed([1, 5].as_slice().into()));
 }
 
@@ -86,7 +88,7 @@ fn what_is_refused_names_the_thing() {
         (r#"{"los": 1}"#, "unknown field"),
         ("5", "invalid"),
     ] {
-        let why = asked(text).map(|_| ()).expect_err(text);
+        let why = requested(text).map(|_| ()).expect_err(text);
         assert!(why.contains(words), "{text}: {why}");
     }
 }
@@ -110,7 +112,7 @@ fn delays_of_a_file() {
 proptest! {
     #[test]
     fn no_text_panics(text in any::<String>()) {
-        let _ = asked(&text);
+        let _ = requested(&text);
         let _ = delays(&text);
     }
 }

@@ -32,7 +32,7 @@ pub const RATES_BPS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Asked {
+pub struct Requested {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
     /// A file in mahimahi's format, instead of a rate.
@@ -42,22 +42,22 @@ pub struct Asked {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub codel: Option<AskedCodel>,
+    pub codel: Option<RequestedCodel>,
     pub delay_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<AskedJitter>,
+    pub jitter: Option<RequestedJitter>,
     /// All packets in a period of this length get one draw of the jitter; 0: each packet its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter_hold_ns: u64,
     /// Jitter may change the order of packets.
     pub jitter_reorders: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<AskedLoss>,
+    pub loss: Option<RequestedLoss>,
     pub reorder: f64,
     pub duplicate: f64,
     pub corrupt: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub blackout: Option<AskedBlackout>,
+    pub blackout: Option<RequestedBlackout>,
     pub drop_udp: bool,
     /// Bytes of the IP packet: this size and above never passes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,12 +77,12 @@ pub enum Queue {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct AskedCodel {
+pub struct RequestedCodel {
     pub target_ns: u64,
     pub interval_ns: u64,
 }
 
-impl Default for AskedCodel {
+impl Default for RequestedCodel {
     fn default() -> Self {
         let Codel {
             target_ns,
@@ -97,7 +97,7 @@ impl Default for AskedCodel {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AskedJitter {
+pub enum RequestedJitter {
     Uniform {
         spread_ns: u64,
     },
@@ -115,7 +115,7 @@ pub enum AskedJitter {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AskedLoss {
+pub enum RequestedLoss {
     Probability(f64),
     GilbertElliott(AskedGilbertElliott),
     /// Lose exactly these packets; packets of a direction are numbered from 0.
@@ -143,14 +143,14 @@ fn certain() -> f64 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AskedBlackout {
+pub struct RequestedBlackout {
     /// From when the conditions take effect.
     #[serde(default)]
     pub after_ns: u64,
     pub for_ns: u64,
 }
 
-impl Asked {
+impl Requested {
     /// Read and check it, with the files that it names.
     pub fn conditions(&self) -> Result<Conditions, Failure> {
         let default = Conditions::default();
@@ -242,7 +242,7 @@ impl Asked {
     }
 
     fn codel(&self) -> Result<Option<Codel>, Failure> {
-        let Some(AskedCodel {
+        let Some(RequestedCodel {
             target_ns,
             interval_ns,
         }) = self.codel
@@ -259,16 +259,16 @@ impl Asked {
         let spread = |ns: u64| within("jitter.spread_ns", ns, 0..=LONGEST_DELAY_NS);
         Ok(Some(match &self.jitter {
             None => return Ok(None),
-            Some(AskedJitter::Uniform { spread_ns }) => Jitter::Uniform {
+            Some(RequestedJitter::Uniform { spread_ns }) => Jitter::Uniform {
                 spread_ns: spread(*spread_ns)?,
             },
-            Some(AskedJitter::Normal { spread_ns }) => Jitter::Normal {
+            Some(RequestedJitter::Normal { spread_ns }) => Jitter::Normal {
                 spread_ns: spread(*spread_ns)?,
             },
-            Some(AskedJitter::Pareto { spread_ns }) => Jitter::Pareto {
+            Some(RequestedJitter::Pareto { spread_ns }) => Jitter::Pareto {
                 spread_ns: spread(*spread_ns)?,
             },
-            Some(AskedJitter::Empirical { file }) => {
+            Some(RequestedJitter::Empirical { file }) => {
                 let what = format!("delays {}", file.display());
                 let values = delays(&files::read(file, &what)?).map_err(|why| {
                     wrong(
@@ -285,17 +285,17 @@ impl Asked {
     fn loss(&self) -> Result<Loss, Failure> {
         Ok(match &self.loss {
             None => Loss::Never,
-            Some(AskedLoss::Probability(value)) => match probability("loss", *value)? {
+            Some(RequestedLoss::Probability(value)) => match probability("loss", *value)? {
                 Probability::NEVER => Loss::Never,
                 probability => Loss::Independent(probability),
             },
-            Some(AskedLoss::GilbertElliott(model)) => Loss::GilbertElliott(GilbertElliott {
+            Some(RequestedLoss::GilbertElliott(model)) => Loss::GilbertElliott(GilbertElliott {
                 to_bad: probability("loss.to_bad", model.to_bad)?,
                 to_good: probability("loss.to_good", model.to_good)?,
                 loss_in_good: probability("loss.loss_in_good", model.loss_in_good)?,
                 loss_in_bad: probability("loss.loss_in_bad", model.loss_in_bad)?,
             }),
-            Some(AskedLoss::Packets(numbers)) => {
+            Some(RequestedLoss::Packets(numbers)) => {
                 let mut numbers = numbers.clone();
                 numbers.sort_unstable();
                 numbers.dedup();
@@ -305,7 +305,7 @@ impl Asked {
     }
 
     fn blackout(&self) -> Result<Option<Blackout>, Failure> {
-        let Some(AskedBlackout { after_ns, for_ns }) = self.blackout else {
+        let Some(RequestedBlackout { after_ns, for_ns }) = self.blackout else {
             return Ok(None);
         };
         Ok(Some(Blackout {
