@@ -7,7 +7,6 @@ method, such as netlink, overrides these.
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from abc import abstractmethod
@@ -18,6 +17,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any
 
+from culvert.labs import iproute
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.process import Process
@@ -119,7 +119,11 @@ class Node(Host):
     def link(self, device: str) -> LinkState | None:
         """The interface, or None if the node has none of that name."""
         shown = self.run([*self._ip(), "-d", "-j", "address", "show", "dev", device], check=False)
-        return _link_state(shown.stdout, device) if shown.returncode == 0 else None
+        return (
+            _link_state(iproute.entries(shown.stdout, self.name), device)
+            if shown.returncode == 0
+            else None
+        )
 
     def wait_link(self, device: str, *, deadline_s: float = 5.0) -> LinkState:
         """Wait until the interface exists; raises DeadlineExceeded."""
@@ -189,8 +193,8 @@ def _link_words(kind: str, attributes: Mapping[str, object]) -> list[str]:
     return [*before, "type", kind, *after]
 
 
-def _link_state(text: str, device: str) -> LinkState | None:
-    for shown in json.loads(text or "[]"):
+def _link_state(links: Sequence[dict[str, Any]], device: str) -> LinkState | None:
+    for shown in links:
         if shown.get("ifname") == device:
             addresses = tuple(
                 IPv4Interface(f"{each['local']}/{each['prefixlen']}")

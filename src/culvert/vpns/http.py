@@ -12,6 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from culvert.errors import VpnError
+from culvert.files.json_text import read_json
 from culvert.labs.node import Node
 
 CURL = "curl"
@@ -89,6 +90,6 @@ def _quoted(text: str) -> str:
 
 def _decoded(where: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError as error:
         raise VpnError(where, f"the answer is no JSON: {text[:100]!r}", _READ_THE_LOG) from error

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from ipaddress import IPv4Interface, IPv4Network
 
 from culvert.errors import NotPossible
+from culvert.labs import iproute
 from culvert.labs.node import Node
 
 
@@ -13,7 +13,8 @@ def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:
     """Raise NotPossible if an interface of a node has an address in a range that a VPN is about to
     use there."""
     ip = node.require("ip", "install iproute2")
-    for link in json.loads(node.run([ip, "-j", "-4", "address", "show"]).stdout or "[]"):
+    shown = node.run([ip, "-j", "-4", "address", "show"]).stdout
+    for link in iproute.entries(shown, node.name):
         for each in link.get("addr_info", ()):
             address = IPv4Interface(f"{each['local']}/{each['prefixlen']}")
             if address.ip in network or address.network.overlaps(network):

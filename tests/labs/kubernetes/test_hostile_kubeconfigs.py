@@ -72,6 +72,14 @@ TEXTS = {
     "an alias of itself": "clusters: &a [{name: c, cluster: {server: *a}}]\n",
     "a bomb": BOMB + "clusters: [{name: c, cluster: {server: *i}}]\n",
     "a bomb as a name": BOMB + "clusters: [{name: *i}]\n",
+    "a bomb of merge keys": "a: &a {x: 1}\n"
+    + "".join(
+        f"{new}: &{new} {{<<: [{','.join([f'*{old}'] * 10)}]}}\n"
+        for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+    ),
+    "keys of one hash": "".join(f"{(2**61 - 1) * n}: 1\n" for n in range(1, 9000)),
+    "a number of base 60": "a: 1" + ":1" * 19_000,
+    "directives": "".join(f"%TAG !{n}! tag:x\n" for n in range(19_000)) + "--- {}\n",
     "deep": "a: " + "[" * 9000 + "]" * 9000,
     "deep blocks": "\n".join(" " * level + "a:" for level in range(900)),
     "many entries": "clusters:\n" + "- {name: c}\n" * 100_000,

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
+from culvert.files.json_text import read_json
 from culvert.labs.hosts.complaints import HostLost
 from culvert.labs.hosts.connection import Connection
 
@@ -207,7 +208,7 @@ class Agent:
     def _read(self) -> None:
         for line in self._lines():
             try:
-                event = json.loads(line)
+                event = read_json(line)
                 number = event.get("id")
             except (ValueError, AttributeError):
                 continue  # a login script's words

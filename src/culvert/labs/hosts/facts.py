@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from culvert.labs import iproute
 from culvert.labs.link import super_packets
 from culvert.labs.sysctls import SYSCTLS
 
@@ -25,7 +25,9 @@ def of_device(node: SshNode, device: str) -> dict[str, Any]:
     if node.find("tc") is not None:
         shown = node.run(["tc", "-j", "qdisc", "show", "dev", device], check=False)
         if shown.returncode == 0:
-            found["queueing"] = [one.get("kind") for one in json.loads(shown.stdout or "[]")]
+            found["queueing"] = [
+                one.get("kind") for one in iproute.entries(shown.stdout, node.name)
+            ]
     features = _features(node, device)
     if features is not None:
         found["offloads_on"] = sorted(

@@ -11,13 +11,13 @@ address are impaired; the host's guard removes all of it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.link.netem import words as netem_words
 from culvert.labs.link.token_bucket import ETHERNET_HEADER_BYTES, token_bucket
@@ -138,8 +138,11 @@ def less_the_own(requested: OneWay, round_trip: int) -> OneWay:
 
 
 def _require_default(host: SshHost, tc: str, device: str) -> None:
-    shown = json.loads(host.run([tc, "-j", "qdisc", "show", "dev", device]).stdout or "[]")
-    chosen = [one["kind"] for one in shown if one.get("root") and one.get("handle") != "0:"]
+    printed = host.run([tc, "-j", "qdisc", "show", "dev", device]).stdout
+    shown = iproute.entries(printed, host.name)
+    chosen = [
+        str(one.get("kind")) for one in shown if one.get("root") and one.get("handle") != "0:"
+    ]
     if chosen:
         raise NotPossible(
             f"host {host.name}, queueing discipline of {device}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
@@ -83,8 +83,6 @@ def _of_none(host: HostEntry, node: NodeSpec) -> bool:
 
 def read_inventory(path: Path, *, sudo_password: str | None = None) -> Inventory:
     """Raises UsageError that names the host and the variable."""
-    if not path.exists():
-        raise UsageError(f"inventory {path}", "does not exist", "check the path")
     return inventory_of(path, listing.of(path), sudo_password=sudo_password)
 
 
@@ -105,21 +103,24 @@ def inventory_of(
     return Inventory(path, hosts)
 
 
-def _in_order(listed: Mapping[str, Any], group: str) -> Sequence[str]:
-    """The hosts of a group and its groups."""
-    found = listed.get(group, {})
-    hosts = list(found.get("hosts", ()))
-    for child in found.get("children", ()):
-        hosts += _in_order(listed, child)
-    return hosts
+def _in_order(listed: Mapping[str, Any], group: str) -> Iterator[str]:
+    """The hosts of a group, then those of its groups. A group may be in many others, and so may
+    they: each is looked at once."""
+    todo, seen = [group], {group}
+    while todo:
+        found = listed.get(todo.pop(), {})
+        yield from found.get("hosts", ())
+        new = [child for child in found.get("children", ()) if child not in seen]
+        seen.update(new)
+        todo += reversed(new)
 
 
 def _groups(listed: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The groups of each host, those above its own included."""
+    """The groups of each host that name a role."""
     groups: dict[str, list[str]] = {}
     for group in listed:
-        if group not in ("_meta", "all", "ungrouped"):
-            for host in _in_order(listed, group):
+        if group in GROUPS:
+            for host in dict.fromkeys(_in_order(listed, group)):
                 groups.setdefault(host, []).append(group)
     return groups
 
@@ -138,7 +139,7 @@ def _entry(
     given = _Variables(f"inventory {path}, host {name}", variables)
     if variables.get("ansible_connection", "ssh") not in ("ssh", "smart"):
         raise given.refusal("ansible_connection", "is no SSH", "leave it out: hosts need sshd")
-    roles = [str(GROUPS[group]) for group in groups if group in GROUPS]
+    roles = [str(GROUPS[group]) for group in groups]
     node = given.text("culvert_node")
     return HostEntry(
         name=name,

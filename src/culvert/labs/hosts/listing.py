@@ -4,7 +4,6 @@ imports. It ends with this process, and may not take more memory than an invento
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import resource
 import shlex
@@ -19,12 +18,14 @@ from typing import IO, Any
 
 from culvert import tools
 from culvert.errors import UsageError
-from culvert.files.plain import open_plain
+from culvert.files.json_text import read_json
+from culvert.labs.hosts.bounds import refuse_unusable
 
 READ_S = 60.0
-MOST_BYTES = 4 << 20
-"""Greatest size of a file: ten thousand hosts."""
-MOST_PRINTED = 64 << 20
+"""Longest time in which programs and plug-ins of an inventory list their hosts."""
+ALONE_S = 10
+"""Longest time of a processor for what Ansible alone reads: it needs 3 s for ten thousand hosts."""
+MOST_PRINTED = 32 << 20
 MOST_MEMORY = 2 << 30
 _MOST_WORDS = 1 << 20
 
@@ -50,9 +51,8 @@ _begun: dict[Path, _Begun] = {}
 
 def begin(path: Path) -> None:
     """Start to read an inventory, for a later ``of``. Raises NotPossible without Ansible,
-    UsageError for what is neither a directory nor a file of an inventory's size."""
-    if not path.is_dir():
-        _refuse(path)
+    UsageError for what is no inventory, or would become too large."""
+    alone = refuse_unusable(path)
     beside = Path(sys.executable).parent / "ansible-inventory"
     program = (
         beside
@@ -77,9 +77,12 @@ def begin(path: Path) -> None:
             "ANSIBLE_NOCOLOR": "True",
         },
     )
-    for limit, most in ((resource.RLIMIT_AS, MOST_MEMORY), (resource.RLIMIT_FSIZE, MOST_PRINTED)):
+    limits = {resource.RLIMIT_AS: MOST_MEMORY, resource.RLIMIT_FSIZE: MOST_PRINTED}
+    if alone:
+        limits[resource.RLIMIT_CPU] = ALONE_S
+    for limit, most in limits.items():
         with suppress(ProcessLookupError):
-            resource.prlimit(process.pid, limit, (most, most))
+            resource.prlimit(process.pid, limit, (most, most + 1))  # at the soft one: SIGXCPU
     _begun[path] = _Begun(process, printed, complained)
     atexit.register(_begun[path].end)
 
@@ -98,12 +101,16 @@ def of(path: Path) -> dict[str, Any]:
         finally:
             begun.end()
             atexit.unregister(begun.end)
+        if begun.process.returncode == -signal.SIGXCPU:
+            why = f"Ansible did not read it within {ALONE_S} s of a processor's time"
+            raise UsageError(what, why, see)
         if begun.process.returncode == 0:
             begun.printed.seek(0)
             try:
-                found = json.load(begun.printed)
-            except (ValueError, RecursionError):
-                found = None
+                found = read_json(begun.printed.read())
+            except ValueError as error:
+                why = f"what Ansible prints of it cannot be read: {error}"
+                raise UsageError(what, why, see) from error
             if isinstance(found, dict):
                 return found
         begun.complained.seek(0)
@@ -111,18 +118,3 @@ def of(path: Path) -> dict[str, Any]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     why = " ".join(lines[-3:]) or "it printed nothing"
     raise UsageError(what, f"Ansible cannot read it: {why}", see)
-
-
-def _refuse(path: Path) -> None:
-    try:
-        with open_plain(path) as file:
-            size = os.fstat(file.fileno()).st_size
-    except FileNotFoundError as error:
-        raise UsageError(f"inventory {path}", "does not exist", "check the path") from error
-    except OSError as error:
-        raise UsageError(
-            f"inventory {path}", f"it cannot be read: {error.strerror}", "check its mode"
-        ) from error
-    if size > MOST_BYTES:
-        why = f"it is larger than {MOST_BYTES >> 20} MiB"
-        raise UsageError(f"inventory {path}", why, "check that it is the right file")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs import iproute
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.survey import Survey
@@ -58,7 +58,7 @@ def ways_to(host: SshHost, addresses: Sequence[str]) -> dict[str, Way]:
     found = {}
     for part in printed.split("@@")[1:]:
         address, _, shown = part.partition("\n")
-        (way,) = json.loads(shown.strip() or "[{}]")
+        way = (iproute.entries(shown, host.name) or [{}])[0]
         found[address] = {key: str(way[key]) for key in _STEPS if key in way}
     return found
 

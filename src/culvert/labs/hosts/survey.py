@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from ipaddress import IPv4Interface, IPv4Network
 from typing import Any
 
 from culvert.errors import LabError
+from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
 from culvert.topology.plan import Attachment
 
@@ -27,6 +27,9 @@ _SECTIONS = {
 _NEEDED = ("links", "addresses", "routes", "rules")
 _NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _PORT = re.compile(r"^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", re.MULTILINE)
+MOST_CPUS = 8192
+"""Of Linux (NR_CPUS)."""
+_DIGITS = 9
 _LASTING = {
     "links": ("ifname", "mtu", "master"),
     "addresses": ("local", "prefixlen", "scope"),
@@ -57,14 +60,7 @@ class Survey:
         printed = host.run(["sh", "-c", script], check=False).stdout
         parts = printed.split(_MARK)[1:]
         found = {name: text for name, _, text in (part.partition("\n") for part in parts)}
-        try:
-            shown = {name: json.loads(found[name].strip() or "[]") for name in _NEEDED}
-        except (KeyError, ValueError):
-            raise LabError(
-                f"host {host.name}",
-                "its ip prints no JSON",
-                "install iproute2 there, of 2018 or later; that of BusyBox has no JSON",
-            ) from None
+        shown = {name: iproute.entries(found.get(name, "?"), host.name) for name in _NEEDED}
         ports = {6: _ports(found.get("tcp", "")), 17: _ports(found.get("udp", ""))}
         return cls(host.name, **shown, ports=ports, cpus=_cpus(found.get("cpus", "")))
 
@@ -138,5 +134,5 @@ def _cpus(text: str) -> tuple[int, ...]:
     cpus: list[int] = []
     for part in filter(None, text.partition(":")[2].strip().split(",")):
         first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
+        cpus += range(int(first[:_DIGITS]), min(int((last or first)[:_DIGITS]), MOST_CPUS) + 1)
     return tuple(cpus)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
+from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.kubeconfig import (
     bound_refresh,
     ending_programs,
@@ -254,7 +255,7 @@ def _in_words(what: str, error: Any) -> CulvertError:
 
 def _reason(error: Any) -> str:
     try:
-        return str(json.loads(cast("str", error.body))["message"])
+        return str(read_json(cast("str", error.body))["message"])
     except (ValueError, TypeError, KeyError):
         return str(error.reason or "")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from culvert.errors import UsageError
 from culvert.files.plain import open_plain, read_plain
+from culvert.files.yaml_size import YamlBounds, refuse_excess
 
 MOST_BYTES = 1 << 20
 MOST_PARTS = 20_000
@@ -45,20 +46,19 @@ def refuse_unusable(path: Path) -> None:
         text = read_plain(path, MOST_BYTES).decode()
         if sum(map(text.count, _MARKS)) > MOST_PARTS:
             raise _unusable(what, f"it has more than {MOST_PARTS} values")
+        refuse_excess(text, YamlBounds(MOST_PARTS, MOST_BYTES))
         content = yaml.safe_load(text)
     except FileNotFoundError as error:
         raise UsageError(what, "there is no such file", "check it") from error
     except OSError as error:
         raise _unusable(what, f"it cannot be read: {error.strerror}") from error
-    except RecursionError as error:
-        raise _unusable(what, "it is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
         lines = str(error).strip().splitlines() or ["it is no YAML"]
         raise _unusable(what, lines[0][:200]) from error
     if not isinstance(content, dict):
         raise _unusable(what, "it is no mapping")
     _refuse_shape(what, content)
-    for key, value in _values(what, content):
+    for key, value in _values(content):
         if key in _FILES and isinstance(value, str):
             _refuse_special(what, key, path.parent / value)
 
@@ -76,19 +76,16 @@ def _refuse_shape(what: str, content: Mapping[Any, Any]) -> None:
                 raise _unusable(what, f"its {name} have an entry that is no {body} with a name")
 
 
-def _values(what: str, content: Any) -> Iterator[tuple[Any, Any]]:
-    """All values with their keys, without recursion: aliases may make it endless."""
+def _values(content: Any) -> Iterator[tuple[Any, Any]]:
+    """All values with their keys."""
     todo = [(None, content)]
-    for _ in range(MOST_PARTS):
-        if not todo:
-            return
+    while todo:
         key, value = todo.pop()
         yield key, value
         if isinstance(value, dict):
             todo += value.items()
         elif isinstance(value, list):
             todo += [(key, one) for one in value]
-    raise _unusable(what, f"it has more than {MOST_PARTS} values")
 
 
 def _refuse_special(what: str, key: str, path: Path) -> None:

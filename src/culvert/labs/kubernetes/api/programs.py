@@ -8,7 +8,6 @@ end of the connection.
 from __future__ import annotations
 
 import io
-import json
 import os
 import select
 import socket
@@ -21,6 +20,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from culvert.errors import LabError
+from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
 
 V5 = "v5.channel.k8s.io"
@@ -165,7 +165,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _status(message: bytes) -> tuple[int, str]:
     """The exit code and the reason, from the status that ends a program (a v1.Status in JSON)."""
     try:
-        status = json.loads(message)
+        status = read_json(message)
         if status.get("status") == "Success":
             return 0, ""
         reason = str(status.get("message", ""))
