@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.netns import cleanup, named
+from culvert.labs.netns import cleanup, mark, named, owner
 from culvert.labs.netns.cleanup import LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.names import prepare_names
-from culvert.labs.netns.places import NAMESPACES, namespace_path, run_directory
+from culvert.labs.netns.places import (
+    NAMESPACES,
+    namespace_name,
+    namespace_path,
+    owner_link,
+    run_directory,
+)
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.processors import Processors
 from culvert.topology.spec import LabSpec
+from tests.cli import Cli
 from tests.conftest import LabFactory
 from tests.labs.host import left_of
 
 pytestmark = pytest.mark.lab
+IFALIAS_BYTES = 256
+"""IFALIASZ of linux/if.h."""
 
 
 def ip(*words: str) -> None:
@@ -113,10 +125,100 @@ def test_a_record_that_is_not_ours_binds_nothing(lab: LabFactory) -> None:
     for wrong in ("1", "none", "../../etc/passwd", "9" * 40):
         link.unlink()
         link.symlink_to(wrong)
-        assert pair.a.netns_path not in named.namespace_runs()
+        assert pair.a.netns_path not in named._recorded_runs()
     link.unlink()
     link.symlink_to(right)
-    assert pair.a.netns_path in named.namespace_runs()
+    assert pair.a.netns_path in named._recorded_runs()
+
+
+def without_records(pair: NetnsLab) -> None:
+    """As after rm -r /run/culvert: its own tmpfs stays mounted, and is empty."""
+    owner_link(pair.run_id).unlink()
+    for entry in run_directory(pair.run_id).iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def test_what_is_marked_is_bound_without_a_record(lab: LabFactory) -> None:
+    pair = lab(LabSpec(processors=Processors(quota={"a": 0.5})))
+    sleeper = pair.b.spawn(["sleep", "1000"], name="sleeper")
+    without_records(pair)
+    # Its owner is this process, which lives.
+    assert not [one for one in cleanup.find_leftovers() if one.run_id == pair.run_id]
+    found = [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == pair.run_id]
+    assert [one.kind for one in found].count(LeftoverKind.NAMESPACE) == 2
+    assert LeftoverKind.CGROUP in {one.kind for one in found}
+    for one in found:
+        cleanup.remove(one)
+    assert not sleeper.alive()
+    assert left_of(pair.run_id) == []
+    pair.close()
+
+
+def test_a_killed_run_is_found_without_its_directory(say: Cli) -> None:
+    run_id = new_run_id()
+    program = (
+        "import time; from culvert.labs.netns.lab import NetnsLab;"
+        "from culvert.topology.spec import LabSpec;"
+        f"lab = NetnsLab('{run_id}', LabSpec()); lab.open(); print(flush=True); time.sleep(1000)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+    owner_link(run_id).unlink()
+    subprocess.run(["umount", str(run_directory(run_id))], check=True)
+    run_directory(run_id).rmdir()
+    said = say("clean")
+    assert said.code == 0
+    assert f"culvert-{run_id}-a" in said.out
+    assert left_of(run_id) == []
+
+
+def test_a_mark_of_another_namespace_proves_nothing(lab: LabFactory) -> None:
+    """Neither a copy of one, nor one under another name."""
+    pair = lab()
+    real = mark.of(pair.a.netns_path)
+    assert real is not None
+    assert mark.of(pair.b.netns_path) != real
+    for name in (namespace_name(new_run_id(), "a"), namespace_name(pair.run_id, "other")):
+        with stranger(name):
+            words = ("exec", name, "ip", "link", "set", "dev", "lo", "alias", str(real))
+            ip(*words)
+            assert mark.of(NAMESPACES / name) is None
+            ip(*words[:-1], str(replace(real, node="other")))
+            assert mark.of(NAMESPACES / name) is None
+            assert NAMESPACES / name in named.unproved_names()
+    alias = NAMESPACES / namespace_name(pair.run_id, "alias")
+    alias.touch()
+    subprocess.run(["mount", "--bind", pair.a.netns_path, alias], check=True)
+    try:
+        assert mark.of(alias) is None
+    finally:
+        subprocess.run(["umount", alias], check=True)
+        alias.unlink()
+
+
+def test_what_is_left_is_named(say: Cli) -> None:
+    name = namespace_name(new_run_id(), "a")
+    with stranger(name) as process:
+        said = say("clean")
+        assert said.code == 0
+        assert f"left namespace {name}" in said.err
+        assert f"ip netns delete {name}" in said.err
+        assert process.poll() is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "culvert", "culvert ab12cd a 1.2.x 3", "culvert ab12cd a 1.2.3-4 5 6", "x" * 255]
+)
+def test_another_text_is_no_mark(text: str) -> None:
+    assert mark.Mark.parse(text) is None
+
+
+def test_a_mark_is_read_as_it_was_written() -> None:
+    made = mark.Mark("ab12cd", "pods-a", owner.this_process(), 4026531840)
+    assert mark.Mark.parse(str(made)) == made
+    assert len(str(made)) < IFALIAS_BYTES
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from culvert.commands.words import Context, Json
-from culvert.console import out, print_json
+from culvert.console import err, out, print_json
 from culvert.errors import NotPossible
 
 app = typer.Typer()
@@ -27,7 +27,7 @@ def clean(
     as_json: Json = False,
 ) -> None:
     """Remove what an interrupted run left behind, here and in a cluster."""
-    from culvert.labs.netns.cleanup import left_by_root, remove_leftovers
+    from culvert.labs.netns.cleanup import left_by_root, remove_leftovers, unproved
     from culvert.privilege import is_root
 
     if not is_root() and (names := left_by_root()):
@@ -41,6 +41,12 @@ def clean(
     found = [(str(one.kind), one.name) for one in removed]
     if kubeconfig is not None or context is not None:
         found += _in_cluster(kubeconfig, context, namespace, every=every)
+    for name in unproved() if is_root() else ():
+        err.print(
+            f"left namespace {name}: its name is like those of runs, but nothing proves that a run "
+            f"made it. If no program uses it: ip netns delete {name}",
+            markup=False,
+        )
     if as_json:
         print_json([{"kind": kind, "name": name} for kind, name in found])
         return

@@ -1,7 +1,8 @@
 """Find and remove what a run left behind: at the end of a lab, and after ``kill -9``.
 
 Processes are found by what binds them to a run (``binding``), namespaces and control groups by what
-a run recorded (``named``), its directory and its owner by name (``places``).
+a run recorded, or the mark in a namespace (``named``), its directory and its owner by name
+(``places``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from culvert.errors import LabError
 from culvert.labs.netns import owner, syscalls
 from culvert.labs.netns.binding import Binding, on_a_node
-from culvert.labs.netns.named import group_runs, namespace_runs
+from culvert.labs.netns.named import group_runs, marked_owner, namespace_runs, unproved_names
 from culvert.labs.netns.places import RUNS, owner_link, run_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
@@ -91,6 +92,11 @@ def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
     for leftover in leftovers:
         remove(leftover)
     return leftovers
+
+
+def unproved() -> list[str]:
+    """Names of namespaces like those of runs, left because nothing proves that a run made them."""
+    return [] if on_a_node() else [path.name for path in unproved_names()]
 
 
 def left_by_root() -> list[str]:
@@ -181,7 +187,7 @@ def _runs(pid: int) -> bool:
 
 
 def _goes_on(run_id: str) -> bool:
-    found = owner.owner_of(run_id)
+    found = owner.owner_of(run_id) or marked_owner(run_id)
     return found is not None and found.alive()
 
 

@@ -1,4 +1,4 @@
-"""System calls that are missing in Python 3.11: mount(2), umount2(2), unshare(2)."""
+"""System calls that are missing in Python 3.11: mount(2), umount2(2), unshare(2), setns(2)."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ def unmount(target: Path) -> None:
 def unshare_network() -> None:
     """Move the calling thread only to a new network namespace; raises OSError."""
     _check(_libc.unshare(CLONE_NEWNET), None)
+
+
+def enter_network(namespace: int) -> None:
+    """Move the calling thread only to the network namespace of a descriptor; raises OSError, also
+    for a file of another kind."""
+    _check(_libc.setns(namespace, CLONE_NEWNET), None)
 
 
 def _check(result: int, path: Path | None) -> None:

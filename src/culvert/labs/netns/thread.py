@@ -17,13 +17,16 @@ from typing import Any, TypeVar, cast
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.errors import LabError
-from culvert.labs.netns import named, syscalls
+from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.netns import named, owner, syscalls
+from culvert.labs.netns.mark import Mark
 from culvert.labs.netns.places import namespace_path
 
 T = TypeVar("T")
 
 ALIVE_CHECK_S = 0.5
+CALL_S = 60.0
+"""Longest time of a call in which this process runs: the longest legitimate one takes 5 s."""
 CLOSE_S = 10.0
 """Longest time for which a call that goes on is waited for: the namespace ends with its process."""
 
@@ -36,6 +39,7 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Job:
+    what: str
     work: Callable[[], object]
     # SimpleQueue is implemented in C: Ctrl-C at a critical moment would leave the conditions of
     # concurrent.futures locked.
@@ -53,6 +57,9 @@ class NamespaceThread:
         # A daemon, so that a lab that is still open can be closed while Python exits.
         self._thread = threading.Thread(target=self._serve, name=self.path.name, daemon=True)
         self._netlink: Any = None
+        self._doing = ""
+        """The call that goes on."""
+        self._hangs = False
 
     def open(self) -> None:
         """Create the namespace; raises OSError."""
@@ -61,17 +68,25 @@ class NamespaceThread:
         self._thread.start()
         self.call(self._enter)
 
-    def call(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in the thread and return its result; calls run one after another."""
-        job = _Job(work, SimpleQueue())
+    def call(self, work: Callable[[], T], what: str = "") -> T:
+        """Run ``work`` in the thread and return its result; calls run one after another.
+
+        Raises DeadlineExceeded, which names ``what`` the thread is doing, if it does not end.
+        """
+        if self._hangs:
+            raise self._late()
+        job = _Job(what or getattr(work, "__qualname__", repr(work)), work, SimpleQueue())
         self._jobs.put(job)
-        while True:
+        for _ in range(round(CALL_S / ALIVE_CHECK_S)):  # no clock: this process may be stopped
             try:
                 outcome = job.answer.get(timeout=ALIVE_CHECK_S if self._thread.is_alive() else 0)
                 break
             except Empty:
                 if not self._thread.is_alive():
                     raise self._closed() from None
+        else:
+            self._hangs = True
+            raise self._late()
         if outcome.error is not None:
             raise outcome.error
         return cast("T", outcome.value)
@@ -79,7 +94,7 @@ class NamespaceThread:
     def netlink(self, work: Callable[[Any], T], what: str) -> T:
         """Run ``work`` with the namespace's pyroute2.IPRoute; ``what`` names it in errors."""
         with netlink_errors(what):
-            return self.call(lambda: work(self._netlink))
+            return self.call(lambda: work(self._netlink), what)
 
     def close(self) -> None:
         """Leave the namespace, which stays mounted at ``path``. Idempotent."""
@@ -89,6 +104,7 @@ class NamespaceThread:
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
+            self._doing = job.what
             try:
                 outcome = _Outcome(job.work(), None)
             except BaseException as error:  # raised again in the caller
@@ -108,6 +124,15 @@ class NamespaceThread:
             raise
         syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
         self._netlink = IPRoute()
+        inode = self.path.stat().st_ino
+        Mark(self._run_id, self._node, owner.this_process(), inode).put(self._netlink)
+
+    def _late(self) -> DeadlineExceeded:
+        return DeadlineExceeded(
+            f"namespace {self.path.name}, {self._doing}",
+            f"the kernel did not end the call within {CALL_S:g} s",
+            "see what the kernel waits for (dmesg), then run `culvert clean`",
+        )
 
     def _closed(self) -> LabError:
         return LabError(
