@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from typing import Any
 
 import pytest
 
+from culvert.errors import DeadlineExceeded
+from culvert.report.html import drawing as drawing_module
 from culvert.report.html.drawing import Drawing
 
 
@@ -43,6 +46,21 @@ def test_a_process_that_died_is_replaced_by_this_one(which: int) -> None:
     with Drawing() as drawing:
         drawing._pens[which]._process.kill()
         check(drawing)
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU draws in this process")
+@pytest.mark.parametrize("which", [0, 1], ids=["svg", "png"])
+def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
+    with Drawing() as drawing:
+        drawing.begin(SPECS[0]).result()
+        monkeypatch.setattr(drawing_module, "DRAW_S", 1)
+        drawing._pens[which]._process.send_signal(signal.SIGSTOP)
+        content = SPECS[1] if which else spec("x" * (1 << 20))  # more than a pipe holds
+        with pytest.raises(DeadlineExceeded, match="did not end it within 1 s") as caught:
+            drawing.begin(content, "goodput").result()
+    assert caught.value.what == f"{['SVG', 'PNG'][which]} of figure goodput"
+    assert caught.value.remedy
+    assert all(pen._process.returncode is not None for pen in drawing._pens)
 
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU draws in this process")

@@ -16,6 +16,7 @@ import re
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -23,9 +24,13 @@ from enum import Enum
 from queue import SimpleQueue
 from typing import IO, NamedTuple, Self
 
+from culvert.errors import DeadlineExceeded
+
 MANY = 8
 """So many figures are worth the start of one more process."""
 MOST_PROCESSES = 4
+DRAW_S = 120
+"""Longest time for a step of one figure, in seconds in which this process runs."""
 _LENGTH = struct.Struct(">Q")
 
 
@@ -92,22 +97,25 @@ class Drawing:
         self._threads = ThreadPoolExecutor(self._most + 1)
         self._more(len(_Step))
 
-    def begin(self, spec: bytes) -> Future[Images]:
-        """Images of a Vega-Lite specification in JSON; drawn in this process if no other can."""
+    def begin(self, spec: bytes, name: str = "") -> Future[Images]:
+        """Images of a Vega-Lite specification in JSON; drawn in this process if no other can.
+
+        ``name`` is that of the figure in DeadlineExceeded, if its process does not end it in time.
+        """
         self._begun += 1
         self._more(len(_Step) + self._begun // MANY)
-        return self._threads.submit(self._drawn, spec)
+        return self._threads.submit(self._drawn, spec, name)
 
-    def _drawn(self, spec: bytes) -> Images:
-        svg = self._made(_Step.SVG, spec)
-        return Images(svg, self._made(_Step.PNG, svg))
+    def _drawn(self, spec: bytes, name: str) -> Images:
+        svg = self._made(_Step.SVG, spec, name)
+        return Images(svg, self._made(_Step.PNG, svg, name))
 
-    def _made(self, step: _Step, content: bytes) -> bytes:
+    def _made(self, step: _Step, content: bytes, name: str) -> bytes:
         if not self._pens:
             return step.draw(content)
         pen = self._idle[step].get()
         try:
-            drawn = pen.draw(content)
+            drawn = pen.draw(content, f"{step.value.upper()} of figure {name}")
             if drawn is None and self._ended:  # nobody waits for the figure
                 raise CancelledError
             return drawn or step.draw(content)
@@ -143,14 +151,33 @@ class _Pen:
             stderr=subprocess.DEVNULL,
         )
 
-    def draw(self, content: bytes) -> bytes | None:
+    def draw(self, content: bytes, what: str) -> bytes | None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        done, late = threading.Event(), threading.Event()
+        threading.Thread(target=self._watch, args=(done, late), daemon=True).start()
         try:
             _send(self._process.stdin, content)
-            return _receive(self._process.stdout)
+            drawn = _receive(self._process.stdout)
         except BrokenPipeError:
-            return None
+            drawn = None
+        finally:
+            done.set()
+        if drawn is None and late.is_set():
+            raise DeadlineExceeded(
+                what,
+                f"the process that draws it did not end it within {DRAW_S} s",
+                "see whether the machine is overloaded, or something stops processes there; "
+                "then run `culvert report` again",
+            )
+        return drawn
+
+    def _watch(self, done: threading.Event, late: threading.Event) -> None:
+        for _ in range(DRAW_S):  # no clock: Ctrl-Z stops this process and the other
+            if done.wait(1.0):
+                return
+        late.set()
+        self._process.kill()
 
     def end(self) -> None:
         self._process.kill()

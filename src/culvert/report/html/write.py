@@ -64,7 +64,7 @@ def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
     found, drawn = [], []
     for condition, figure in figures(data):
         spec = _printed(figure)
-        drawn.append((figure.name, spec, drawing.begin(spec)))
+        drawn.append((figure.name, spec, drawing.begin(spec, figure.name)))
         found.append((condition, figure))
     with folder.below("tables") as below:
         for name, table in tables(data).items():
