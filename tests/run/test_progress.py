@@ -13,7 +13,7 @@ from culvert.journal.record import Metric, Status, TrialRecord
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
-from culvert.run.progress import Lines, ProgressStep, Screen, Silent, clock, one_line
+from culvert.run.progress import MOST_REASON, Lines, ProgressStep, Screen, Silent, beginning, clock
 from tests.journal.dummies import failed, trial
 
 CELL = Cell("wireguard/go", "clean", "rtt", "{}")
@@ -36,11 +36,15 @@ def hostile() -> TrialRecord:
     return replace(failed(1), reason=HOSTILE)
 
 
-def test_a_trial_is_one_line_however_long_its_reason() -> None:
+def test_a_trial_is_one_line_with_the_beginning_of_its_reason() -> None:
     made, target = console(terminal=False)
-    Lines(made, LABELS).end(STEP, replace(hostile(), reason=HOSTILE + "x" * 300), None)
+    reason = HOSTILE + " and a word" * 300
+    Lines(made, LABELS).end(STEP, replace(hostile(), reason=reason), None)
     (line,) = target.getvalue().splitlines()
-    assert line.startswith(" 7/20  block 1  wireguard/go  Round trip  failed  died [/bold] [red]x")
+    start = " 7/20  block 1  wireguard/go  Round trip  failed  "
+    assert line.startswith(f"{start}died [/bold] [red]x")
+    assert line.endswith("and a word a\u2026")
+    assert len(line) <= len(start) + MOST_REASON
 
 
 def test_a_line_has_the_main_figure_and_no_total_where_there_is_none() -> None:
@@ -114,5 +118,13 @@ def test_clock(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 
-def test_one_line() -> None:
-    assert one_line(" a\n\n b\tc ") == "a b c"
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        (" a\n\n b\tc ", "a b c"),
+        ("x" * MOST_REASON, "x" * MOST_REASON),
+        ("x" * (MOST_REASON + 1), "x" * (MOST_REASON - 1) + "\u2026"),
+    ],
+)
+def test_the_beginning_of_a_reason(reason: str, shown: str) -> None:
+    assert beginning(reason) == shown

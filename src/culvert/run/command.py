@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
 
 import polars as pl
-from rich.text import Text
 
 from culvert import __version__
 from culvert.analysis.claims.judge import judge
@@ -25,23 +21,19 @@ from culvert.machine import record as environment
 from culvert.machine import rootless
 from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
-from culvert.report.claims import as_json as as_document
 from culvert.report.labels import Labels
-from culvert.report.terminal.claims import claims_text
 from culvert.run import neighbours
 from culvert.run.line_here import line_here
 from culvert.run.place import Place
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.request import ClusterRequest
-from culvert.run.progress import STYLES, Lines, Progress, Screen, Silent, clock
+from culvert.run.progress import Lines, Progress, Screen, Silent
 from culvert.run.request import CLUSTER, RunRequest
 from culvert.run.runner import Runner
-from culvert.run.tally import Tally, TrialProblem
+from culvert.run.summary import print_summary, summary_document
+from culvert.run.tally import Tally
 from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
-
-MOST_PROBLEMS = 8
-"""Problems that the summary lists; the report has all."""
 
 
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
@@ -108,9 +100,10 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             + request.resuming(directory),
         )
     claims = Claims(judged=tuple(_judged(study, rows)))
-    _summary(directory, tally, claims, as_json=as_json)
-    if claims.judged and not as_json:
-        out.print(claims_text(claims, Labels(rows)))
+    if as_json:
+        print_json(summary_document(directory, tally, claims))
+    else:
+        print_summary(directory, tally, claims, Labels(rows))
     return tally
 
 
@@ -165,56 +158,3 @@ def _remove_leftovers(*, quiet: bool) -> None:
     if removed and not quiet:
         things = ", ".join(f"{count} {kind}" for kind, count in removed.items())
         out.print(f"removed the remains of an interrupted run: {things}", style="dim")
-
-
-def _summary(directory: Path, tally: Tally, claims: Claims, *, as_json: bool) -> None:
-    counts = {str(status): count for status, count in tally.statuses.items()}
-    if as_json:
-        print_json(
-            {
-                "directory": str(directory),
-                "trials": counts,
-                "lacking": tally.lacking,
-                "problems": [problem.as_json(count) for problem, count in tally.problems.items()],
-                "elapsed_s": tally.elapsed_s,
-                "measuring_s": tally.measuring_s,
-                "measuring_share": tally.measuring_share,
-                "stopped": tally.stopped,
-                "notes": tally.notes,
-                "claims": as_document(claims)["claims"],
-            }
-        )
-        return
-    problems = tally.common_first
-    for vpns, problem, count in problems[:MOST_PROBLEMS]:
-        _explain(vpns, problem, count, wordings=len(tally.reasons.get(problem, ())))
-    if len(problems) > MOST_PROBLEMS:
-        out.print(f"... and {len(problems) - MOST_PROBLEMS} more problems: see the report")
-    shown = "  ".join(
-        f"[{STYLES[status]}]{count} {status}[/]"
-        for status, count in tally.statuses.items()
-        if count
-    )
-    out.print(
-        f"{shown or 'no trial was left to run'}   {clock(tally.elapsed_s)} min, "
-        f"{tally.measuring_share:.0%} of the time measuring   ({tally.stopped})"
-    )
-    for note in tally.notes[:MOST_PROBLEMS]:
-        out.print(note, markup=False, style="yellow")
-    if len(tally.notes) > MOST_PROBLEMS:
-        out.print(f"... and {len(tally.notes) - MOST_PROBLEMS} more notes: see the journal")
-    where = shlex.quote(str(directory))
-    out.print(f"journal: {directory}   next: culvert report {where}", markup=False, soft_wrap=True)
-
-
-def _explain(vpns: Sequence[str], problem: TrialProblem, count: int, *, wordings: int) -> None:
-    """Why trials of these VPNs do not count, and the remedy."""
-    names = ", ".join(vpns)
-    trials = "1 trial" if count == 1 else f"{count} trials"
-    style = STYLES[problem.status]
-    example = "for example: " if wordings > 1 else ""
-    out.print(
-        Text(f"{names}: {trials} {problem.status}: {example}{problem.reason}", style=style),
-        Text(f"  remedy: {problem.remedy}"),
-        sep="\n",
-    )

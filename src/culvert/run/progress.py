@@ -29,6 +29,8 @@ STYLES = {
     Status.FAILED: "red",
     Status.UNSUPPORTED: "dim",
 }
+MOST_REASON = 120
+"""Characters of a reason beside its trial; the summary of the run has the whole reason."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,8 @@ class Lines:
         """Nothing: the line is printed at the end of the trial."""
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
-        """The trial, its status, and its main figure or the reason."""
-        what = with_unit(headline.value, headline.unit) if headline else one_line(record.reason)
+        """The trial, its status, and its main figure or the beginning of the reason."""
+        what = with_unit(headline.value, headline.unit) if headline else beginning(record.reason)
         counter = "-" if step.number is None else str(step.number)
         if step.total is not None:
             width = len(str(step.total))
@@ -148,7 +150,7 @@ class Screen:
         elif record.status is not Status.UNSUPPORTED:
             self._last_problem = Text(
                 f"{cell_label(self._labels, step.trial)}: {record.status}: "
-                f"{one_line(record.reason)}",
+                f"{beginning(record.reason)}",
                 style=STYLES[record.status],
             )
 
@@ -186,9 +188,10 @@ def measurement_label(labels: Labels, trial: Trial) -> str:
     return labels.cell(trial.cell.condition, trial.cell.measurement, trial.cell.parameters)
 
 
-def one_line(reason: str) -> str:
-    """The reason without line breaks, which logs of VPNs contain."""
-    return " ".join(reason.split())
+def beginning(reason: str) -> str:
+    """The first characters of a reason, without line breaks, which logs of VPNs contain."""
+    line = " ".join(reason.split())
+    return line if len(line) <= MOST_REASON else f"{line[: MOST_REASON - 1]}\u2026"
 
 
 def with_unit(value: float, unit: str) -> str:
