@@ -6,17 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.study.claims.language import ClaimTestError, parse_claim_test
 from culvert.study.claims.names import StudyNames
 from culvert.study.claims.test import (
     BestOf,
     ClaimComparison,
     ClaimTest,
-    ClaimTestError,
     Quantity,
     Relation,
     VpnSide,
     Where,
-    parse_claim_test,
 )
 from culvert.study.parameters import Requested
 from tests.study.dummies import CATALOGUE

@@ -10,15 +10,10 @@ from culvert.errors import UsageError
 from culvert.study.blocks import BlocksTable
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import Lacking, names_of
+from culvert.study.claims.language import ClaimTestError, UnknownNameError, parse_claim_test
 from culvert.study.claims.names import StudyNames
 from culvert.study.claims.published import PublishedTable, PublishedValue
-from culvert.study.claims.test import (
-    ClaimTest,
-    ClaimTestError,
-    UnknownNameError,
-    Where,
-    parse_claim_test,
-)
+from culvert.study.claims.test import ClaimTest, Where
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from culvert.study.catalogue import Catalogue
-from culvert.study.claims.test import UnknownNameError
+from culvert.study.claims.language import UnknownNameError
 from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, canonical_json
 from culvert.study.table import near
