@@ -9,10 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from culvert.journal.codec import float64s, from_json, int64s
+from culvert.journal.codec import float64s, int64s
 from culvert.journal.columns import ROWS_SCHEMA
-from culvert.journal.marks import PART
-from culvert.journal.record import Metric, Part
 from culvert.journal.values import Unpacking
 
 _CHUNK = 10_000
@@ -96,23 +94,6 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
 
 
-def parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
-    """The part of a block with this key, if there is one."""
-    place = "SELECT id, evidence FROM trial WHERE block = ? AND cell_key = ?"
-    for number, evidence in sql.execute(place, (block, key)).fetchall():
-        metrics = sql.execute(
-            "SELECT metric, unit, value, labels FROM metric WHERE trial_id = ? ORDER BY id",
-            (number,),
-        )
-        yield Part(
-            tuple(map(str, from_json(evidence).get(PART, ()))),
-            tuple(
-                Metric(name, unit, value, from_json(labels))
-                for name, unit, value, labels in metrics
-            ),
-        )
-
-
 def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
     """One row per histogram. Raises JournalError for a damaged one."""
     refuse_undecodable(sql, path)
@@ -147,41 +128,6 @@ def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
         values = float64s(unpacking.bytes(value, number, "value"))
         unpacking.refuse_uneven(len(times), len(values), number)
         yield trial, name, unit, labels, times, values
-
-
-def data_paths(sql: sqlite3.Connection) -> dict[str, str]:
-    """The proved data path, by VPN: that of the first ok trial with such a check.
-
-    Evidence in another form has none.
-    """
-    found: dict[str, str] = {}
-    query = (
-        "SELECT vpn, evidence FROM trial "
-        "WHERE status = 'ok' AND instr(evidence, '\"data path\"') > 0 ORDER BY id"
-    )
-    for vpn, evidence in sql.execute(query):
-        paths = set() if vpn in found else _data_paths(from_json(evidence))
-        if len(paths) == 1:
-            found[vpn] = paths.pop()
-    return found
-
-
-def _data_paths(evidence: object) -> set[str]:
-    checks = evidence.get("checks") if isinstance(evidence, dict) else None
-    named = (
-        check
-        for check in (checks if isinstance(checks, list) else ())
-        if isinstance(check, dict) and check.get("name") == "data path"
-    )
-    figures = next(named, {}).get("figures")
-    return {str(path) for path in figures.values()} if isinstance(figures, dict) else set()
-
-
-def dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    """All rows of a small table."""
-    # Names of tables and columns are constants of the schema.
-    cursor = sql.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid")  # noqa: S608
-    return [dict(zip(columns, row, strict=True)) for row in cursor]
 
 
 def _frame(sql: sqlite3.Connection, query: str, schema: dict[str, Any]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ SQLite continues to write into the deleted files.
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.lock import JournalLock
+from culvert.journal.trouble import explained
+from culvert.journal.untrusted import refuse_other_schema
 
 _LOG = ("-wal", "-shm")
 _FORMER = "-journal"
@@ -55,6 +58,22 @@ class Hold:
                 lock.release()
             folder.close()
             raise
+
+    def connect(self) -> sqlite3.Connection:
+        """Open the journal for writing, by the descriptor of the directory that was checked."""
+        path = self.folder.path / self._name
+        with explained(path):
+            uri = f"file:/proc/self/fd/{self.folder.descriptor}/{self._name}?mode=rw"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
+            try:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                refuse_other_schema(connection, path)
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("PRAGMA synchronous = FULL")
+            except BaseException:
+                connection.close()
+                raise
+        return connection
 
     def release(self) -> None:
         """Release the lock and the directory."""

@@ -16,18 +16,19 @@ from typing import Any
 import polars as pl
 
 from culvert.errors import JournalError, UsageError
-from culvert.journal import frames
-from culvert.journal.checksum import checksum
-from culvert.journal.codec import from_json, json_text, now_text
-from culvert.journal.differences import differences
+from culvert.journal import earlier, frames
+from culvert.journal.codec import json_text, now_text
+from culvert.journal.facts import run_facts
 from culvert.journal.hold import Hold
+from culvert.journal.inserting import insert_row, insert_trial
 from culvert.journal.making import make_file
 from culvert.journal.record import InstallRecord, Part, RunHead, TrialRecord
+from culvert.journal.resuming import refuse_other
 from culvert.journal.rows import child_rows, install_row, run_row, trial_row
-from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
+from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
 from culvert.journal.source import Source
 from culvert.journal.trouble import corrupt, explained, explained_making
-from culvert.journal.untrusted import connect, reading_s, refuse_other_schema, within, write_copy
+from culvert.journal.untrusted import connect, reading_s, within, write_copy
 from culvert.journal.verify import verify
 
 FILE = "journal.sqlite"
@@ -74,7 +75,8 @@ class Journal:
                 )
             hold.refuse_log()
             with explained_making(path):
-                make_file(hold.folder, FILE, lambda sql: insert_run(sql, head))
+                row = run_row(head, now_text())
+                make_file(hold.folder, FILE, lambda sql: insert_row(sql, "run", RUN, row))
             return cls._begin(path, hold, head)
 
     @classmethod
@@ -84,10 +86,10 @@ class Journal:
         Raises UsageError with the differences; JournalError for a damaged journal.
         """
         path = directory / FILE
-        _refuse_missing(directory)
+        refuse_missing(directory)
         with Hold.preparing(directory, FILE) as hold:
             with cls.open(directory) as journal:
-                _refuse_other(journal, head)
+                refuse_other(directory, journal.run(), head)
             return cls._begin(path, hold, head)
 
     @classmethod
@@ -132,21 +134,21 @@ class Journal:
 
         Raises JournalError as ``open``, and if another run has locked it.
         """
-        _refuse_missing(directory)
+        refuse_missing(directory)
         with Hold.preparing(directory, FILE) as hold:
             with cls.open(directory) as journal:
                 latest = journal._latest_session()
-            journal = cls(directory / FILE, _connect(directory / FILE, hold), hold=hold)
+            journal = cls(directory / FILE, hold.connect(), hold=hold)
             journal._session = latest
             return journal
 
     @classmethod
     def _begin(cls, path: Path, hold: Hold, head: RunHead) -> Journal:
-        journal = cls(path, _connect(path, hold), hold=hold)
+        journal = cls(path, hold.connect(), hold=hold)
         try:
             row = (now_text(), head.culvert_version, json_text(head.environment))
             with journal._transaction():
-                journal._session = journal._insert("session", SESSION, row)
+                journal._session = insert_row(journal._sql, "session", SESSION, row)
         except BaseException:
             journal.close()
             raise
@@ -189,7 +191,7 @@ class Journal:
         """Write the installation of a VPN."""
         self._writing()
         with self._transaction():
-            self._insert("install", INSTALL, install_row(install))
+            insert_row(self._sql, "install", INSTALL, install_row(install))
 
     def refuse_vanished(self) -> None:
         """Raise JournalError if the open journal is no longer at its path: further trials would be
@@ -202,7 +204,7 @@ class Journal:
         session = self._writing()
         with self._transaction():
             self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
-            self._insert("ending", ENDING, (session, now_text(), reason))
+            insert_row(self._sql, "ending", ENDING, (session, now_text(), reason))
 
     def refuse_damaged(self) -> None:
         """Raise JournalError if the files do not hold all trials: another program may have written
@@ -216,7 +218,7 @@ class Journal:
     def done(self) -> set[tuple[int, str]]:
         """Block and cell key of every trial, whatever its status."""
         with self._reading():
-            return set(self._sql.execute("SELECT block, cell_key FROM trial"))
+            return earlier.done(self._sql)
 
     def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
         """One row per trial, in the order of measuring, warm-up blocks (block < 1) included.
@@ -269,29 +271,18 @@ class Journal:
         ``headline`` names for each measurement the metric that must become precise. A cell whose
         trials have no such metric has no entry.
         """
-        found: dict[str, dict[int, float]] = {}
         with self._reading():
-            for measurement, metric in headline.items():
-                for key, block, value in self._sql.execute(
-                    "SELECT t.cell_key, t.block, m.value "
-                    "FROM trial t JOIN metric m ON m.trial_id = t.id "
-                    "WHERE t.measurement = ? AND m.metric = ? AND m.labels = '{}' "
-                    "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id",
-                    (measurement, metric),
-                ):
-                    found.setdefault(key, {})[block] = value
-        return found
+            return earlier.figures(self._sql, headline)
 
     def parts(self, block: int, keys: Iterable[str]) -> list[Part]:
         """The parts of a block with these keys."""
         with self._reading():
-            return [part for key in keys for part in frames.parts(self._sql, block, key)]
+            return earlier.parts(self._sql, block, keys)
 
     def measured_s(self) -> float:
         """Seconds that all trials took, those of earlier sessions included."""
         with self._reading():
-            (seconds,) = self._sql.execute("SELECT total(duration_s) FROM trial").fetchone()
-        return float(seconds)
+            return earlier.measured_s(self._sql)
 
     def run(self) -> dict[str, Any]:
         """The facts about the run.
@@ -301,27 +292,7 @@ class Journal:
         regular end), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
         """
         with self._reading():
-            (row,) = frames.dicts(self._sql, "run", RUN)
-            installs = frames.dicts(self._sql, "install", INSTALL)
-            endings = {row["session_id"]: row for row in frames.dicts(self._sql, "ending", ENDING)}
-            sessions = frames.dicts(self._sql, "session", ("id", *SESSION))
-            data_paths = frames.data_paths(self._sql)
-        for session in sessions:
-            ending = endings.get(session["id"], {})
-            session["environment"] = from_json(session["environment"])
-            session["ended_at"] = ending.get("ended_at")
-            session["ended_why"] = ending.get("reason")
-        for install in installs:
-            install["changed"], install["ok"] = bool(install["changed"]), bool(install["ok"])
-        last = sessions[-1] if sessions else {}
-        return row | {
-            "environment": from_json(row["environment"]),
-            "ended_at": last.get("ended_at"),
-            "ended_why": last.get("ended_why"),
-            "sessions": sessions,
-            "installs": installs,
-            "data_paths": data_paths,
-        }
+            return run_facts(self._sql)
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -357,24 +328,9 @@ class Journal:
                     "run the command again",
                 )
 
-    def _insert(self, table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> int | None:
-        statement = insert(table, (*columns, "checksum"))
-        return self._sql.execute(statement, (*row, checksum(row))).lastrowid
-
     def _insert_trial(self, trial: TrialRecord) -> int:
         row = (self._writing(), *trial_row(trial))
-        children = child_rows(trial)
-        digest = checksum(row, [children[table] for table in CHILDREN])
-        cursor = self._sql.execute(insert("trial", (*TRIAL, "checksum")), (*row, digest))
-        number = cursor.lastrowid
-        for table, columns in CHILDREN.items():
-            self._sql.executemany(
-                insert(table, ("trial_id", *columns)),
-                ((number, *child) for child in children[table]),
-            )
-        if number is None:
-            raise AssertionError("an INSERT gives a row id")
-        return number
+        return insert_trial(self._sql, row, child_rows(trial))
 
     def _latest_session(self) -> int | None:
         with self._reading():
@@ -389,58 +345,7 @@ class Journal:
         return self._session
 
 
-def _connect(path: Path, hold: Hold) -> sqlite3.Connection:
-    """Open for writing, by the descriptor of the directory that was checked."""
-    with explained(path):
-        uri = f"file:/proc/self/fd/{hold.folder.descriptor}/{FILE}?mode=rw"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0)
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            refuse_other_schema(connection, path)
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA synchronous = FULL")
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def insert_run(sql: sqlite3.Connection, head: RunHead) -> None:
-    """The single row of the table run."""
-    row = run_row(head, now_text())
-    sql.execute(insert("run", (*RUN, "checksum")), (*row, checksum(row)))
-
-
-def _refuse_missing(directory: Path) -> None:
+def refuse_missing(directory: Path) -> None:
+    """Raise JournalError if the directory has no journal."""
     if not Journal.exists(directory):
         raise JournalError(str(directory), "it contains no journal", "give the directory of a run")
-
-
-def _refuse_other(journal: Journal, head: RunHead) -> None:
-    run = journal.run()
-    if run["digest"] != head.digest:
-        _refuse_other_scale(journal, run["canonical"], head.canonical)
-        found = differences(run["canonical"], head.canonical)
-        raise UsageError(
-            str(journal.path.parent),
-            f'its study "{run["study"]}" is not the one given: {found}',
-            "give the original study (the journal contains it), or choose another --out",
-        )
-    if run["lab"] != head.lab:
-        raise UsageError(
-            str(journal.path.parent),
-            f"it was measured in the lab {run['lab']}, not {head.lab}",
-            f"add --lab {run['lab']}, or choose another --out",
-        )
-
-
-def _refuse_other_scale(journal: Journal, was: str, now: str) -> None:
-    """The most common difference, the scale, has its own remedy."""
-    scales = [from_json(canonical).get("scale", "") for canonical in (was, now)]
-    if scales[0] != scales[1]:
-        had, has = (f"at the scale {scale}" if scale else "as a whole" for scale in scales)
-        raise UsageError(
-            str(journal.path.parent),
-            f"its study was measured {had}, not {has}",
-            f"add --scale {scales[0]}" if scales[0] else "leave out --scale",
-        )

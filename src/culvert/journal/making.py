@@ -10,7 +10,7 @@ from culvert.files.folder import OpenFolder
 from culvert.files.trust import give_to_caller
 from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
-Fill = Callable[[sqlite3.Connection], None]
+Fill = Callable[[sqlite3.Connection], object]
 _BESIDE = ("", "-journal", "-wal", "-shm")
 """The ends of the names of all files that SQLite may open for one."""
 

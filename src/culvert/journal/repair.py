@@ -15,10 +15,11 @@ from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.checksum import Row, checksum
 from culvert.journal.codec import now_text
 from culvert.journal.hold import Hold
-from culvert.journal.journal import FILE, Journal
+from culvert.journal.inserting import insert_checked, insert_trial
+from culvert.journal.journal import FILE, Journal, refuse_missing
 from culvert.journal.making import make_file
 from culvert.journal.salvage import Salvage, salvage
-from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL, insert
+from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
 from culvert.journal.source import copy_with_log
 from culvert.journal.trouble import explained
 from culvert.journal.verify import NewerError, NotAJournalError
@@ -43,8 +44,7 @@ def repair(directory: Path) -> Repaired:
     Raises JournalError if there is none, if another run holds it, or if nothing can be saved;
     UsageError if other users can write to the directory.
     """
-    if not Journal.exists(directory):
-        raise JournalError(str(directory), "it contains no journal", "give the directory of a run")
+    refuse_missing(directory)
     with Hold.preparing(directory, FILE) as hold:
         found = _repaired(directory / FILE, hold.folder)
         hold.release()
@@ -125,17 +125,10 @@ def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
     for row in found.installs:
         _insert(sql, "install", ("id", *INSTALL), row)
     for row, children in found.trials:
-        columns = (*TRIAL, "checksum")
-        digest = checksum(row[1:], [children[table] for table in CHILDREN])
-        trial = sql.execute(insert("trial", columns), (*row[1:], digest)).lastrowid
-        for table, names in CHILDREN.items():
-            sql.executemany(
-                insert(table, ("trial_id", *names)),
-                ((trial, *child) for child in children[table]),
-            )
+        insert_trial(sql, row[1:], children)
 
 
 def _insert(sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row) -> None:
     """``columns`` start with the row's number, which the checksum excludes (except an ending's)."""
     content = row if table == "ending" else row[1:]
-    sql.execute(insert(table, (*columns, "checksum")), (*row, checksum(content)))
+    insert_checked(sql, table, columns, row, checksum(content))

@@ -135,9 +135,3 @@ SERIES = ("name", "unit", "labels", "t_ns", "value")
 HISTOGRAM = ("name", "unit", "labels", "hdr_v2")
 CHILDREN = {"metric": METRIC, "series": SERIES, "histogram": HISTOGRAM}
 """Child tables of a trial, in the order of the checksum."""
-
-
-def insert(table: str, columns: tuple[str, ...]) -> str:
-    """The statement that inserts a row of these columns."""
-    marks = ", ".join("?" for _ in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - constants

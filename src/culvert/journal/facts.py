@@ -1,0 +1,78 @@
+"""The facts about a run, from the small tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from culvert.journal.codec import from_json
+from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
+
+
+def run_facts(sql: sqlite3.Connection) -> dict[str, Any]:
+    """The row of the run, with its sessions, installations and proved data paths."""
+    (run,) = _dicts(sql, "run", RUN)
+    sessions = _sessions(sql)
+    last = sessions[-1] if sessions else {}
+    return run | {
+        "environment": from_json(run["environment"]),
+        "ended_at": last.get("ended_at"),
+        "ended_why": last.get("ended_why"),
+        "sessions": sessions,
+        "installs": _installs(sql),
+        "data_paths": _proved_paths(sql),
+    }
+
+
+def _sessions(sql: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Each with its regular end, if it had one."""
+    endings = {ending["session_id"]: ending for ending in _dicts(sql, "ending", ENDING)}
+    sessions = _dicts(sql, "session", ("id", *SESSION))
+    for session in sessions:
+        ending = endings.get(session["id"], {})
+        session["environment"] = from_json(session["environment"])
+        session["ended_at"] = ending.get("ended_at")
+        session["ended_why"] = ending.get("reason")
+    return sessions
+
+
+def _installs(sql: sqlite3.Connection) -> list[dict[str, Any]]:
+    installs = _dicts(sql, "install", INSTALL)
+    for install in installs:
+        install["changed"], install["ok"] = bool(install["changed"]), bool(install["ok"])
+    return installs
+
+
+def _proved_paths(sql: sqlite3.Connection) -> dict[str, str]:
+    """The proved data path, by VPN: that of the first ok trial with such a check.
+
+    Evidence in another form has none.
+    """
+    found: dict[str, str] = {}
+    query = (
+        "SELECT vpn, evidence FROM trial "
+        "WHERE status = 'ok' AND instr(evidence, '\"data path\"') > 0 ORDER BY id"
+    )
+    for vpn, evidence in sql.execute(query):
+        paths = set() if vpn in found else _data_paths(from_json(evidence))
+        if len(paths) == 1:
+            found[vpn] = paths.pop()
+    return found
+
+
+def _data_paths(evidence: object) -> set[str]:
+    checks = evidence.get("checks") if isinstance(evidence, dict) else None
+    named = (
+        check
+        for check in (checks if isinstance(checks, list) else ())
+        if isinstance(check, dict) and check.get("name") == "data path"
+    )
+    figures = next(named, {}).get("figures")
+    return {str(path) for path in figures.values()} if isinstance(figures, dict) else set()
+
+
+def _dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    """All rows of a small table."""
+    # Names of tables and columns are constants of the schema.
+    cursor = sql.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid")  # noqa: S608
+    return [dict(zip(columns, row, strict=True)) for row in cursor]
