@@ -20,7 +20,8 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.vpns.facts import wait_for_fact
 from culvert.vpns.variant import Missing, Variant
-from culvert.vpns.wireguard.driver import PORT, WireGuard
+from culvert.vpns.wireguard.driver import WireGuard
+from culvert.vpns.wireguard.variants import PORT
 
 VARIANTS = (
     "absent",

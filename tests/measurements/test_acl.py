@@ -12,7 +12,8 @@ from culvert.measurements.acl.acl import Acl
 from culvert.run.finding import TrialFinding
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.variant import Variant
-from culvert.vpns.wireguard.driver import DEVICE, WireGuard
+from culvert.vpns.wireguard.driver import WireGuard
+from culvert.vpns.wireguard.variants import DEVICE
 from tests.run.cells import measure, value, vpn
 from tests.vpns.tunnels import skip_reason
 

@@ -18,7 +18,7 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn, underlay_address
 from culvert.vpns.nebula.driver import CONFIG, Nebula
 from culvert.vpns.variant import Route
-from culvert.vpns.wireguard.driver import PORT
+from culvert.vpns.wireguard.variants import PORT
 from tests.run.cells import measure, value, vpn
 from tests.vpns.relayed import RELAY, VIA_RELAY, Direct, Relayed
 from tests.vpns.tunnels import skip_reason

@@ -25,7 +25,8 @@ from culvert.trial.session import Session
 from culvert.vpns.base import underlay_address
 from culvert.vpns.variant import DIRECT, Route, RouteCount, Variant
 from culvert.vpns.wireguard.control import ControlSocket
-from culvert.vpns.wireguard.driver import PORT, WireGuard
+from culvert.vpns.wireguard.driver import WireGuard
+from culvert.vpns.wireguard.variants import PORT
 from culvert.waiting import wait_until
 
 RELAY = "relay"

@@ -26,7 +26,8 @@ from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard.control import ControlSocket
-from culvert.vpns.wireguard.driver import DEVICE, PORT, WireGuard
+from culvert.vpns.wireguard.driver import WireGuard
+from culvert.vpns.wireguard.variants import DEVICE, PORT
 from tests.here import HERE
 
 from .tunnels import planned

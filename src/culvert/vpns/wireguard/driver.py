@@ -6,7 +6,6 @@ In user space it has a tun device, in the kernel a device of its own kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from ipaddress import ip_network
 from typing import ClassVar
 
@@ -24,48 +23,32 @@ from culvert.vpns.facts import path_of_device, wait_for_fact
 from culvert.vpns.forwarding import Forwarding
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Missing, Route, Variant
+from culvert.vpns.variant import DIRECT, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import uapi
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import Device, KernelDevice, ProgramDevice
+from culvert.vpns.wireguard.handshakes import Handshakes
 from culvert.vpns.wireguard.keys import Keys
-from culvert.waiting import wait_until
-
-DEVICE = "wg0"
-PORT = 51820
-_KERNEL = "kernel"
-_DISTRIBUTIONS = "go-debian"
+from culvert.vpns.wireguard.variants import (
+    DEVICE,
+    DISTRIBUTIONS,
+    KERNEL,
+    NO_OFFLOADS,
+    OPTIONS,
+    PORT,
+    PSK,
+    VARIANTS,
+    chosen,
+)
 
 _UNDERLAY_ROOM = 80
 """Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
 _KEEPALIVE = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
-_HANDSHAKE_GUARD_NS = 40_000_000
-"""The responder refuses a handshake within 20 ms of the last (HandshakeInitationRate in
-wireguard-go), and one whose timestamp, in 16 ms steps, is not later (tai64n.go); the kernel does
-the same."""
-
-_NO_OFFLOADS = "nogso"
 _SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
 """If off, the kernel passes single packets to the program, which sends them one by one."""
-
-_PSK = "psk"
-
-_CRYPTO = {
-    "cipher": "ChaCha20-Poly1305",
-    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
-    "transport": f"UDP {PORT}",
-}
-_IN_KERNEL = {
-    "initiation": "creation of the interface, wg addconf",
-    "CPU accounting": "kworkers encrypt (wg-crypt): all of this kernel count; the rest is softirq",
-}
-
-
-def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) -> Variant:
-    return Variant(name, summary, {**_CRYPTO, **(facts or {})}, cipher=DataCipher.CHACHA20)
 
 
 class WireGuard(TunnelVpn):
@@ -78,15 +61,8 @@ class WireGuard(TunnelVpn):
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
-    variants: ClassVar[tuple[Variant, ...]] = (
-        _variant("go", "the current Go module, at a pinned version"),
-        _variant(_DISTRIBUTIONS, "the distribution's package, without UDP GSO and GRO"),
-        _variant(_KERNEL, "the kernel's WireGuard", _IN_KERNEL),
-    )
-    options: ClassVar[Mapping[str, str]] = {
-        _NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
-        _PSK: "a pre-shared key in addition to the key pairs",
-    }
+    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
+    options: ClassVar[Mapping[str, str]] = OPTIONS
     port = PORT
     forwards = True
     role = "wireguard"
@@ -95,19 +71,13 @@ class WireGuard(TunnelVpn):
     """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        facts = dict(variant.facts)
-        if _NO_OFFLOADS in options:
-            facts["segmentation offload"] = f"off ({DEVICE})"
-        if _PSK in options:
-            facts["pre-shared key"] = "yes"
-        self.variant = replace(variant, facts=facts)
+        super().__init__(chosen(variant, options), options)
         self._device: Device
-        if variant.name == _KERNEL:
+        if variant.name == KERNEL:
             self._device = KernelDevice(self.id, DEVICE)
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
-            distributions = variant.name == _DISTRIBUTIONS
+            distributions = variant.name == DISTRIBUTIONS
             self._device = ProgramDevice(self.id, DEVICE, distributions=distributions)
         self._keys = Keys({})
         self._forwarding = Forwarding()
@@ -117,11 +87,11 @@ class WireGuard(TunnelVpn):
     def missing(self, host: Host) -> list[Missing]:
         """What the device needs, and what its options need."""
         missing = self._device.missing(host)
-        if _NO_OFFLOADS not in self.chosen:
+        if NO_OFFLOADS not in self.chosen:
             return missing
-        if self.variant.name == _DISTRIBUTIONS:
+        if self.variant.name == DISTRIBUTIONS:
             what = "segmentation offload (this version has none)"
-            missing.append(Missing(what, f"leave +{_NO_OFFLOADS} out"))
+            missing.append(Missing(what, f"leave +{NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
             missing.append(Missing.to_install("ethtool", self.id))
         return missing
@@ -135,21 +105,12 @@ class WireGuard(TunnelVpn):
         """Of the device, on any node."""
         return self._device.control
 
-    # -- the life of a tunnel ----------------------------------------------------------------------
-
     def choose(self, lab: Lab) -> None:
         """Both the device and the target's port."""
         self._device.rename(lab.free_device(DEVICE))
         self.port = lab.free_port(PORT)
 
-    def configure(self) -> None:
-        """A key pair for each node; a copy of the private key in the node's directory for use by
-        hand."""
-        names = dict.fromkeys(name for path in self.paths for name in (path.source, path.target))
-        self._keys = Keys.new(names, shared=_PSK in self.chosen)
-        for name in names:
-            node = self.lab.nodes[name]
-            node.write("wireguard/private.key", self._keys.text(name), secret=True)
+    # -- which tunnels there are -------------------------------------------------------------------
 
     @property
     def meshed(self) -> bool:
@@ -181,6 +142,24 @@ class WireGuard(TunnelVpn):
         ends = [path for path in self.paths if node.name in (path.source, path.target)]
         names = [path.target if path.source == node.name else path.source for path in ends]
         return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))
+
+    def _responder(self, path: Path) -> Node:
+        return self.lab.nodes[path.target] if self.meshed else self.target
+
+    def _targets_of(self, node: Node) -> list[Node]:
+        """The targets of paths from a node."""
+        return [self.lab.nodes[path.target] for path in self.paths if path.source == node.name]
+
+    # -- the life of a tunnel ----------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """A key pair for each node; a copy of the private key in the node's directory for use by
+        hand."""
+        names = dict.fromkeys(name for path in self.paths for name in (path.source, path.target))
+        self._keys = Keys.new(names, shared=PSK in self.chosen)
+        for name in names:
+            node = self.lab.nodes[name]
+            node.write("wireguard/private.key", self._keys.text(name), secret=True)
 
     def join(self, member: Node) -> None:
         """A target of a path listens; other members start when they connect."""
@@ -222,9 +201,6 @@ class WireGuard(TunnelVpn):
         else:
             super().reach(path)
 
-    def _responder(self, path: Path) -> Node:
-        return self.lab.nodes[path.target] if self.meshed else self.target
-
     def _connect(self, source: Node, target: Node) -> None:
         """Start it, unless it runs; up when it has received the handshake's response.
 
@@ -232,9 +208,8 @@ class WireGuard(TunnelVpn):
         it starts as soon as the interface is up, and needs no packet from outside. Afterwards the
         keepalive is disabled, so that it never disturbs a measurement.
         """
-        if (
-            source.link(self._device.name) is not None
-        ):  # it listens, or another path of its own is up
+        # It runs if it listens, or if another path of its own is up.
+        if source.link(self._device.name) is not None:
             self.control.configure(source, self._with_endpoint(target))
         else:
             self._start(source)
@@ -243,17 +218,51 @@ class WireGuard(TunnelVpn):
             self._bring_up(source)
         self._await_handshake(source, target)
 
-    def resume(self, path: Path) -> None:
-        """Add the peer to the running source again: it starts a handshake at once."""
-        source, target = self.source_of(path), self._responder(path)
-        self.control.configure(source, self._with_endpoint(target))
-        self._await_handshake(source, target)
+    def _await_handshake(self, source: Node, target: Node) -> None:
+        self._handshakes.wait(
+            source,
+            target,
+            self._process(source),
+            what=f"node {source.name} completed a handshake with node {target.name}",
+            deadline_s=self.up_deadline_s,
+        )
+        self.control.configure(
+            source,
+            [self._keys.public(target.name), ("update_only", "true"), (_KEEPALIVE, "0")],
+        )
 
-    def drop(self, path: Path) -> None:
-        """Remove the peer, and with it all keys, at both ends."""
-        source, target = self.source_of(path), self._responder(path)
-        self.control.configure(source, [self._keys.public(target.name), ("remove", "true")])
-        self._forget(source, target)
+    def stop(self, lab: Lab) -> None:
+        """A hub stops forwarding, too."""
+        super().stop(lab)
+        self._forwarding.restore()
+
+    def _start(self, node: Node) -> Process | None:
+        process = self._device.create(node)
+        if process is not None:
+            self.processes[node.name].append(process)
+            self._device.await_answer(node, process, deadline_s=self.up_deadline_s)
+        return process
+
+    def _bring_up(self, node: Node) -> None:
+        for address in self._inside(node):
+            node.add_address(self._device.name, address)
+        if NO_OFFLOADS in self.chosen:
+            off = [word for feature in _SEGMENTATION for word in (feature, "off")]
+            node.run(["ethtool", "-K", self._device.name, *off])
+        node.set_link(self._device.name, up=True, mtu=self._mtu)
+
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        super()._stop_processes(node, grace_s=grace_s)
+        self._device.remove(node)
+
+    def _process(self, node: Node) -> Process | None:
+        return next(iter(self.processes[node.name]), None)
+
+    @property
+    def _mtu(self) -> int:
+        return self.lab.spec.mtu - _UNDERLAY_ROOM
+
+    # -- peers -------------------------------------------------------------------------------------
 
     def _with_endpoint(self, target: Node) -> list[uapi.Pair]:
         return [
@@ -272,25 +281,27 @@ class WireGuard(TunnelVpn):
         ipv6 = self.inner_ipv6(node)
         return [self.inner(node), *([] if ipv6 is None else [ipv6])]
 
-    def _last_handshake_ns(self, source: Node, target: Node) -> int:
-        return self.control.peer(source, self._keys.public(target.name)[1]).last_handshake_ns
+    def _forget(self, source: Node, target: Node) -> None:
+        self.control.configure(target, [self._keys.public(source.name), ("remove", "true")])
+        self.control.configure(target, self._as_peer(source))
 
-    def _traffic(self, source: Node, target: Node) -> str:
-        return self.control.traffic(source, self._keys.public(target.name)[1])
+    @property
+    def _handshakes(self) -> Handshakes:
+        return Handshakes(self.id, self.control, self._keys)
 
-    def _await_handshake(self, source: Node, target: Node) -> None:
-        wait_for_fact(
-            lambda: self._last_handshake_ns(source, target),
-            vpn=self.id,
-            process=self._process(source),
-            what=f"node {source.name} completed a handshake with node {target.name}",
-            deadline_s=self.up_deadline_s,
-            evidence=lambda: self._traffic(source, target),
-        )
-        self.control.configure(
-            source,
-            [self._keys.public(target.name), ("update_only", "true"), (_KEEPALIVE, "0")],
-        )
+    # -- events ------------------------------------------------------------------------------------
+
+    def drop(self, path: Path) -> None:
+        """Remove the peer, and with it all keys, at both ends."""
+        source, target = self.source_of(path), self._responder(path)
+        self.control.configure(source, [self._keys.public(target.name), ("remove", "true")])
+        self._forget(source, target)
+
+    def resume(self, path: Path) -> None:
+        """Add the peer to the running source again: it starts a handshake at once."""
+        source, target = self.source_of(path), self._responder(path)
+        self.control.configure(source, self._with_endpoint(target))
+        self._await_handshake(source, target)
 
     def leave(self, node: Node) -> None:
         """Stop it; the target forgets a source that leaves.
@@ -303,10 +314,6 @@ class WireGuard(TunnelVpn):
             if target.link(self._device.name) is not None:
                 self._forget(node, target)
 
-    def _targets_of(self, node: Node) -> list[Node]:
-        """The targets of paths from a node."""
-        return [self.lab.nodes[path.target] for path in self.paths if path.source == node.name]
-
     def crash(self, node: Node) -> None:
         """The other end keeps its keys, and the target its guard against handshakes in quick
         succession: returns when the guard accepts the next one. In the kernel there is no process,
@@ -316,19 +323,7 @@ class WireGuard(TunnelVpn):
         else:
             super().crash(node)
         for target in self._targets_of(node):
-            self._await_permission(node, target)
-
-    def _await_permission(self, node: Node, target: Node) -> None:
-        guard_ns = _HANDSHAKE_GUARD_NS + self.control.resolution_ns
-
-        def allowed() -> bool:
-            return target.realtime_ns() - self._last_handshake_ns(target, node) > guard_ns
-
-        wait_until(
-            allowed,
-            what=f"a new handshake with node {target.name} was allowed",
-            deadline_s=guard_ns / 1e9 + 1.0,
-        )
+            self._handshakes.wait_until_allowed(node, target)
 
     def rekey(self, path: Path) -> None:
         """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
@@ -339,50 +334,14 @@ class WireGuard(TunnelVpn):
         not.
         """
         source, target = self.source_of(path), self._responder(path)
-        before = self._last_handshake_ns(source, target)
-        wait_for_fact(
-            lambda: self._last_handshake_ns(source, target) != before,
-            vpn=self.id,
-            process=self._process(source),
+        self._handshakes.wait(
+            source,
+            target,
+            self._process(source),
             what=f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
-            evidence=lambda: self._traffic(source, target),
+            after_ns=self._handshakes.last_ns(source, target),
         )
-
-    def _forget(self, source: Node, target: Node) -> None:
-        self.control.configure(target, [self._keys.public(source.name), ("remove", "true")])
-        self.control.configure(target, self._as_peer(source))
-
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        super()._stop_processes(node, grace_s=grace_s)
-        self._device.remove(node)
-
-    def _process(self, node: Node) -> Process | None:
-        return next(iter(self.processes[node.name]), None)
-
-    def _start(self, node: Node) -> Process | None:
-        process = self._device.create(node)
-        if process is not None:
-            self.processes[node.name].append(process)
-            self._device.await_answer(node, process, deadline_s=self.up_deadline_s)
-        return process
-
-    def _bring_up(self, node: Node) -> None:
-        for address in self._inside(node):
-            node.add_address(self._device.name, address)
-        if _NO_OFFLOADS in self.chosen:
-            off = [word for feature in _SEGMENTATION for word in (feature, "off")]
-            node.run(["ethtool", "-K", self._device.name, *off])
-        node.set_link(self._device.name, up=True, mtu=self._mtu)
-
-    @property
-    def _mtu(self) -> int:
-        return self.lab.spec.mtu - _UNDERLAY_ROOM
-
-    def stop(self, lab: Lab) -> None:
-        """A hub stops forwarding, too."""
-        super().stop(lab)
-        self._forwarding.restore()
 
     # -- what the proof needs ----------------------------------------------------------------------
 

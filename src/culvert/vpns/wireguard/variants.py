@@ -1,0 +1,51 @@
+"""WireGuard's variants and options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from culvert.vpns.variant import DataCipher, Variant
+
+DEVICE: Final = "wg0"
+PORT: Final = 51820
+KERNEL: Final = "kernel"
+DISTRIBUTIONS: Final = "go-debian"
+NO_OFFLOADS: Final = "nogso"
+PSK: Final = "psk"
+
+_FACTS = {
+    "cipher": "ChaCha20-Poly1305",
+    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+    "transport": f"UDP {PORT}",
+}
+_IN_KERNEL = {
+    "initiation": "creation of the interface, wg addconf",
+    "CPU accounting": "kworkers encrypt (wg-crypt): all of this kernel count; the rest is softirq",
+}
+
+
+def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) -> Variant:
+    return Variant(name, summary, {**_FACTS, **(facts or {})}, cipher=DataCipher.CHACHA20)
+
+
+VARIANTS = (
+    _variant("go", "the current Go module, at a pinned version"),
+    _variant(DISTRIBUTIONS, "the distribution's package, without UDP GSO and GRO"),
+    _variant(KERNEL, "the kernel's WireGuard", _IN_KERNEL),
+)
+OPTIONS: Mapping[str, str] = {
+    NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
+    PSK: "a pre-shared key in addition to the key pairs",
+}
+
+
+def chosen(variant: Variant, options: frozenset[str]) -> Variant:
+    """The variant with options."""
+    facts = dict(variant.facts)
+    if NO_OFFLOADS in options:
+        facts["segmentation offload"] = f"off ({DEVICE})"
+    if PSK in options:
+        facts["pre-shared key"] = "yes"
+    return replace(variant, facts=facts)
