@@ -121,8 +121,10 @@ class Clock:
         """Let the programs that are started on an open lab's nodes from now on see it."""
         words = {"LD_PRELOAD": str(self.library), _VARIABLE: str(self.offset)}
         for node in lab.nodes.values():
-            launcher = node._opened()
-            node._launcher = replace(launcher, environment={**launcher.environment, **words})
+            launcher = node.programs.launcher
+            node.programs.launcher = replace(
+                launcher, environment={**launcher.environment, **words}
+            )
 
 
 @contextmanager

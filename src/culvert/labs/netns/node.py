@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -21,8 +20,8 @@ from culvert.labs.link import offloads
 from culvert.labs.netns import facts, sysctls
 from culvert.labs.netns import interfaces as links
 from culvert.labs.netns.launch import Launcher
-from culvert.labs.netns.places import RUN_VARIABLE, namespace_name, run_directory
-from culvert.labs.netns.process import LocalProcess
+from culvert.labs.netns.places import namespace_name, run_directory
+from culvert.labs.netns.programs import Programs, environment
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.netns.thread import NamespaceThread
 from culvert.labs.netns.unix_socket import connect
@@ -38,8 +37,6 @@ from culvert.topology.processors import Steering
 T = TypeVar("T")
 
 _OF_THE_NAMESPACE = ("/proc/sys/net/", "/proc/net/", "/sys/class/net/")
-KEEP_ENVIRONMENT = ("TZ", "TERM")
-"""Environment variables that a program on a node inherits."""
 
 
 class NetnsNode(Node):
@@ -74,8 +71,7 @@ class NetnsNode(Node):
         self._quota = quota
         self._variables = dict(variables or {})
         self._group: cgroup.ControlGroup | None = None
-        self._launcher: Launcher | None = None
-        self._processes: list[LocalProcess] = []
+        self._programs: Programs | None = None
         self._steered: list[str] = []
         self._machine = ThisMachine()
 
@@ -91,21 +87,21 @@ class NetnsNode(Node):
         if self._quota is not None:
             self._group = cgroup.make(namespace_name(self._run_id, self.name))
             self._group.limit(self._quota * len(self.usable_cpus))
-        self._launcher = Launcher(
+        launcher = Launcher(
             probe=tools.require("culvert-probe", "run `make setup`"),
             netns=self.netns_path,
             binds=self._view.binds(),
             cpus=self.cpus,
-            environment=self._environment(),
+            environment=environment(self._run_id, self.name, self.directory) | self._variables,
             group=None if self._group is None else self._group.members,
         )
+        self._programs = Programs(self.name, self.namespace, launcher)
 
     def close(self) -> None:
         """Kill its processes, leave the namespace. Files remain. Idempotent."""
         self.namespace.close()  # first: afterwards no process can be started
-        for process in self._processes:
-            process.stop(grace_s=0)
-        self._processes.clear()
+        if self._programs is not None:
+            self._programs.kill()
 
     # -- programs ----------------------------------------------------------------------------------
 
@@ -118,7 +114,7 @@ class NetnsNode(Node):
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
-        return self._spawn(argv, name=name, env=env, pipes=pipes, capabilities=None)
+        return self.programs.spawn(argv, name=name, log=self._log(name), env=env, pipes=pipes)
 
     def daemon(
         self,
@@ -129,30 +125,9 @@ class NetnsNode(Node):
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """The same with no more than ``capabilities``."""
-        return self._spawn(argv, name=name, env=env, pipes=False, capabilities=capabilities)
-
-    def _spawn(
-        self,
-        argv: Sequence[str],
-        *,
-        name: str,
-        env: Mapping[str, str] | None,
-        pipes: bool,
-        capabilities: AbstractSet[Capability] | None,
-    ) -> Process:
-        log = self.directory / "logs" / f"{name}.log"
-        log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
-        with log.open("xb") as sink:
-            return self._start(
-                argv,
-                name=name,
-                log=log,
-                stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
-                stdout=subprocess.PIPE if pipes else sink.fileno(),
-                stderr=sink.fileno(),
-                env=env,
-                capabilities=capabilities,
-            )
+        return self.programs.spawn(
+            argv, name=name, log=self._log(name), env=env, capabilities=capabilities
+        )
 
     def run(
         self,
@@ -164,25 +139,20 @@ class NetnsNode(Node):
         check: bool = True,
     ) -> Completed:
         """Run a program until it ends; raises LabError if ``check`` and it fails."""
-        process = self._start(
-            argv,
-            name=f"{argv[0]} on node {self.name}",
-            log=Path(os.devnull),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-        )
-        try:
-            given = None if stdin is None else stdin.encode()
-            out, err = process.communicate(given, timeout_s=timeout_s)
-        finally:
-            process.stop(grace_s=0)
-            self._processes.remove(process)
-        done = Completed.decoded(argv, process.returncode(), out, err)
+        done = self.programs.run(argv, timeout_s=timeout_s, env=env, stdin=stdin)
         if check:
             done.require_success(f"node {self.name}")
         return done
+
+    @property
+    def programs(self) -> Programs:
+        """Those that were started on it; raises LabError before it is open."""
+        if self._programs is None:
+            raise LabError(f"node {self.name}", "is not open", "open the lab first")
+        return self._programs
+
+    def _log(self, program: str) -> Path:
+        return self.directory / "logs" / f"{program}.log"
 
     # -- files -------------------------------------------------------------------------------------
 
@@ -234,7 +204,7 @@ class NetnsNode(Node):
 
     def keep_changes(self, *paths: str) -> None:
         """A copy of a file; an overlay of a directory. Both end with the lab."""
-        launcher = self._opened()
+        programs = self.programs
         for path in paths:
             try:
                 self._view = self._view.keeping(Path(path))
@@ -244,7 +214,7 @@ class NetnsNode(Node):
                     f"{error.strerror}",
                     "modprobe overlay, or use a kernel that has it (CONFIG_OVERLAY_FS)",
                 ) from error
-        self._launcher = replace(launcher, binds=self._view.binds())
+        programs.launcher = replace(programs.launcher, binds=self._view.binds())
 
     # -- network -----------------------------------------------------------------------------------
 
@@ -318,45 +288,6 @@ class NetnsNode(Node):
             "sysctls": self.inside(facts.sysctls),
         }
 
-    # -- shared ------------------------------------------------------------------------------------
-
-    def _start(
-        self,
-        argv: Sequence[str],
-        *,
-        name: str,
-        log: Path,
-        stdin: int,
-        stdout: int,
-        stderr: int,
-        env: Mapping[str, str] | None,
-        capabilities: AbstractSet[Capability] | None = None,
-    ) -> LocalProcess:
-        launcher = self._opened()
-        program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
-
-        def start() -> LocalProcess:
-            words = [str(program), *argv[1:]]
-            started = launcher.start(
-                words,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                env=env,
-                capabilities=capabilities,
-            )
-            process = LocalProcess(name, started, log)
-            self._processes.append(process)  # here, so that an interrupted caller cannot lose it
-            return process
-
-        # In the node's thread, which exists as long as the lab: programs end with their thread.
-        return self.namespace.call(start)
-
-    def _opened(self) -> Launcher:
-        if self._launcher is None:
-            raise LabError(f"node {self.name}", "is not open", "open the lab first")
-        return self._launcher
-
     def _processor_facts(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if self._group is not None:
@@ -370,15 +301,3 @@ class NetnsNode(Node):
         if self._steered:
             found["steering"] = {each: dict(steering.read(self, each)) for each in self._steered}
         return found
-
-    def _environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in KEEP_ENVIRONMENT if name in os.environ}
-        return {
-            **kept,
-            "PATH": tools.search_path(),
-            "HOME": str(self.directory),
-            "LC_ALL": "C.UTF-8",
-            RUN_VARIABLE: self._run_id,
-            "CULVERT_NODE": self.name,
-            **self._variables,
-        }

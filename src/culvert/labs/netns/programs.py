@@ -1,0 +1,128 @@
+"""The programs on a node that is a namespace: started in its thread, ended with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from culvert import tools
+from culvert.labs.capability import Capability
+from culvert.labs.host import Completed
+from culvert.labs.netns.launch import Launcher, Stream
+from culvert.labs.netns.places import RUN_VARIABLE
+from culvert.labs.netns.process import LocalProcess
+from culvert.labs.netns.thread import NamespaceThread
+
+KEEP_ENVIRONMENT = ("TZ", "TERM")
+"""Environment variables that a program on a node inherits."""
+
+
+def environment(run_id: str, node: str, directory: Path) -> dict[str, str]:
+    """The environment of each program on a node."""
+    return {
+        **{name: os.environ[name] for name in KEEP_ENVIRONMENT if name in os.environ},
+        "PATH": tools.search_path(),
+        "HOME": str(directory),
+        "LC_ALL": "C.UTF-8",
+        RUN_VARIABLE: run_id,
+        "CULVERT_NODE": node,
+    }
+
+
+class Programs:
+    """Those of one node; ``launcher`` starts them."""
+
+    def __init__(self, node: str, namespace: NamespaceThread, launcher: Launcher) -> None:
+        self.launcher = launcher
+        self._node = node
+        self._namespace = namespace
+        self._processes: list[LocalProcess] = []
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        log: Path,
+        env: Mapping[str, str] | None,
+        pipes: bool = False,
+        capabilities: AbstractSet[Capability] | None = None,
+    ) -> LocalProcess:
+        """Start a program; its output goes to the log, with ``pipes`` only its errors."""
+        log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
+        with log.open("xb") as sink:
+            return self._start(
+                argv,
+                name=name,
+                log=log,
+                stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if pipes else sink.fileno(),
+                stderr=sink.fileno(),
+                env=env,
+                capabilities=capabilities,
+            )
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None,
+        stdin: str | None,
+    ) -> Completed:
+        """Run a program until it ends."""
+        process = self._start(
+            argv,
+            name=f"{argv[0]} on node {self._node}",
+            log=Path(os.devnull),
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+        )
+        try:
+            given = None if stdin is None else stdin.encode()
+            out, err = process.communicate(given, timeout_s=timeout_s)
+        finally:
+            process.stop(grace_s=0)
+            self._processes.remove(process)
+        return Completed.decoded(argv, process.returncode(), out, err)
+
+    def kill(self) -> None:
+        """Kill all. Idempotent."""
+        for process in self._processes:
+            process.stop(grace_s=0)
+        self._processes.clear()
+
+    def _start(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str,
+        log: Path,
+        stdin: Stream,
+        stdout: Stream,
+        stderr: Stream,
+        env: Mapping[str, str] | None,
+        capabilities: AbstractSet[Capability] | None = None,
+    ) -> LocalProcess:
+        program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
+
+        def start() -> LocalProcess:
+            started = self.launcher.start(
+                [str(program), *argv[1:]],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=env,
+                capabilities=capabilities,
+            )
+            process = LocalProcess(name, started, log)
+            self._processes.append(process)  # here, so that an interrupted caller cannot lose it
+            return process
+
+        # In the node's thread, which exists as long as the lab: programs end with their thread.
+        return self._namespace.call(start)
