@@ -20,17 +20,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from culvert.journal.record import Histogram, Metric, Series
+from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.udp.loaded_latency import LATENCY_METRICS, LOADS, LoadedLatency
+from culvert.measurements.udp.packet import SMALLEST
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
+from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
-from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
+from culvert.metrics import MetricSpec
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -43,8 +45,6 @@ SAMPLE_ONE_IN = 64
 UNPACED_S = 0.3
 EXPECTED_DECISIONS = 8
 """Approximate number of rates that the search decides."""
-LOADS = (10, 50, 90)
-"""Percentages of the PDR at which latency is measured."""
 MOST = 1e7
 
 
@@ -92,47 +92,6 @@ class ThroughputParameters(BaseParameters):
         return value
 
 
-_PDR = HeadlineColumn(
-    "UDP rate with little loss (PDR)",
-    place=15,
-    superlative="Highest UDP rate with little loss (PDR)",
-    sentence="forwards {} of UDP with little loss (PDR)",
-    smallest="packet_size",
-)
-
-
-def _rate(
-    short: str, title: str, weight: Weight, column: HeadlineColumn | None = None
-) -> tuple[MetricSpec, ...]:
-    return (
-        MetricSpec(
-            f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True, column=column
-        ),
-        MetricSpec(f"{short}_forwarded_pps", "packets/s", f"{title}, forwarded", Better.MORE),
-        MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
-        MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
-        MetricSpec(f"{short}_width_ratio", "1", f"{title}, relative width of the bounds"),
-    )
-
-
-def _at_load(load: int) -> tuple[MetricSpec, ...]:
-    """Metrics of the round trips at a percentage of the PDR."""
-    at = f"at {load}\u00a0% of the PDR"
-    return (
-        MetricSpec(
-            f"rtt_p50_at_pdr_{load}_us",
-            "us",
-            f"Round trip {at}, median",
-            Better.LESS,
-            drawn=True,
-        ),
-        *family(
-            f"rtt_{{}}_at_pdr_{load}_us", "us", f"Round trip {at}", ("p90", "p99"), Better.LESS
-        ),
-        MetricSpec(f"probe_loss_at_pdr_{load}_ratio", "1", f"Share lost {at}", Better.LESS),
-    )
-
-
 class Throughput(Measurement[ThroughputParameters]):
     """NDR and PDR from node a to node b."""
 
@@ -140,9 +99,8 @@ class Throughput(Measurement[ThroughputParameters]):
     title: ClassVar[str] = "Throughput without loss"
     summary: ClassVar[str] = "the highest rate with no loss (NDR) and with little (PDR), latency"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        *_rate("pdr", "Rate with little loss (PDR)", Weight.MAIN, _PDR),
-        *_rate("ndr", "Rate without loss (NDR)", Weight.KEY),
-        *(spec for load in LOADS for spec in _at_load(load)),
+        *RATE_METRICS,
+        *LATENCY_METRICS,
         *CEILING_METRICS,
         MetricSpec("search_trials", "trials", "Trials of the search"),
         MetricSpec("search_s", "s", "Duration of the search"),
@@ -181,15 +139,15 @@ class Throughput(Measurement[ThroughputParameters]):
         return Outcome(
             metrics=[
                 Metric("packet_size_bytes", "bytes", size),
-                *_rates("ndr", ndr, size),
-                *_rates("pdr", pdr, size),
+                *rate_metrics("ndr", ndr, size),
+                *rate_metrics("pdr", pdr, size),
                 Metric("search_trials", "trials", len(trials)),
                 Metric("search_s", "s", sum(trial.duration_s for trial in trials)),
                 Metric("goal_duration_sum_s", "s", parameters.duration_sum_s),
                 Metric("goal_width_ratio", "1", parameters.width),
                 Metric("goal_exceed_ratio", "1", parameters.exceed_ratio),
                 *ceiling_metrics(ceiling),
-                *[metric for latency in latencies for metric in _latency(latency)],
+                *[metric for latency in latencies for metric in latency.metrics()],
                 *(floor.metrics() if floor else []),
             ],
             watched=[watched],
@@ -198,11 +156,7 @@ class Throughput(Measurement[ThroughputParameters]):
             series=_series(trials),
             histograms=[
                 *(floor.histograms() if floor else []),
-                *(
-                    Histogram(f"rtt_at_pdr_{load}_ns", "ns", under.rtt.histogram)
-                    for load, under in latencies
-                    if under.rtt.histogram
-                ),
+                *[one for latency in latencies for one in latency.histograms()],
             ],
             doubts=_doubts(session, ndr, pdr, trials, ceiling, streams),
         )
@@ -218,7 +172,7 @@ class _Streams:
         self._quiet_ms = quiet_ms(session, self._to)
         self.unpaced = UdpStream(self._to, (size,), UNPACED_S)
         self.all_trials: list[UdpTrial] = []
-        self.latency: list[RttUnderUdp] = []
+        self._echoes: list[RttUnderUdp] = []
 
     def send(self, stream: UdpStream) -> UdpTrial:
         """One stream."""
@@ -238,9 +192,7 @@ class _Streams:
             socket_drops=trial.sunk.socket_drops or 0,
         )
 
-    def latencies(
-        self, pdr: Bounds, parameters: ThroughputParameters
-    ) -> list[tuple[int, RttUnderUdp]]:
+    def latencies(self, pdr: Bounds, parameters: ThroughputParameters) -> list[LoadedLatency]:
         """Round trips beside a load of 10, 50 and 90 % of the PDR."""
         if pdr.lower_pps is None or not parameters.latency_s:
             return []
@@ -255,9 +207,9 @@ class _Streams:
                 duration_s=parameters.latency_s,
                 quiet_ms=self._quiet_ms,
             )
-            self.latency.append(under)
+            self._echoes.append(under)
             self.all_trials.append(under.load)
-            found.append((load, under))
+            found.append(LoadedLatency(load, under))
         return found
 
     def traffic(self) -> InnerTraffic:
@@ -266,7 +218,7 @@ class _Streams:
             *[trial.traffic for trial in self.all_trials],
             *[
                 echo_traffic(under.rtt.sent, under.reflected, under.rtt.received, self._size)
-                for under in self.latency
+                for under in self._echoes
             ],
         )
 
@@ -275,34 +227,6 @@ def _floor(session: Session, size: int, parameters: ThroughputParameters) -> Noi
     rate_pps = parameters.latency_rate_pps
     count = max(round(rate_pps * parameters.latency_s), 1)
     return noise_floor(session, size=size, rate_pps=rate_pps, count=count)
-
-
-def _rates(name: str, bounds: Bounds, size: int) -> list[Metric]:
-    """``bps`` are bits of UDP payload, as goodput; 0 if even the lowest rate lost too much."""
-    lower = bounds.lower_pps or 0.0
-    found = [
-        Metric(f"{name}_pps", "packets/s", lower),
-        Metric(f"{name}_bps", "bit/s", lower * 8 * (size - UDP_HEADERS)),
-    ]
-    if bounds.forwarded_pps is not None:
-        found.append(Metric(f"{name}_forwarded_pps", "packets/s", bounds.forwarded_pps))
-    if bounds.upper_pps is not None:
-        found.append(Metric(f"{name}_upper_pps", "packets/s", bounds.upper_pps))
-    if bounds.width is not None:
-        found.append(Metric(f"{name}_width_ratio", "1", bounds.width))
-    return found
-
-
-def _latency(latency: tuple[int, RttUnderUdp]) -> list[Metric]:
-    load, under = latency
-    found = [
-        Metric(f"probe_loss_at_pdr_{load}_ratio", "1", under.rtt.lost / max(under.rtt.sent, 1))
-    ]
-    for name in ("p50", "p90", "p99"):
-        value = getattr(under.rtt, f"{name}_ns")
-        if value is not None:
-            found.append(Metric(f"rtt_{name}_at_pdr_{load}_us", "us", value / 1e3))
-    return found
 
 
 def _series(trials: Sequence[SearchTrial]) -> list[Series]:
