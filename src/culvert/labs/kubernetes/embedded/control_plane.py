@@ -1,0 +1,82 @@
+"""The control plane of an embedded cluster: etcd, the API server, controllers, the scheduler."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.embedded import settings
+from culvert.labs.kubernetes.embedded.access import Access, public_file, secret_file
+from culvert.labs.kubernetes.embedded.node import ClusterNode
+from culvert.labs.kubernetes.embedded.pki import service_account_keys
+
+APPLY_S = 60.0
+DIAL_S = 10.0
+_ADMIN = "system:masters"
+
+
+class ControlPlane:
+    """All of it on one node."""
+
+    def __init__(self, node: ClusterNode) -> None:
+        self.node = node
+        self.access = Access(f"https://{node.underlay.address}:{settings.API_PORT}")
+        self.kubeconfig = ""
+        """The administrator's, once the API server is started."""
+
+    def start_api(self) -> None:
+        """Start etcd and the API server, with new keys."""
+        node, address, authority = self.node, self.node.underlay.address, self.access.authority
+        api = authority.issue(
+            "kube-apiserver",
+            names=("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost"),
+            addresses=(address, settings.API_SERVICE, settings.LOOPBACK),
+        )
+        service, admin = service_account_keys(), authority.issue("admin", _ADMIN)
+        self._files = settings.Files(
+            authority=public_file(node, "ca.crt", authority.certificate),
+            api_certificate=public_file(node, "api.crt", api.certificate),
+            api_key=secret_file(node, "api.key", api.key),
+            kubelet_certificate=public_file(node, "admin.crt", admin.certificate),
+            kubelet_key=secret_file(node, "admin.key", admin.key),
+            service_public=public_file(node, "service.pub", service.certificate),
+            service_private=secret_file(node, "service.key", service.key),
+        )
+        self.kubeconfig = self.access.kubeconfig(admin)
+        node.write("etcd/.keep", "")
+        node.spawn("etcd", settings.etcd(f"{node.directory}/etcd"))
+        node.spawn("kube-apiserver", settings.api_server(address, self._files))
+
+    def start_controllers(self) -> None:
+        """Start the controller manager and the scheduler."""
+        manager = self.access.user_on(self.node, "system:kube-controller-manager")
+        scheduler = self.access.user_on(self.node, "system:kube-scheduler")
+        self.node.spawn("kube-controller-manager", settings.controllers(manager, self._files))
+        self.node.spawn("kube-scheduler", settings.scheduler(scheduler))
+
+    def apply(self, definitions: Path) -> None:
+        """Make the kinds of objects that a file defines."""
+        path = secret_file(self.node, "admin.kubeconfig", self.kubeconfig.encode())
+        apply = ["/usr/bin/kubectl", f"--kubeconfig={path}", "apply", "--server-side", "-f"]
+        self.node.run([*apply, str(definitions)], timeout_s=APPLY_S)
+
+    def api(self) -> Api:
+        """The API as the administrator sees it."""
+        return Api.within(self.kubeconfig, self._dial)
+
+    def api_as(self, user: str, group: str = "") -> Api:
+        """The same as another user sees it, with no rights unless they are granted."""
+        credential = self.access.authority.issue(user, group)
+        return Api.within(self.access.kubeconfig(credential), self._dial)
+
+    def _dial(self, host: str, port: int) -> socket.socket:
+        """A connection from the node's own network."""
+        made = self.node.at.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+        made.settimeout(DIAL_S)
+        try:
+            made.connect((host, port))
+        except OSError:
+            made.close()
+            raise
+        return made
