@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import time
 from pathlib import Path
 from typing import ClassVar
 
-from bench.goal import Goal, Samples
+from bench.bounds import MedianBelow
+from bench.goal import Samples
 from bench.link import fast_link
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
@@ -19,13 +19,14 @@ STATIC_TARGET = "x86_64-unknown-linux-gnu"
 STATIC_FLAGS = "-C target-feature=+crt-static"
 
 
-class AgentStart(Goal):
+class AgentStart(MedianBelow):
     """From before the program is executed to the schedule's first packet."""
 
     name: ClassVar[str] = "agent-start"
     what: ClassVar[str] = "from the agent's start to its first packet"
     unit: ClassVar[str] = "s"
     goal: ClassVar[str] = "under 20 ms"
+    limit: ClassVar[float] = 0.02
 
     def measure(self) -> Samples:
         """Fifteen times on one lab."""
@@ -51,18 +52,15 @@ class AgentStart(Goal):
                 ours.append((first_ns - begun_ns) / 1e9)
         return Samples(ours=ours)
 
-    def met(self, samples: Samples) -> bool:
-        """The median."""
-        return statistics.median(samples.ours) < 0.02
 
-
-class StaticSize(Goal):
+class StaticSize(MedianBelow):
     """Built for this with glibc's static runtime; takes a minute the first time."""
 
     name: ClassVar[str] = "static-size"
     what: ClassVar[str] = "the probe as a static binary"
     unit: ClassVar[str] = "bytes"
     goal: ClassVar[str] = "under 6 MB"
+    limit: ClassVar[float] = 6e6
 
     def measure(self) -> Samples:
         """Build it, look at it."""
@@ -74,7 +72,3 @@ class StaticSize(Goal):
         subprocess.run(build, check=True)
         binary = Path("target/static", STATIC_TARGET, "release/culvert-probe")
         return Samples(ours=[float(binary.stat().st_size)])
-
-    def met(self, samples: Samples) -> bool:
-        """Directly."""
-        return samples.ours[0] < 6e6

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import ClassVar
 
+from bench.bounds import MedianBelow
 from bench.goal import Goal, Samples
 from culvert.run.pods.embedded import EmbeddedClusters, OverVpn, UnderEmbedded
 from culvert.run.pods.request import IMAGE
@@ -50,7 +50,7 @@ class ClusterUp(Goal):
         return max(samples.ours) < self.limit_s and gone_s < self.gone_s
 
 
-class PodsFirstFigure(Goal):
+class PodsFirstFigure(MedianBelow):
     """The command as a user gives it, with a kubeconfig and the proof: program start, rights,
     namespaces, pods, observers, proof, measurement, proof."""
 
@@ -58,7 +58,7 @@ class PodsFirstFigure(Goal):
     what: ClassVar[str] = "culvert run pods on a cluster that is up, until its first figure"
     unit: ClassVar[str] = "s"
     goal: ClassVar[str] = "under 20 s"
-    limit_s: ClassVar[float] = 20.0
+    limit: ClassVar[float] = 20.0
 
     def measure(self) -> Samples:
         """Three runs, in the network of the control plane."""
@@ -66,10 +66,6 @@ class PodsFirstFigure(Goal):
             under = clusters.under(registry.create(registry.parse(VPN)), LabSpec())
             assert isinstance(under, UnderEmbedded)
             return Samples(ours=[_first_figure(under, number) for number in range(TIMES)])
-
-    def met(self, samples: Samples) -> bool:
-        """The median."""
-        return statistics.median(samples.ours) < self.limit_s
 
 
 def _first_figure(under: UnderEmbedded, number: int) -> float:

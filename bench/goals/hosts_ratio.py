@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from bench.goal import Goal, Samples, alternate
+from bench.bounds import RatioNearOne
+from bench.goal import Samples, alternate
 from culvert.labs.base import Lab
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
@@ -27,7 +28,7 @@ ROUNDS = 15
 DURATION_S = 1.0
 
 
-class HostsRatio(Goal):
+class HostsRatio(RatioNearOne):
     """TCP goodput through WireGuard, each in its turn; both nodes have the same CPUs."""
 
     name: ClassVar[str] = "hosts-ratio"
@@ -35,6 +36,7 @@ class HostsRatio(Goal):
     peer: ClassVar[str] = "the lab netns"
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[str] = "ratio within 3 %"
+    tolerance: ClassVar[float] = 0.03
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("sshd", "openssh-server"),)
     vpns: ClassVar[tuple[str, ...]] = (VPN,)
 
@@ -47,11 +49,6 @@ class HostsRatio(Goal):
                 lambda: _goodput_bps(NetnsLab(new_run_id(), spec)),
                 ROUNDS,
             )
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        ratio = samples.ratio
-        return ratio is not None and abs(ratio - 1) <= 0.03
 
 
 @contextmanager

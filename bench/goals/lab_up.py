@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import time
 from typing import ClassVar
 
-from bench.goal import Goal, Samples, alternate
+from bench.bounds import MedianBelow
+from bench.goal import Samples, alternate
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
@@ -22,7 +22,7 @@ for n in x y; do ip -n culvert-bench-$n link set u0 up; ip -n culvert-bench-$n l
 REMOVE = "ip netns del culvert-bench-x; ip netns del culvert-bench-y"
 
 
-class LabUp(Goal):
+class LabUp(MedianBelow):
     """Time until two namespaces are joined, offloads off, addresses and neighbours set."""
 
     name: ClassVar[str] = "lab-up"
@@ -30,15 +30,12 @@ class LabUp(Goal):
     peer: ClassVar[str] = "ip(8) script, bare"
     unit: ClassVar[str] = "s"
     goal: ClassVar[str] = "under 0.2 s"
+    limit: ClassVar[float] = 0.2
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("ip", "iproute2"),)
 
     def measure(self) -> Samples:
         """Fifteen of each."""
         return alternate(_ours, _script, 15)
-
-    def met(self, samples: Samples) -> bool:
-        """The median."""
-        return statistics.median(samples.ours) < 0.2
 
 
 def _ours() -> float:

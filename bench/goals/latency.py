@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import statistics
 from pathlib import Path
 from typing import ClassVar
 
 from bench.bare import bare_session
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.bounds import MedianBelow, RatioAtMost
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import one_core_link, shared_link
 from culvert.errors import LabError
 from culvert.labs.base import Lab
@@ -25,7 +25,7 @@ FASTEST_PPS = 100_000
 FASTEST_COUNT = 200_000
 
 
-class RttBesideSockperf(Goal):
+class RttBesideSockperf(RatioAtMost):
     """Both in user space over UDP, both from when a request was sent, all on one core."""
 
     name: ClassVar[str] = "rtt-beside-sockperf"
@@ -33,6 +33,7 @@ class RttBesideSockperf(Goal):
     peer: ClassVar[str] = "sockperf ping-pong"
     unit: ClassVar[str] = "us"
     goal: ClassVar[str] = "at or below"
+    factor: ClassVar[float] = 1
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("sockperf", "sockperf"),)
 
     def measure(self) -> Samples:
@@ -44,18 +45,15 @@ class RttBesideSockperf(Goal):
                 ROUNDS,
             )
 
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio <= 1
 
-
-class RttSchedule(Goal):
+class RttSchedule(MedianBelow):
     """10,000 probes a second, the sender awake before each is due."""
 
     name: ClassVar[str] = "rtt-schedule"
     what: ClassVar[str] = "p99 lateness of a schedule of 10,000 probes a second"
     unit: ClassVar[str] = "us"
     goal: ClassVar[str] = "under 50 us on an idle core"
+    limit: ClassVar[float] = 50
 
     def measure(self) -> Samples:
         """On one lab."""
@@ -63,18 +61,15 @@ class RttSchedule(Goal):
             runs = [_rtt(lab, rate_pps=10_000, count=20_000) for _ in range(ROUNDS)]
         return Samples(ours=[(run.schedule_error_p99_ns or 0) / 1e3 for run in runs])
 
-    def met(self, samples: Samples) -> bool:
-        """The median."""
-        return statistics.median(samples.ours) < 50
 
-
-class RttScheduleFast(Goal):
+class RttScheduleFast(MedianBelow):
     """100,000 probes a second; the sender is awake all the time, and none is left out."""
 
     name: ClassVar[str] = "rtt-schedule-fast"
     what: ClassVar[str] = "p99 lateness of a schedule of 100,000 probes a second"
     unit: ClassVar[str] = "us"
     goal: ClassVar[str] = "under 50 us on an idle core, and every probe sent"
+    limit: ClassVar[float] = 50
 
     def __init__(self) -> None:
         self._all_sent = False
@@ -87,17 +82,18 @@ class RttScheduleFast(Goal):
         return Samples(ours=[(run.schedule_error_p99_ns or 0) / 1e3 for run in runs])
 
     def met(self, samples: Samples) -> bool:
-        """The median."""
-        return self._all_sent and statistics.median(samples.ours) < 50
+        """Both."""
+        return self._all_sent and super().met(samples)
 
 
-class RttMemory(Goal):
+class RttMemory(MedianBelow):
     """Peak resident memory of the agent that sends them."""
 
     name: ClassVar[str] = "rtt-memory"
     what: ClassVar[str] = "peak memory of 1,000,000 probes"
     unit: ClassVar[str] = "bytes"
     goal: ClassVar[str] = "under 64 MB"
+    limit: ClassVar[float] = 64e6
 
     def measure(self) -> Samples:
         """Once: it takes 20 s."""
@@ -105,10 +101,6 @@ class RttMemory(Goal):
         with shared_link() as lab:
             _rtt(lab, rate_pps=FAST_PPS, count=MILLION, memory=memory)
         return Samples(ours=memory)
-
-    def met(self, samples: Samples) -> bool:
-        """Directly."""
-        return samples.ours[0] < 64e6
 
 
 def _rtt(lab: Lab, *, rate_pps: float, count: int, memory: list[float] | None = None) -> RttResult:

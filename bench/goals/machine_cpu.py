@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+from bench.bounds import RatioAtLeast
 from bench.far_end import keep_out_of_the_account
 from bench.floods import PACKAGES, PEERS, SIZE, Flood, iperf3_flood, probe_flood, probe_source
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import fast_link
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
@@ -30,7 +31,7 @@ _IDLE, _IOWAIT, _STOLEN = 3, 4, 7
 """Fields of /proc/stat."""
 
 
-class MachineCpu(Goal):
+class MachineCpu(RatioAtLeast):
     """As the kernel has it: no steering."""
 
     name: ClassVar[str] = "machine-cpu"
@@ -38,6 +39,7 @@ class MachineCpu(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "packets/s"
     goal: ClassVar[str] = f"at least {FACTOR:g} times"
+    factor: ClassVar[float] = FACTOR
     programs: ClassVar[tuple[tuple[str, str], ...]] = (PACKAGES["iperf3"],)
     steered: ClassVar[bool] = False
 
@@ -52,10 +54,6 @@ class MachineCpu(Goal):
                 ROUNDS,
             )
 
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio >= FACTOR
-
 
 class MachineCpuSteered(MachineCpu):
     """With packet steering at the far end, which costs an interrupt per wake-up."""
@@ -65,7 +63,7 @@ class MachineCpuSteered(MachineCpu):
     steered: ClassVar[bool] = True
 
 
-class SenderUnsteered(Goal):
+class SenderUnsteered(RatioAtLeast):
     """The sender's own CPU time without steering: it pays for the receiver's half of the kernel."""
 
     name: ClassVar[str] = "packets-iperf3-unsteered"
@@ -73,6 +71,7 @@ class SenderUnsteered(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "packets/s"
     goal: ClassVar[str] = "shown beside packets-iperf3, which steers; at least 2 times"
+    factor: ClassVar[float] = 2
     programs: ClassVar[tuple[tuple[str, str], ...]] = (PACKAGES["iperf3"],)
 
     def measure(self) -> Samples:
@@ -84,10 +83,6 @@ class SenderUnsteered(Goal):
                 lambda: PEERS["iperf3"](lab).sent_per_cpu_s,
                 ROUNDS,
             )
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio >= 2
 
 
 def _received_per_s(flood: Callable[[], Flood]) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
+from bench.bounds import RatioAtLeast
 from bench.far_end import keep_out_of_the_account
 from bench.floods import PACKAGES, PEERS, SIZE, probe_source
 from bench.goal import ROUNDS, Goal, Samples, alternate
@@ -20,19 +21,11 @@ FACTORS = {"iperf3": 4.0, "iperf2": 4.0, "nuttcp": 5.0, "sockperf": 5.0}
 UNSEGMENTED = 1.15
 
 
-class _PerCpuSecond(Goal):
-    unit: ClassVar[str] = "packets/s"
-    factor: ClassVar[float]
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio >= self.factor
-
-
-class _BesidePeer(_PerCpuSecond):
+class _BesidePeer(RatioAtLeast):
     """The probe chooses how it sends."""
 
     what: ClassVar[str] = "64-byte packets per CPU-second of the sender"
+    unit: ClassVar[str] = "packets/s"
 
     def measure(self) -> Samples:
         """On one lab."""
@@ -59,12 +52,13 @@ def _beside(name: str, factor: float) -> type[Goal]:
 PACKETS_BESIDE: tuple[type[Goal], ...] = tuple(_beside(*peer) for peer in FACTORS.items())
 
 
-class PacketsUnsegmented(_PerCpuSecond):
+class PacketsUnsegmented(RatioAtLeast):
     """The best of all peers in each round."""
 
     name: ClassVar[str] = "packets-unsegmented"
     what: ClassVar[str] = "the same without UDP_SEGMENT"
     peer: ClassVar[str] = f"the best of {len(PEERS)}"
+    unit: ClassVar[str] = "packets/s"
     factor: ClassVar[float] = UNSEGMENTED
     goal: ClassVar[str] = f"at least {UNSEGMENTED:g} times"
     programs: ClassVar[tuple[tuple[str, str], ...]] = tuple(PACKAGES.values())

@@ -6,6 +6,7 @@ import math
 import statistics
 from typing import ClassVar
 
+from bench.bounds import RatioAtLeast
 from bench.floods import PACKAGES, SECONDS, Flood, iperf3_flood, probe_flood
 from bench.goal import ROUNDS, Goal, Samples, alternate
 from bench.link import fast_link, one_core_link
@@ -51,7 +52,7 @@ class ReceiverLoss(Goal):
         return lost >= LOST and statistics.median(samples.ours) == 0
 
 
-class ReceiverCpu(Goal):
+class ReceiverCpu(RatioAtLeast):
     """Each fed by its own sender at full speed."""
 
     name: ClassVar[str] = "receiver-cpu"
@@ -59,6 +60,7 @@ class ReceiverCpu(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "packets/s"
     goal: ClassVar[str] = "at least 2 times"
+    factor: ClassVar[float] = 2
     programs: ClassVar[tuple[tuple[str, str], ...]] = (PACKAGES["iperf3"],)
 
     def measure(self) -> Samples:
@@ -69,10 +71,6 @@ class ReceiverCpu(Goal):
                 lambda: iperf3_flood(lab).received_per_cpu_s,
                 ROUNDS,
             )
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio >= 2
 
 
 def _compare(lab: Lab, rate_pps: float) -> Samples:

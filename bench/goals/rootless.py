@@ -11,11 +11,11 @@ from itertools import product
 from typing import ClassVar
 
 from bench.awake import awake
-from bench.goal import Goal, Samples, alternate
+from bench.bounds import RatioNearOne
+from bench.goal import Samples, alternate
 from bench.kept_tunnel import METRICS, kept
 from culvert import tools
 
-TOLERANCE = 0.03
 TUNNELS = 12
 """Pairs of tunnels: each tunnel has a place in memory and caches of its own, good for some per
 cent, which no number of rounds over it evens out."""
@@ -28,7 +28,7 @@ Figure = tuple[str, str]
 """VPN and metric."""
 
 
-class RootlessEqualsRoot(Goal):
+class RootlessEqualsRoot(RatioNearOne):
     """The figure whose ratio is furthest from 1; all of them are in the details."""
 
     name: ClassVar[str] = "rootless-equals-root"
@@ -36,6 +36,7 @@ class RootlessEqualsRoot(Goal):
     peer: ClassVar[str] = "with root"
     unit: ClassVar[str] = "the figure's"
     goal: ClassVar[str] = "each ratio within 3 % of 1"
+    tolerance: ClassVar[float] = 0.03
     vpns: ClassVar[tuple[str, ...]] = ("wireguard/go",)
 
     def measure(self) -> Samples:
@@ -57,10 +58,6 @@ class RootlessEqualsRoot(Goal):
                     found[vpn, metric].ours.append(statistics.median(samples.ours))
                     found[vpn, metric].peer.append(statistics.median(samples.peer))
         return worst(found)
-
-    def met(self, samples: Samples) -> bool:
-        """The one that is furthest from 1."""
-        return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
 
 
 def worst(found: Mapping[Figure, Samples]) -> Samples:

@@ -17,7 +17,8 @@ import statistics
 from typing import ClassVar
 
 from bench.bare import bare_session
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.bounds import RatioNearOne
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import RATE_BPS, fast_link
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
@@ -27,11 +28,10 @@ from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
-TOLERANCE = 0.05
 DEADLINE_S = 30.0
 
 
-class RttAgreement(Goal):
+class RttAgreement(RatioNearOne):
     """ICMP echo of 40,000 bytes, 40 a second; the two are on the link for 6.5 ms."""
 
     name: ClassVar[str] = "rtt-agrees-with-ping"
@@ -39,6 +39,7 @@ class RttAgreement(Goal):
     peer: ClassVar[str] = "ping"
     unit: ClassVar[str] = "us"
     goal: ClassVar[str] = "ratio within 5 % of 1"
+    tolerance: ClassVar[float] = 0.05
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("ping", "iputils-ping"),)
     rate_bps: ClassVar[int] = RATE_BPS
     packet_size: ClassVar[int] = 40_000
@@ -49,10 +50,6 @@ class RttAgreement(Goal):
         """On one lab."""
         with self._lab() as lab:
             return alternate(lambda: self._probe(lab), lambda: self._ping(lab), ROUNDS)
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
 
     def _lab(self) -> Lab:
         link = LinkSpec(kind="wire", rate_bps=self.rate_bps)

@@ -6,17 +6,17 @@ import json
 from typing import ClassVar
 
 from bench.bare import bare_session
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.bounds import RatioNearOne
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import RATE_BPS, SECONDS, limited_link
 from culvert.labs.base import Lab
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.waiting import wait_until
 
-TOLERANCE = 0.02
 PORT = 5201
 
 
-class TcpAgreement(Goal):
+class TcpAgreement(RatioNearOne):
     """Both use CUBIC and leave slow start out."""
 
     name: ClassVar[str] = "tcp-agrees-with-iperf3"
@@ -25,16 +25,13 @@ class TcpAgreement(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[str] = "ratio within 2 % of 1"
+    tolerance: ClassVar[float] = 0.02
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
 
     def measure(self) -> Samples:
         """On one lab."""
         with limited_link(self.rate_bps) as lab:
             return alternate(lambda: _probe(lab), lambda: _iperf3(lab), ROUNDS)
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and abs(samples.ratio - 1) <= TOLERANCE
 
 
 class TcpAgreement10(TcpAgreement):

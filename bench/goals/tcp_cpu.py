@@ -6,8 +6,9 @@ import json
 from typing import ClassVar
 
 from bench.bare import bare_session
+from bench.bounds import RatioAtLeast, RatioAtMost
 from bench.cpu import cpu_s
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import fast_link
 from culvert.labs.base import Lab
 from culvert.labs.process import Process
@@ -19,7 +20,7 @@ TOLERANCE = 0.02
 """Of the ratio: what a shared machine moves it by from run to run."""
 
 
-class TcpGoodput(Goal):
+class TcpGoodput(RatioAtLeast):
     """CUBIC, writes of 128 KiB, as iperf3 does."""
 
     name: ClassVar[str] = "tcp-goodput"
@@ -27,6 +28,7 @@ class TcpGoodput(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[str] = "at least iperf3's (2 % for the machine)"
+    factor: ClassVar[float] = 1 - TOLERANCE
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
 
     def measure(self) -> Samples:
@@ -34,12 +36,8 @@ class TcpGoodput(Goal):
         with fast_link() as lab:
             return alternate(lambda: _probe(lab)[0], lambda: _iperf3(lab)[0], ROUNDS)
 
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio >= 1 - TOLERANCE
 
-
-class TcpCpu(Goal):
+class TcpCpu(RatioAtMost):
     """Sender and receiver together, per gigabyte of goodput."""
 
     name: ClassVar[str] = "tcp-cpu"
@@ -47,16 +45,13 @@ class TcpCpu(Goal):
     peer: ClassVar[str] = "iperf3"
     unit: ClassVar[str] = "s"
     goal: ClassVar[str] = "no more than iperf3's (2 % for the machine)"
+    factor: ClassVar[float] = 1 + TOLERANCE
     programs: ClassVar[tuple[tuple[str, str], ...]] = (("iperf3", "iperf3"),)
 
     def measure(self) -> Samples:
         """On one lab."""
         with fast_link() as lab:
             return alternate(lambda: _probe(lab)[1], lambda: _iperf3(lab)[1], ROUNDS)
-
-    def met(self, samples: Samples) -> bool:
-        """By the ratio of a typical round."""
-        return samples.ratio is not None and samples.ratio <= 1 + TOLERANCE
 
 
 def _probe(lab: Lab) -> tuple[float, float]:
