@@ -14,7 +14,8 @@ from culvert.report.views.comparisons import comparison_table, p_text, pooling_t
 from culvert.report.views.headline import headline_views
 
 from .conftest import page_of
-from .synthetic import VPNS, Run, make_run
+from .synthetic import Run, make_run
+from .truths import VPNS
 
 RTT_AND_TCP = 20
 """Blocks: enough for a drift to be told."""

@@ -14,7 +14,8 @@ from culvert.report.run_info import RunInfo
 from culvert.report.views.delivered import BARS, decided_per_super_packet, delivered_views
 from culvert.report.views.trust import limits
 
-from .synthetic import TCP, Run, make_run
+from .synthetic import Run, make_run
+from .truths import TCP
 
 SENT = 1000.0
 METRICS = {

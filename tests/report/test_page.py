@@ -12,7 +12,8 @@ from culvert.report.run_info import RunInfo
 
 from .conftest import page_of
 from .page_reader import Page
-from .synthetic import NASTY, VPNS, Truth, make_run
+from .synthetic import NASTY, make_run
+from .truths import VPNS, Truth
 
 LOADS = {
     "src",

@@ -14,7 +14,9 @@ from culvert.report.views.trust import limits
 from culvert.report.views.underlay import underlay_views
 
 from .conftest import page_of
-from .synthetic import RUN, TCP, Run, make_run
+from .recorded import RUN
+from .synthetic import Run, make_run
+from .truths import TCP
 
 
 def small() -> Run:

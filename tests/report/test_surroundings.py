@@ -14,7 +14,8 @@ from culvert.report.terminal.summary import summary_of
 from culvert.report.views.surroundings import surroundings_table
 
 from .conftest import page_of
-from .synthetic import TCP, Run, make_run
+from .synthetic import Run, make_run
+from .truths import TCP
 
 
 def marked(run: Run, blocks: set[int]) -> Run:

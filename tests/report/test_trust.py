@@ -23,7 +23,9 @@ from culvert.report.views.underlay import underlay_views, vpn_views
 
 from .conftest import page_of
 from .page_reader import Page
-from .synthetic import RUN, TCP, VPNS, Run, make_run
+from .recorded import RUN
+from .synthetic import Run, make_run
+from .truths import TCP, VPNS
 
 
 def data_of(run: Run) -> Data:

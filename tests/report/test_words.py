@@ -23,7 +23,8 @@ from culvert.report.sentences import difference, joined, share, times
 from culvert.report.terminal import summary as terminal
 from culvert.report.versions import short_version
 
-from .synthetic import NASTY, VPNS, Run, make_run, nasty_run
+from .synthetic import NASTY, Run, make_run, nasty_run
+from .truths import VPNS
 
 MBIT = Scale(1e6, "Mbit/s")
 
