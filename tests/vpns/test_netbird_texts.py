@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
-from culvert.vpns.netbird.packet import carried
+from culvert.vpns.netbird.packet import carried, direct
 from culvert.vpns.netbird.policy import Rules
-from culvert.vpns.netbird.server import Account, configuration
+from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.netbird.server import Account, configuration, relay_environment, url_of
 from culvert.vpns.netbird.status import Connection, Status
 from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
 
@@ -47,16 +48,45 @@ def answer(state: str = "Connected", *, relayed: bool = False, **full: Any) -> d
     return {"status": "Connected", "fullStatus": parts | full}
 
 
+def configured(ports: Ports) -> dict[str, Any]:
+    """The control server's settings."""
+    text = configuration(CONTROL, RELAY, "s3cret", "/d", ports)
+    found = json.loads(text)["server"]
+    assert isinstance(found, dict)
+    return found
+
+
 def test_the_configuration_has_one_relay_and_new_secrets() -> None:
-    first, second = (
-        json.loads(configuration(CONTROL, RELAY, "s3cret", "/d"))["server"] for _ in range(2)
-    )
+    first, second = configured(Ports()), configured(Ports())
     assert first["relays"]["addresses"] == ["rel://198.18.5.2:33080"]
     assert first["relays"]["secret"] == "s3cret"
     assert first["stuns"] == [{"uri": "stun:198.18.5.2:3478"}]
     assert first["exposedAddress"] == "http://198.18.4.2:8080"
     assert first["authSecret"] != second["authSecret"]
     assert first["store"]["encryptionKey"] != second["store"]["encryptionKey"]
+
+
+def test_each_program_has_the_chosen_ports() -> None:
+    ports = Ports(51821, 8081, 33081, 3479, 9091, 9001)
+    control = configured(ports)
+    assert control["listenAddress"] == ":8081"
+    assert control["exposedAddress"] == url_of(CONTROL, ports) == "http://198.18.4.2:8081"
+    assert control["auth"]["issuer"] == "http://198.18.4.2:8081/oauth2"
+    assert (control["metricsPort"], control["healthcheckAddress"]) == (9091, "127.0.0.1:9001")
+    assert control["stuns"] == [{"uri": "stun:198.18.5.2:3479"}]
+    assert control["relays"]["addresses"] == ["rel://198.18.5.2:33081"]
+    relay = relay_environment(RELAY, "s3cret", ports)
+    assert relay["NB_LISTEN_ADDRESS"] == "198.18.5.2:33081"
+    assert relay["NB_EXPOSED_ADDRESS"] == "rel://198.18.5.2:33081"
+    assert (relay["NB_METRICS_PORT"], relay["NB_STUN_PORTS"]) == ("9091", "3479")
+    assert relay["NB_HEALTH_LISTEN_ADDRESS"] == "127.0.0.1:9001"
+    flow = direct(ports)
+    assert flow.ports | flow.also[0].ports | flow.also[0].also[0].ports == {
+        51821,
+        3479,
+        8081,
+        33081,
+    }
 
 
 URL = "http://198.18.4.2:8080"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from culvert.errors import VpnError
 from culvert.vpns.netmaker import peers
+from culvert.vpns.netmaker.ports import Ports
 from culvert.vpns.netmaker.server import (
     Account,
     broker_configuration,
@@ -36,10 +37,20 @@ def test_secrets_are_in_files_and_not_in_the_environment() -> None:
         "mqpassword": "br0ker",
     }
     assert ACCOUNT.passwords() == "netmaker:br0ker\n"
-    assert not {"m4ster", "br0ker"} & set(environment(CONTROL).values())
-    broker = broker_configuration(CONTROL, "/d").splitlines()
+    assert not {"m4ster", "br0ker"} & set(environment(CONTROL, Ports()).values())
+    broker = broker_configuration(CONTROL, "/d", Ports()).splitlines()
     assert "listener 1883 198.18.4.2" in broker
     assert "allow_anonymous false" in broker
+
+
+def test_server_and_broker_have_the_chosen_ports() -> None:
+    ports = Ports(51822, 8082, 1884, 444)
+    assert "listener 1884 198.18.4.2" in broker_configuration(CONTROL, "/d", ports).splitlines()
+    settings = environment(CONTROL, ports)
+    assert settings["API_PORT"] == "8082"
+    assert settings["SERVER_HTTP_HOST"] == settings["SERVER_API_CONN_STRING"] == "198.18.4.2:444"
+    assert settings["BROKER_ENDPOINT"] == "mqtt://198.18.4.2:1884"
+    assert settings["PUBLIC_IP_SERVICE"] == "http://198.18.4.2:8082/api/getip"
 
 
 @pytest.mark.parametrize(

@@ -48,16 +48,16 @@ def test_a_text_that_is_no_identity_is_an_error(printed: str) -> None:
 
 def test_a_planet_has_the_root_of_the_moon_at_one_address() -> None:
     moon = {"worldType": "moon", "id": "1", "roots": [{"identity": "i", "stableEndpoints": []}]}
-    made = json.loads(world.planet(json.dumps(moon), RELAY))
+    made = json.loads(world.planet(json.dumps(moon), RELAY, 9994))
     assert made["worldType"] == "planet"
-    assert made["roots"] == [{"identity": "i", "stableEndpoints": ["198.18.5.2/9993"]}]
+    assert made["roots"] == [{"identity": "i", "stableEndpoints": ["198.18.5.2/9994"]}]
     assert f"{made['id']}.moon" == world.PLANET_FILE
 
 
 @given(JSON)
 def test_a_moon_of_another_form_is_an_error(moon: object) -> None:
     with pytest.raises(VpnError, match="no moon"):
-        world.planet(json.dumps(moon), RELAY)
+        world.planet(json.dumps(moon), RELAY, 9993)
 
 
 def test_settings_of_each_variant() -> None:
@@ -65,6 +65,8 @@ def test_settings_of_each_variant() -> None:
     assert direct["virtual"] == {}
     assert direct["settings"]["allowTcpFallbackRelay"] is False
     assert "forceTcpRelay" not in direct["settings"]
+    assert direct["settings"]["primaryPort"] == 9993
+    assert json.loads(world.local_conf(9994))["settings"]["primaryPort"] == 9994
     relayed = json.loads(world.local_conf(no_path_to=["aaaaaaaaaa"]))
     everywhere = ["0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1"]
     assert relayed["virtual"] == {"aaaaaaaaaa": {"blacklist": everywhere}}

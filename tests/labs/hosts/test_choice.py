@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -27,6 +27,7 @@ from culvert.topology.spec import LabSpec
 from tests.cli import Cli
 from tests.labs.hosts.remains import remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
+from tests.vpns.tunnels import skip_reason
 
 _NAME = st.from_regex(r"[a-z]{1,13}[0-9]{0,2}", fullmatch=True)
 
@@ -142,6 +143,16 @@ _TAKEN = {
     "nebula/aes": {4242: "udp", 2222: "tcp"},
     "wesher": {7946: "tcp", 51820: "udp"},
 }
+_VENDORS = {
+    "netbird/direct": {
+        **{51820: "udp", 3478: "udp"},
+        **{8080: "tcp", 33080: "tcp", 9090: "tcp", 9000: "tcp"},
+    },
+    "netbird/relay": {33080: "tcp", 3478: "udp"},
+    "zerotier/direct": {9993: "udp"},
+    "netmaker": {51821: "udp", 443: "tcp", 8081: "tcp", 1883: "tcp"},
+}
+_DEVICES = ("wt0", "zt0", "netmaker")
 _BOUND = """
 import select, socket, sys
 bound = []
@@ -160,10 +171,39 @@ select.select([], [], [])
 @pytest.mark.slow
 def test_ports_of_servers_are_chosen_too(say: Cli, four: DemoHosts, tmp_path: Path) -> None:
     """A program of a host holds the usual ones."""
+    choose_others(say, four, tmp_path, _TAKEN)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_vendors_meshes_have_other_ports_and_devices(
+    say: Cli, four: DemoHosts, tmp_path: Path
+) -> None:
+    """Each whose programs are here; another of them may run on a host."""
+    taken = {vpn: ports for vpn, ports in _VENDORS.items() if not skip_reason(vpn)}
+    if not taken:
+        pytest.skip("no programs of NetBird, ZeroTier or Netmaker are here")
+    node = four.node("b")
+    try:
+        for name in _DEVICES:
+            node.run(["ip", "link", "add", name, "type", "bridge"])
+        choose_others(say, four, tmp_path, taken)
+        assert all(node.link(name) is not None for name in _DEVICES)
+    finally:
+        for name in _DEVICES:
+            node.run(["ip", "link", "delete", name], check=False)
+
+
+def choose_others(
+    say: Cli, four: DemoHosts, tmp_path: Path, taken_by: Mapping[str, Mapping[int, str]]
+) -> None:
+    """Run each VPN while a program of host b holds its usual ports: every trial is ok, and the
+    evidence names them."""
     lab = 'topology = "mesh"\nmembers = 2'
-    vpns = ", ".join(f'"{vpn}"' for vpn in _TAKEN)
+    vpns = ", ".join(f'"{vpn}"' for vpn in taken_by)
     study, out = round_trips(tmp_path, vpns=vpns, lab=lab), tmp_path / "run"
-    ports = {port: kind for taken in _TAKEN.values() for port, kind in taken.items()}
+    ports = {port: kind for taken in taken_by.values() for port, kind in taken.items()}
     pairs = [word for port, kind in ports.items() for word in (kind, str(port))]
     argv = [sys.executable, "-I", "-S", "-c", _BOUND, *pairs]
     holder = four.node("b").spawn(argv, name="holds-ports", pipes=True)
@@ -176,7 +216,7 @@ def test_ports_of_servers_are_chosen_too(say: Cli, four: DemoHosts, tmp_path: Pa
     with Journal.open(out) as journal:
         trials = journal.trials().filter(measurement="rtt")
     assert set(trials["status"]) == {"ok"}, told.out + told.err
-    for vpn, taken in _TAKEN.items():
+    for vpn, taken in taken_by.items():
         (evidence,) = trials.filter(vpn=vpn)["evidence"]
         assert {f"port {port}" for port in taken} <= set(json.loads(evidence)["vpn"])
 

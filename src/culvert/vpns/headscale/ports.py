@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
-from culvert.labs.base import Lab
+from culvert.vpns import ports
 
 
 @dataclass(frozen=True)
-class Ports:
+class Ports(ports.Ports):
     """The usual ones."""
 
     member: int = 41641
@@ -26,7 +26,3 @@ class Ports:
     def usual(cls, *, plain: bool) -> Self:
         """Those of Tailscale's programs; ``plain``: DERP without TLS."""
         return cls(relay=3340) if plain else cls()
-
-    def free(self, lab: Lab) -> Self:
-        """These, or others that are free in the lab."""
-        return replace(self, **{name: lab.free_port(port) for name, port in asdict(self).items()})

@@ -12,6 +12,7 @@ from typing import Any
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.http import request_at_socket
+from culvert.vpns.netbird.ports import Ports
 from culvert.vpns.netbird.status import Status
 
 PROGRAM = "netbird"
@@ -22,6 +23,10 @@ ARGUMENTS = (
 )
 
 
+FIREWALL_TABLE = "culvert"
+"""Its table of nftables. By default it is ``netbird``, and it removes another NetBird's."""
+
+
 def environment(member: Node, servers: Iterable[Address], *, relayed: bool) -> Mapping[str, str]:
     """Its settings: WireGuard in user space, no file outside its directory, connections to all
     peers at once; ``relayed``: only through the relay."""
@@ -29,6 +34,7 @@ def environment(member: Node, servers: Iterable[Address], *, relayed: bool) -> M
         "NB_STATE_DIR": f"{member.directory}/netbird/",
         "NB_WG_KERNEL_DISABLED": "true",
         "NB_LAZY_CONN": "off",
+        "NB_NFTABLES_TABLE": FIREWALL_TABLE,
         "NB_RELAY_TRANSPORT": "ws",  # QUIC needs TLS
         "NB_DISABLE_NAT_MAPPER": "true",
         "NB_DISABLE_SSH_CONFIG": "true",
@@ -48,11 +54,12 @@ class Daemon:
     member: Node
     deadline_s: float
 
-    def log_in(self, url: str, setup_key: str, *, ipv6: bool) -> None:
+    def log_in(self, url: str, setup_key: str, device: str, ports: Ports, *, ipv6: bool) -> None:
         """Join the control server's network; the key is needed for the first time only."""
+        own = {"interfaceName": device, "wireguardPort": ports.member}
         wishes = {"disableAutoConnect": True, "disableDns": True, "disableIpv6": not ipv6}
         names = {"managementUrl": url, "setupKey": setup_key, "hostname": self.member.name}
-        self.call("Login", {**names, **wishes})
+        self.call("Login", {**names, **own, **wishes})
 
     def call(self, method: str, body: Mapping[str, object] | None = None) -> Any:
         """Call a method of its service: Up connects to all peers, Down disconnects."""

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from culvert.errors import VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
@@ -22,34 +23,24 @@ from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import log_tail
 from culvert.vpns.http import answers
 from culvert.vpns.mesh import AssigningMeshVpn
-from culvert.vpns.netbird import daemon, packet
+from culvert.vpns.netbird import daemon
+from culvert.vpns.netbird import packet as outer
 from culvert.vpns.netbird import server as control_server
 from culvert.vpns.netbird.daemon import Daemon
-from culvert.vpns.netbird.packet import PORT, is_handshake
 from culvert.vpns.netbird.policy import Rules
-from culvert.vpns.netbird.server import RELAY_PORT, Account
+from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.netbird.server import Account
 from culvert.vpns.netbird.status import Connection
+from culvert.vpns.netbird.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
-from culvert.vpns.variant import DIRECT, DataCipher, Route, Variant
+from culvert.vpns.variant import DIRECT, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
-MTU = 1280
-"""NetBird's default."""
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
 _STOP_S = 10.0
 """A daemon notifies its peers and its servers when it ends."""
-_FACTS = {
-    "cipher": "ChaCha20-Poly1305",
-    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
-    "MTU": str(MTU),
-}
-_NEEDS = (Role.RELAY, Role.CONTROL)
-
-
-def _variant(name: str, summary: str, **facts: str) -> Variant:
-    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.CHACHA20, needs=_NEEDS)
 
 
 class NetBird(AssigningMeshVpn):
@@ -57,19 +48,11 @@ class NetBird(AssigningMeshVpn):
 
     name = "netbird"
     summary = "NetBird: a mesh of WireGuard in user space with ICE, signal server and relay"
-    variants: ClassVar[tuple[Variant, ...]] = (
-        _variant("direct", "a path found by ICE", transport=f"UDP {PORT}"),
-        _variant(
-            "relay",
-            "through NetBird's relay",
-            transport=f"WebSocket over TCP {RELAY_PORT}",
-            relayed="by NB_FORCE_RELAY in each daemon's environment",
-        ),
-    )
+    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "netbird"
     programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
     device = "wt0"
-    port = PORT
+    port = Ports.member
     up_deadline_s = 40.0
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
@@ -77,6 +60,7 @@ class NetBird(AssigningMeshVpn):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self._relay_secret = secrets.token_hex(16)
+        self.ports = Ports()
         self.setup_key = ""
         """With which members join, once the control server has issued it."""
 
@@ -87,11 +71,18 @@ class NetBird(AssigningMeshVpn):
 
     # -- its life ----------------------------------------------------------------------------------
 
+    def choose(self, lab: Lab) -> None:
+        """The device, and all ports."""
+        self.device, self.ports = lab.free_device(self.device), self.ports.free(lab)
+        self.port = self.ports.member
+
     def configure(self) -> None:
         """The server's configuration. No daemon changes the machine's SSH configuration."""
         control, relay = (underlay_address(each) for each in (self.control, self.relay))
         directory = str(self.control.directory / "netbird")
-        text = control_server.configuration(control, relay, self._relay_secret, directory)
+        text = control_server.configuration(
+            control, relay, self._relay_secret, directory, self.ports
+        )
         self.control.write("netbird/server.yaml", text, secret=True)
         for member in self.lab.members:
             if member.exists(_SSH_CONFIG):
@@ -101,9 +92,10 @@ class NetBird(AssigningMeshVpn):
         """Start it; ready when the relay is healthy, or the control server has issued a key."""
         if server.role is Role.RELAY:
             settings = control_server.relay_environment(
-                underlay_address(server), self._relay_secret
+                underlay_address(server), self._relay_secret, self.ports
             )
-            self._launch(server, ["netbird-relay"], settings, control_server.RELAY_HEALTH)
+            health = control_server.relay_health(self.ports)
+            self._launch(server, ["netbird-relay"], settings, health)
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]
         self._launch(server, argv, control_server.ENVIRONMENT, f"{self._url}/api/instance")
@@ -125,7 +117,8 @@ class NetBird(AssigningMeshVpn):
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
         try:
-            its.log_in(self._url, self.setup_key, ipv6=self.lab.spec.ipv6_inside)
+            ipv6 = self.lab.spec.ipv6_inside
+            its.log_in(self._url, self.setup_key, self.device, self.ports, ipv6=ipv6)
             its.call("Up")
         except VpnError as error:
             why = f"it did not join: {error.why}{log_tail(process)}"
@@ -171,7 +164,7 @@ class NetBird(AssigningMeshVpn):
 
     @property
     def _url(self) -> str:
-        return control_server.url_of(underlay_address(self.control))
+        return control_server.url_of(underlay_address(self.control), self.ports)
 
     def _daemon(self, member: Node) -> Daemon:
         return Daemon(member, self.up_deadline_s)
@@ -189,7 +182,7 @@ class NetBird(AssigningMeshVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """To the servers, and if it is direct between members."""
-        return packet.DIRECT if self.claims_direct else packet.RELAYED
+        return (outer.direct if self.claims_direct else outer.relayed)(self.ports)
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's; unknown in the relay's TCP connection."""
@@ -197,4 +190,4 @@ class NetBird(AssigningMeshVpn):
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, direct or in the relay's frames, and the servers' part of it."""
-        return is_handshake(packet)
+        return outer.is_handshake(packet, self.ports)

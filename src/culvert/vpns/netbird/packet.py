@@ -12,22 +12,27 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import cycle
 
-from culvert.vpns.netbird import server
+from culvert.vpns.netbird.ports import Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.wireguard import packet as wire
 
-PORT = 51820
 _TCP, _UDP = 6, 17
-_SERVERS = OuterFlow(_TCP, frozenset({server.PORT, server.RELAY_PORT}))
-RELAYED = OuterFlow(_UDP, frozenset({server.STUN_PORT}), also=(_SERVERS,))
-"""Nothing from member to member."""
-DIRECT = OuterFlow(_UDP, frozenset({PORT}), also=(RELAYED,))
-"""The first packets of a direct path, with the handshake, go through the relay too."""
 _BINARY = 0x82
 _MASKED = 0x80
 _LENGTH_BYTES = {126: 2, 127: 8}
 _TRANSPORT = b"\x01\x03"
 _PEER_BYTES = 36
+
+
+def relayed(ports: Ports) -> OuterFlow:
+    """Nothing from member to member."""
+    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay}))
+    return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,))
+
+
+def direct(ports: Ports) -> OuterFlow:
+    """The first packets of a direct path, with the handshake, go through the relay too."""
+    return OuterFlow(_UDP, frozenset({ports.member}), also=(relayed(ports),))
 
 
 def carried(segment: bytes) -> bytes:
@@ -42,11 +47,11 @@ def carried(segment: bytes) -> bytes:
     return message[2 + _PEER_BYTES :] if message.startswith(_TRANSPORT) else b""
 
 
-def is_handshake(packet: OuterPacket) -> bool:
+def is_handshake(packet: OuterPacket, ports: Ports) -> bool:
     """What goes to the control server and to STUN, and WireGuard's handshake, direct or in a frame
     of the relay."""
     ends = {packet.source_port, packet.destination_port}
-    if ends & {server.PORT, server.STUN_PORT}:
+    if ends & {ports.control, ports.stun}:
         return True
     if packet.protocol == _TCP:
         packet = replace(packet, payload=carried(packet.payload))

@@ -19,43 +19,48 @@ from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.base import endpoint
 from culvert.vpns.http import request
+from culvert.vpns.netbird.ports import Ports
 
-PORT = 8080
-RELAY_PORT = 33080
-STUN_PORT = 3478
-RELAY_HEALTH = "http://127.0.0.1:9000/health"
 ENVIRONMENT = {"NB_DISABLE_GEOLOCATION": "true", "NB_SETUP_PAT_ENABLED": "true"}
 """It must not download a database, and may be set up by a request."""
 _DAY_S = 86400
 OTHER_VERSION = "use NetBird's server of version 0.75 to 0.80"
 
 
-def url_of(control: Address) -> str:
+def url_of(control: Address, ports: Ports) -> str:
     """Where members and requests find the server."""
-    return f"http://{endpoint(control, PORT)}"
+    return f"http://{endpoint(control, ports.control)}"
 
 
-def configuration(control: Address, relay: Address, relay_secret: str, directory: str) -> str:
+def relay_health(ports: Ports) -> str:
+    """Where the relay reports that it is ready."""
+    return f"http://127.0.0.1:{ports.health}/health"
+
+
+def configuration(
+    control: Address, relay: Address, relay_secret: str, directory: str, ports: Ports
+) -> str:
     """The server's configuration with new secrets: management and signal in it, STUN and the relay
     on a node of their own. YAML contains JSON."""
+    url = url_of(control, ports)
     settings = {
-        "listenAddress": f":{PORT}",
-        "exposedAddress": url_of(control),
-        "metricsPort": 9090,
-        "healthcheckAddress": "127.0.0.1:9000",
+        "listenAddress": f":{ports.control}",
+        "exposedAddress": url,
+        "metricsPort": ports.metrics,
+        "healthcheckAddress": f"127.0.0.1:{ports.health}",
         "logFile": "console",
         "authSecret": secrets.token_hex(16),
         "dataDir": directory,
         "disableAnonymousMetrics": True,
         "disableGeoliteUpdate": True,
-        "auth": {"issuer": f"{url_of(control)}/oauth2"},
+        "auth": {"issuer": f"{url}/oauth2"},
         "store": {
             "engine": "sqlite",
             "encryptionKey": base64.b64encode(secrets.token_bytes(32)).decode(),
         },
-        "stuns": [{"uri": f"stun:{endpoint(relay, STUN_PORT)}"}],
+        "stuns": [{"uri": f"stun:{endpoint(relay, ports.stun)}"}],
         "relays": {
-            "addresses": [f"rel://{endpoint(relay, RELAY_PORT)}"],
+            "addresses": [f"rel://{endpoint(relay, ports.relay)}"],
             "credentialsTTL": "24h",
             "secret": relay_secret,
         },
@@ -63,15 +68,17 @@ def configuration(control: Address, relay: Address, relay_secret: str, directory
     return json.dumps({"server": settings}, indent=1)
 
 
-def relay_environment(relay: Address, secret: str) -> Mapping[str, str]:
+def relay_environment(relay: Address, secret: str, ports: Ports) -> Mapping[str, str]:
     """The relay's settings. It has its secret from its environment or its arguments, never from a
     file."""
     return {
-        "NB_LISTEN_ADDRESS": endpoint(relay, RELAY_PORT),
-        "NB_EXPOSED_ADDRESS": f"rel://{endpoint(relay, RELAY_PORT)}",
+        "NB_LISTEN_ADDRESS": endpoint(relay, ports.relay),
+        "NB_EXPOSED_ADDRESS": f"rel://{endpoint(relay, ports.relay)}",
         "NB_AUTH_SECRET": secret,
-        "NB_HEALTH_LISTEN_ADDRESS": "127.0.0.1:9000",
+        "NB_HEALTH_LISTEN_ADDRESS": f"127.0.0.1:{ports.health}",
+        "NB_METRICS_PORT": str(ports.metrics),
         "NB_ENABLE_STUN": "true",
+        "NB_STUN_PORTS": str(ports.stun),
     }
 
 

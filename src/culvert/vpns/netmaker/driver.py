@@ -13,28 +13,27 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import VpnError
+from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
-from culvert.topology.graph import Path, Role
+from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netmaker import peers
 from culvert.vpns.netmaker import server as control_server
-from culvert.vpns.netmaker.server import API_PORT, TLS_PORT, Account
+from culvert.vpns.netmaker.ports import Ports
+from culvert.vpns.netmaker.server import Account
+from culvert.vpns.netmaker.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
 from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.tundevice import UDP
-from culvert.vpns.variant import DIRECT, DataCipher, DataPath, Route, Variant
+from culvert.vpns.variant import DIRECT, DataPath, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
-PORT = 51821
-MTU = 1420
-"""netclient's default."""
 _TCP = 6
-_SERVERS = frozenset({control_server.TLS_PORT, control_server.BROKER_PORT})
 _DIRECTORY = "netmaker"
 _JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"
 
@@ -44,20 +43,7 @@ class Netmaker(AssigningMeshVpn):
 
     name = "netmaker"
     summary = "Netmaker: a mesh of WireGuard, configured by a control server"
-    variants: ClassVar[tuple[Variant, ...]] = (
-        Variant(
-            "netmaker",
-            "direct; the free edition has no relay that starts by itself",
-            {
-                "cipher": "ChaCha20-Poly1305",
-                "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
-                "transport": f"UDP {PORT}",
-                "MTU": str(MTU),
-            },
-            cipher=DataCipher.CHACHA20,
-            needs=(Role.CONTROL,),
-        ),
-    )
+    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "netmaker"
     programs = (
         *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
@@ -65,7 +51,7 @@ class Netmaker(AssigningMeshVpn):
     )
     direct = frozenset({"netmaker"})
     device = "netmaker"
-    port = PORT
+    port = Ports.member
     up_deadline_s = 60.0
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
@@ -78,6 +64,7 @@ class Netmaker(AssigningMeshVpn):
         super().__init__(variant, options)
         self._account = Account(secrets.token_hex(16), secrets.token_hex(16))
         self._token = ""
+        self._ports = Ports()
 
     def version(self, host: Host) -> str:
         """Of the package, or of the build: the program itself would write to /etc/netclient."""
@@ -85,6 +72,11 @@ class Netmaker(AssigningMeshVpn):
         build = read_go_build(host, self.program(host, "netclient"))
         module = f"{build.version or 'of unknown version'} ({build.go})" if build else "unknown"
         return f"netclient {package or module}"
+
+    def choose(self, lab: Lab) -> None:
+        """The device, and all ports."""
+        self.device, self._ports = lab.free_device(self.device), self._ports.free(lab)
+        self.port = self._ports.member
 
     def configure(self) -> None:
         """The server's files and certificate; members keep their own /etc/netclient."""
@@ -95,7 +87,7 @@ class Netmaker(AssigningMeshVpn):
         server.write(f"{_DIRECTORY}/config.yaml", settings, secret=True)
         server.write(f"{_DIRECTORY}/passwords", passwords, secret=True)
         server.write(f"{_DIRECTORY}/tls.pem", issued.certificate + issued.key, secret=True)
-        broker = control_server.broker_configuration(address, self._path(server))
+        broker = control_server.broker_configuration(address, self._path(server), self._ports)
         server.write(f"{_DIRECTORY}/mosquitto.conf", broker)
         hasher = self.program(server, "mosquitto_passwd")
         server.run([hasher, "-U", f"{self._path(server)}/passwords"])
@@ -106,15 +98,16 @@ class Netmaker(AssigningMeshVpn):
     def serve(self, server: Node) -> None:
         """Start broker, server and TLS; ready when it has issued a token."""
         directory, address = self._path(server), underlay_address(server)
+        ports, settings = self._ports, control_server.environment(address, self._ports)
         self.launch(server, "mosquitto", "-c", f"{directory}/mosquitto.conf")
         start = f'cd "$1" && exec "{self.program(server, "netmaker")}" -c "$1/config.yaml"'
-        argv, settings = ["sh", "-c", start, "sh", directory], control_server.environment(address)
+        argv = ["sh", "-c", start, "sh", directory]
         process = self.start_process(server, argv, "netmaker", settings)
-        listen = f"OPENSSL-LISTEN:{TLS_PORT},bind={address},reuseaddr,fork,verify=0"
+        listen = f"OPENSSL-LISTEN:{ports.tls},bind={address},reuseaddr,fork,verify=0"
         self.launch(
-            server, "socat", f"{listen},cert={directory}/tls.pem", f"TCP:{address}:{API_PORT}"
+            server, "socat", f"{listen},cert={directory}/tls.pem", f"TCP:{address}:{ports.api}"
         )
-        url = f"http://{address}:{API_PORT}"
+        url = f"http://{address}:{ports.api}"
         what = f"the server on node {server.name} had its database and its broker"
         self.await_fact(lambda: control_server.is_ready(server, url), process, what)
         members = len(self.lab.members)
@@ -130,8 +123,8 @@ class Netmaker(AssigningMeshVpn):
         netclient = ["sh", "-c", f'umask 0177; exec {self.program(member, "netclient")} "$@"', "sh"]
         if is_new := member.name not in self.addresses:
             # The program has the token from its arguments only.
-            endpoint = ("-e", str(underlay_address(member)), "-i", "-p", str(PORT), "-j")
-            join = [*netclient, "join", "-t", self._token, "-o", member.name, *endpoint]
+            join = [*netclient, "join", "-t", self._token, "-o", member.name, "-I", self.device]
+            join += ["-e", str(underlay_address(member)), "-i", "-p", str(self.port), "-j"]
             done = member.run(join, env=trust, timeout_s=self.up_deadline_s, check=False)
             if "registered with server" not in done.stdout:
                 printed = (done.stdout + done.stderr).strip()[-300:]
@@ -184,7 +177,8 @@ class Netmaker(AssigningMeshVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's, and what goes to the control server."""
-        return OuterFlow(UDP, frozenset({PORT}), (OuterFlow(_TCP, _SERVERS),))
+        servers = OuterFlow(_TCP, frozenset({self._ports.tls, self._ports.broker}))
+        return OuterFlow(UDP, frozenset({self.port}), (servers,))
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the interface."""

@@ -15,8 +15,8 @@ from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.base import endpoint
 from culvert.vpns.http import request
+from culvert.vpns.netmaker.ports import Ports
 
-API_PORT, BROKER_PORT, TLS_PORT = 8081, 1883, 443
 USER = "netmaker"
 _NETWORK = "lab"
 
@@ -38,27 +38,27 @@ class Account:
         return f"{USER}:{self.broker_password}\n"
 
 
-def broker_configuration(control: Address, directory: str) -> str:
+def broker_configuration(control: Address, directory: str, ports: Ports) -> str:
     """For mosquitto: plain MQTT with a password."""
     return (
-        f"listener {BROKER_PORT} {control}\n"
+        f"listener {ports.broker} {control}\n"
         "allow_anonymous false\n"
         f"password_file {directory}/passwords\n"
         "user root\n"  # it reads a file of mode 0600
     )
 
 
-def environment(control: Address) -> Mapping[str, str]:
+def environment(control: Address, ports: Ports) -> Mapping[str, str]:
     """The server's settings without secrets. Nothing outside the lab is queried."""
-    api = endpoint(control, TLS_PORT)
-    broker = f"mqtt://{endpoint(control, BROKER_PORT)}"
+    api = endpoint(control, ports.tls)
+    broker = f"mqtt://{endpoint(control, ports.broker)}"
     return {
         "SERVER_NAME": _NETWORK,
         "NM_DOMAIN": _NETWORK,
         "SERVER_HOST": str(control),
-        "SERVER_HTTP_HOST": str(control),
+        "SERVER_HTTP_HOST": api,  # as tokens have it
         "SERVER_API_CONN_STRING": api,
-        "API_PORT": str(API_PORT),
+        "API_PORT": str(ports.api),
         "NODE_ID": _NETWORK,
         "DATABASE": "sqlite",
         "DNS_MODE": "off",
@@ -71,7 +71,7 @@ def environment(control: Address) -> Mapping[str, str]:
         "DISPLAY_KEYS": "on",
         "DISABLE_REMOTE_IP_CHECK": "on",
         "NETCLIENT_AUTO_UPDATE": "disabled",
-        "PUBLIC_IP_SERVICE": f"http://{endpoint(control, API_PORT)}/api/getip",
+        "PUBLIC_IP_SERVICE": f"http://{endpoint(control, ports.api)}/api/getip",
     }
 
 

@@ -12,7 +12,7 @@ from culvert.errors import NotPossible
 from culvert.vpns.http import request
 from culvert.vpns.zerotier.home import Home
 from culvert.vpns.zerotier.policy import Rule
-from culvert.vpns.zerotier.world import PORT, Identity
+from culvert.vpns.zerotier.world import Identity
 
 
 def create_network(
@@ -50,5 +50,5 @@ def set_rules(home: Home, rules: Sequence[Rule]) -> None:
 
 
 def _change(home: Home, place: str, settings: Mapping[str, object]) -> None:
-    url = f"http://127.0.0.1:{PORT}/controller/network/{home.identity.network}{place}"
+    url = f"http://127.0.0.1:{home.port}/controller/network/{home.identity.network}{place}"
     request(home.node, url, settings, {"X-ZT1-Auth": home.token()})

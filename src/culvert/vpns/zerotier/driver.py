@@ -65,13 +65,13 @@ class ZeroTier(MeshVpn):
         return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
 
     def choose(self, lab: Lab) -> None:
-        """The device; the port is fixed."""
-        self.device = lab.free_device(self.device)
+        """The device and the port, but not the TCP relay's, which is fixed in tcp-proxy."""
+        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
 
     def configure(self) -> None:
         """Identities of all nodes, the planet with its root, and settings."""
         nodes = (*self.lab.of_role(*self.needs), *self.lab.members)
-        homes = at_once(Home.new, nodes)
+        homes = at_once(lambda node: Home.new(node, self.port), nodes)
         self._homes = {home.node.name: home for home in homes}
         root, relay = underlay_address(self.relay), self._homes[self.relay.name]
         planet = relay.planet(_PUBLIC_ROOT if self._over_tcp else root)
@@ -83,11 +83,11 @@ class ZeroTier(MeshVpn):
 
     def _local_conf(self, node: Node) -> str:
         if self.claims_direct or node.role is not Role.MEMBER:
-            return world.local_conf()
+            return world.local_conf(self.port)
         if self._over_tcp:
-            return world.local_conf(tcp_relay=(underlay_address(self.relay), TCP_PORT))
+            return world.local_conf(self.port, tcp_relay=(underlay_address(self.relay), TCP_PORT))
         others = [self._homes[each.name] for each in self.lab.members if each is not node]
-        return world.local_conf(no_path_to=[home.identity.address for home in others])
+        return world.local_conf(self.port, no_path_to=[home.identity.address for home in others])
 
     def serve(self, server: Node) -> None:
         """Start the root, and the TCP relay beside it; or the controller, with the network."""

@@ -23,13 +23,15 @@ class Home:
 
     node: Node
     identity: Identity
+    port: int
+    """UDP; of TCP for its control interface."""
 
     @classmethod
-    def new(cls, node: Node) -> Home:
+    def new(cls, node: Node, port: int) -> Home:
         """With a new identity."""
         argv = [_tool(node, IDTOOL), "generate"]
         printed = node.run(argv, timeout_s=_GENERATE_S).stdout
-        return cls(node, Identity.parse(printed))
+        return cls(node, Identity.parse(printed), port)
 
     @property
     def path(self) -> str:
@@ -49,7 +51,7 @@ class Home:
         """A planet with this node as its root at that address."""
         idtool = _tool(self.node, IDTOOL)
         moon = self.node.run([idtool, "initmoon", self.identity.public]).stdout
-        self._file("planet.json", world.planet(moon, root), secret=True)
+        self._file("planet.json", world.planet(moon, root, self.port), secret=True)
         script = 'cd "$1" && exec "$2" genmoon planet.json'
         self.node.run(["sh", "-c", script, "sh", self.path, idtool])
         return self.node.read(f"{self.path}/{world.PLANET_FILE}")

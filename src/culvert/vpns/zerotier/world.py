@@ -51,15 +51,15 @@ class Identity:
         return self.address + _NETWORK
 
 
-def planet(moon: str, endpoint: Address) -> str:
-    """The description of a planet with one root, from what ``initmoon`` printed for that root.
+def planet(moon: str, endpoint: Address, port: int) -> str:
+    """The description of a planet with one root there, from what ``initmoon`` printed for it.
 
     Raises VpnError if that has another form. It contains the planet's signing key.
     """
     try:
         world: dict[str, Any] = json.loads(moon)
         world |= {"worldType": "planet", "id": _PLANET_ID}
-        world["roots"][0]["stableEndpoints"] = [f"{endpoint}/{PORT}"]
+        world["roots"][0]["stableEndpoints"] = [f"{endpoint}/{port}"]
     except (ValueError, TypeError, LookupError) as error:
         raise VpnError("zerotier-idtool", "printed no moon", "install ZeroTier 1.14") from error
     return json.dumps(world)
@@ -70,12 +70,16 @@ PLANET_FILE = f"{_PLANET_ID}.moon"
 
 
 def local_conf(
-    *, no_path_to: Iterable[str] = (), tcp_relay: tuple[Address, int] | None = None
+    port: int = PORT,
+    *,
+    no_path_to: Iterable[str] = (),
+    tcp_relay: tuple[Address, int] | None = None,
 ) -> str:
-    """A node's settings: no UPnP, no second port; with ``no_path_to`` no physical path to nodes of
-    these addresses is ever used; with ``tcp_relay`` every packet goes there over TCP."""
+    """A node's settings: one port, of UDP and of TCP, and no UPnP; with ``no_path_to`` no physical
+    path to nodes of these addresses is ever used; with ``tcp_relay`` every packet goes there over
+    TCP."""
     settings: dict[str, object] = {
-        "primaryPort": PORT,
+        "primaryPort": port,
         "allowSecondaryPort": False,
         "portMappingEnabled": False,
         "softwareUpdate": "disable",

@@ -1,0 +1,31 @@
+"""The variants of ``netbird``, with what a reader of results should know of them."""
+
+from __future__ import annotations
+
+from culvert.topology.graph import Role
+from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.variant import DataCipher, Variant
+
+MTU = 1280
+"""NetBird's default."""
+_FACTS = {
+    "cipher": "ChaCha20-Poly1305",
+    "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
+    "MTU": str(MTU),
+}
+_NEEDS = (Role.RELAY, Role.CONTROL)
+
+
+def _variant(name: str, summary: str, **facts: str) -> Variant:
+    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.CHACHA20, needs=_NEEDS)
+
+
+VARIANTS = (
+    _variant("direct", "a path found by ICE", transport=f"UDP {Ports.member}"),
+    _variant(
+        "relay",
+        "through NetBird's relay",
+        transport=f"WebSocket over TCP {Ports.relay}",
+        relayed="by NB_FORCE_RELAY in each daemon's environment",
+    ),
+)
