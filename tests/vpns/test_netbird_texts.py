@@ -80,13 +80,10 @@ def test_each_program_has_the_chosen_ports() -> None:
     assert relay["NB_EXPOSED_ADDRESS"] == "rel://198.18.5.2:33081"
     assert (relay["NB_METRICS_PORT"], relay["NB_STUN_PORTS"]) == ("9091", "3479")
     assert relay["NB_HEALTH_LISTEN_ADDRESS"] == "127.0.0.1:9001"
-    flow = direct(ports)
-    assert flow.ports | flow.also[0].ports | flow.also[0].also[0].ports == {
-        51821,
-        3479,
-        8081,
-        33081,
-    }
+    members = direct(ports)
+    (stun,) = members.also
+    (servers,) = stun.also
+    assert (members.ports, stun.ports, servers.ports) == ({51821}, {3479}, {8081, 33081})
 
 
 URL = "http://198.18.4.2:8080"
