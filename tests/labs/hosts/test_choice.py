@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +25,11 @@ from culvert.labs.hosts.lab import HostsLab
 from culvert.labs.hosts.survey import Survey
 from culvert.topology.plan import TUNNELS
 from culvert.topology.spec import LabSpec
+from culvert.vpns.mesh import MeshVpn
 from tests.cli import Cli
 from tests.labs.hosts.remains import remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
-from tests.vpns.tunnels import skip_reason
+from tests.vpns.tunnels import driver, skip_reason
 
 _NAME = st.from_regex(r"[a-z]{1,13}[0-9]{0,2}", fullmatch=True)
 
@@ -184,19 +186,38 @@ def test_vendors_meshes_have_other_ports_and_devices(
     taken = {vpn: ports for vpn, ports in _VENDORS.items() if not skip_reason(vpn)}
     if not taken:
         pytest.skip("no programs of NetBird, ZeroTier or Netmaker are here")
+    inventory = tmp_path / "hosts.yml"
+    hosts = json.loads(four.inventory.read_text())
+    hosts["all"]["vars"]["culvert_tools"] = str(tools_of(next(iter(taken))))
+    inventory.write_text(json.dumps(hosts))
     node = four.node("b")
     try:
         for name in _DEVICES:
             node.run(["ip", "link", "add", name, "type", "bridge"])
-        choose_others(say, four, tmp_path, taken)
+        choose_others(say, four, tmp_path, taken, inventory)
         assert all(node.link(name) is not None for name in _DEVICES)
     finally:
         for name in _DEVICES:
             node.run(["ip", "link", "delete", name], check=False)
 
 
+def tools_of(vpn: str) -> Path:
+    """Where ``bin`` with a VPN's programs is; skips if the hosts do not see it."""
+    vpn_driver = driver(vpn)
+    assert isinstance(vpn_driver, MeshVpn)
+    program = vpn_driver.programs[0]
+    directory = Path(shutil.which(program) or "").resolve().parent
+    if directory.name != "bin" or directory.is_relative_to("/tmp"):
+        pytest.skip(f"{program} is in {directory}: hosts see it in a bin outside /tmp")
+    return directory.parent
+
+
 def choose_others(
-    say: Cli, four: DemoHosts, tmp_path: Path, taken_by: Mapping[str, Mapping[int, str]]
+    say: Cli,
+    four: DemoHosts,
+    tmp_path: Path,
+    taken_by: Mapping[str, Mapping[int, str]],
+    inventory: Path | None = None,
 ) -> None:
     """Run each VPN while a program of host b holds its usual ports: every trial is ok, and the
     evidence names them."""
@@ -209,7 +230,7 @@ def choose_others(
     holder = four.node("b").spawn(argv, name="holds-ports", pipes=True)
     try:
         assert holder.stdout.readline() == b"bound\n"
-        words = ["--lab", "hosts", "--inventory", four.inventory, "--out", out]
+        words = ["--lab", "hosts", "--inventory", inventory or four.inventory, "--out", out]
         told = say("run", study, *words)
     finally:
         holder.stop(grace_s=0)

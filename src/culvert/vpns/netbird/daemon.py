@@ -12,7 +12,6 @@ from typing import Any
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.http import request_at_socket
-from culvert.vpns.netbird.ports import Ports
 from culvert.vpns.netbird.status import Status
 
 PROGRAM = "netbird"
@@ -54,12 +53,16 @@ class Daemon:
     member: Node
     deadline_s: float
 
-    def log_in(self, url: str, setup_key: str, device: str, ports: Ports, *, ipv6: bool) -> None:
-        """Join the control server's network; the key is needed for the first time only."""
-        own = {"interfaceName": device, "wireguardPort": ports.member}
+    def configure(self, device: str, port: int, *, ipv6: bool) -> None:
+        """Before it joins: Login has the same fields, but ignores them."""
+        names = {"profileName": "default", "interfaceName": device, "wireguardPort": port}
         wishes = {"disableAutoConnect": True, "disableDns": True, "disableIpv6": not ipv6}
+        self.call("SetConfig", {**names, **wishes})
+
+    def log_in(self, url: str, setup_key: str) -> None:
+        """Join the control server's network; the key is needed for the first time only."""
         names = {"managementUrl": url, "setupKey": setup_key, "hostname": self.member.name}
-        self.call("Login", {**names, **own, **wishes})
+        self.call("Login", names)
 
     def call(self, method: str, body: Mapping[str, object] | None = None) -> Any:
         """Call a method of its service: Up connects to all peers, Down disconnects."""

@@ -117,8 +117,8 @@ class NetBird(AssigningMeshVpn):
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
         try:
-            ipv6 = self.lab.spec.ipv6_inside
-            its.log_in(self._url, self.setup_key, self.device, self.ports, ipv6=ipv6)
+            its.configure(self.device, self.port, ipv6=self.lab.spec.ipv6_inside)
+            its.log_in(self._url, self.setup_key)
             its.call("Up")
         except VpnError as error:
             why = f"it did not join: {error.why}{log_tail(process)}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import cycle
 
-from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.netbird.ports import LEGACY, Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.wireguard import packet as wire
 
@@ -26,7 +26,7 @@ _PEER_BYTES = 36
 
 def relayed(ports: Ports) -> OuterFlow:
     """Nothing from member to member."""
-    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay}))
+    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay, LEGACY}))
     return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,))
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from culvert.vpns import ports
 
+LEGACY = 33073
+"""TCP: the control server listens there too, for old members; no setting changes it."""
+
 
 @dataclass(frozen=True)
 class Ports(ports.Ports):
