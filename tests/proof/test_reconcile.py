@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.proof.reconcile import NONE, LinkCount, cost_bounds, on_the_wire, reconcile
+from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.traffic import Flow
 
 ETHERNET_MTU = 1500
@@ -153,6 +154,24 @@ def test_fragments_add_headers(length: int, mtu: int) -> None:
     wire = on_the_wire(length, mtu)
     assert wire == length if length <= mtu else wire > length
     assert (wire - length) % 20 == 0
+
+
+def test_fragments_of_ipv6_have_longer_headers() -> None:
+    assert on_the_wire(1500, 1500, IpVersion.V6) == 1500
+    # 1448 bytes with headers of 48, and 13 bytes with as many
+    assert on_the_wire(1501, 1500, IpVersion.V6) == 1461 + 2 * 48
+
+
+@given(st.integers(1, 10**6), st.integers(64, 1380))
+def test_over_ipv6_each_packet_is_longer(packets: int, length: int) -> None:
+    flow = Flow(packets, packets * length, length)
+
+    def bounds(outer: int, version: IpVersion) -> tuple[float, float]:
+        return cost_bounds(flow, lambda _: outer, 1420, ETHERNET_MTU, version)
+
+    outer = wireguard(length)
+    shorter, longer = bounds(outer, IpVersion.V4), bounds(outer + LONGER_IPV6, IpVersion.V6)
+    assert [ipv6 - ipv4 for ipv4, ipv6 in zip(shorter, longer, strict=True)] == [20 * packets] * 2
 
 
 def test_fragmentation_of_a_full_packet() -> None:

@@ -9,6 +9,7 @@ from culvert.measurements.tcp.load import TcpLoad, TcpStreams
 from culvert.measurements.udp.stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import Ceiling
+from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.session import Session
 
 CEILING_S = 0.15
@@ -30,10 +31,12 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
     A router's firewall may pass the tunnel only. Then nothing is received, but the sent packets
     still count.
     """
+    underlay = session.target.underlay.reached_at.ip
+    longer = 0 if IpVersion(underlay.version) is IpVersion.V4 else LONGER_IPV6
     bare = replace(
         stream,
-        to=str(session.target.underlay.address.ip),
-        sizes=tuple(min(size, session.link.mtu) for size in stream.sizes),
+        to=str(underlay),
+        sizes=tuple(min(size, session.link.mtu - longer) for size in stream.sizes),
         rate_pps=None,
         arrivals=Arrivals.CONSTANT,
         burst=1,
@@ -60,7 +63,7 @@ def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:
     if not bare_link_tells(session):
         return None
     short = replace(streams, duration_s=TCP_CEILING_S)
-    a, b = (str(node.underlay.address.ip) for node in (session.source, session.target))
+    a, b = (str(node.underlay.reached_at.ip) for node in (session.source, session.target))
     loads = [
         TcpLoad(session, short, upward=upward, to=b if upward else a) for upward in streams.ways
     ]

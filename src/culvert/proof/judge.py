@@ -78,6 +78,7 @@ def _only_wire_packets(watched: Watched) -> Check:
 
 def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Check]:
     vpn, link, traffic = session.vpn, session.link, outcome.traffic
+    lab_version = session.lab.spec.underlay
     assert traffic is not None  # the caller checked
     source, target = session.source, session.target
     directions: list[tuple[str, Node, Flow, Flow]] = [
@@ -87,8 +88,8 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
     checks = []
     for direction, sender, sent, received in directions:
         device = watched.nodes[sender.name].accounted.device(sender.underlay.device)
-        interface = sender.link(vpn.interface(sender))
-        if device is None or interface is None:
+        inner_mtu = session.inner_mtu(sender)
+        if device is None or inner_mtu is None:
             checks.append(
                 Check(
                     f"bytes reconcile {direction}",
@@ -116,13 +117,14 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
                     counted_by,
                     device.unsure_tx_bytes if handed is None else 0,
                 ),
-                outer_length=vpn.outer_length,
-                inner_mtu=interface.mtu,
+                outer_length=vpn.length_on_underlay,
+                inner_mtu=inner_mtu,
                 ethernet_mtu=link.mtu,
                 # The wire counts each packet of a super-packet.
                 super_packets=link.offloads and handed is None,
                 duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
                 to_control=to_control(session, watched),
+                version=lab_version,
             )
         )
     return checks

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+from culvert.topology.ip import IpVersion
 from culvert.trial.check import Check
 from culvert.trial.traffic import Flow
 
@@ -18,7 +19,8 @@ KnownLength = Callable[[int], int]
 OuterLength = Callable[[int], int | None]
 SHORTEST_PACKET = 28
 """An IP header and a UDP header: no inner packet is shorter."""
-IP_HEADER = 20
+_FRAGMENT_HEADER = 8
+"""Of IPv6 (RFC 8200, section 4.5)."""
 ETHERNET_HEADER = 14
 RELATIVE_TOLERANCE = 0.005
 """Share of bytes for the kernel's own rare segments, such as window probes."""
@@ -31,8 +33,8 @@ STREAM_RECORD_BYTES = 112
 greatest known is that of WireGuard (47) in DERP (37) in TLS (22)."""
 STREAM_RETRANSMISSION = 0.05
 """Share of a stream that TCP may retransmit on a link without loss of its own."""
-STREAM_HEADERS = (40, 80)
-"""IP and TCP header of a segment, without options and with timestamps and three SACK blocks."""
+STREAM_HEADERS = (20, 60)
+"""TCP header of a segment, without options and with timestamps and three SACK blocks."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,23 @@ class LinkCount:
 NONE = LinkCount(0, 0)
 
 
-def on_the_wire(outer_length: int, ethernet_mtu: int) -> int:
-    """IP bytes of a packet after IPv4 fragmentation (RFC 791): each fragment has a header."""
+def on_the_wire(outer_length: int, ethernet_mtu: int, version: IpVersion = IpVersion.V4) -> int:
+    """IP bytes of a packet after fragmentation (RFC 791; RFC 8200): each fragment has the headers
+    of one."""
     if outer_length <= ethernet_mtu:
         return outer_length
-    per_fragment = (ethernet_mtu - IP_HEADER) // 8 * 8
-    fragments = -(-(outer_length - IP_HEADER) // per_fragment)
-    return outer_length + (fragments - 1) * IP_HEADER
+    payload = outer_length - version.header_bytes
+    headers = version.header_bytes + (0 if version is IpVersion.V4 else _FRAGMENT_HEADER)
+    per_fragment = (ethernet_mtu - headers) // 8 * 8
+    return payload + -(-payload // per_fragment) * headers
 
 
 def cost_bounds(
-    flow: Flow, outer_length: KnownLength, inner_mtu: int, ethernet_mtu: int
+    flow: Flow,
+    outer_length: KnownLength,
+    inner_mtu: int,
+    ethernet_mtu: int,
+    version: IpVersion = IpVersion.V4,
 ) -> tuple[float, float]:
     """Lowest and highest outer IP bytes that ``flow`` can have cost.
 
@@ -76,10 +84,10 @@ def cost_bounds(
     if flow.packets == 0:
         return 0.0, 0.0
     if flow.length is not None:
-        cost = float(flow.packets * on_the_wire(outer_length(flow.length), ethernet_mtu))
+        cost = float(flow.packets * on_the_wire(outer_length(flow.length), ethernet_mtu, version))
         return cost, cost
     overheads = [
-        on_the_wire(outer_length(length), ethernet_mtu) - length
+        on_the_wire(outer_length(length), ethernet_mtu, version) - length
         for length in range(SHORTEST_PACKET, inner_mtu + 1)
     ]
     return (
@@ -100,24 +108,28 @@ def reconcile(
     super_packets: bool,
     duplication: float = 0.0,
     to_control: LinkCount = NONE,
+    version: IpVersion = IpVersion.V4,
 ) -> Check:
     """Check one direction.
 
     ``super_packets``: the link carries GSO packets, whose repeated headers are not counted; then
     the outer bytes may be as low as the inner ones. ``duplication`` is the requested share of
     duplicates: the far end counts, or answers, as many packets more. ``to_control``: what the VPN's
-    control servers received, which the sender may have sent beside its packets.
+    control servers received, which the sender may have sent beside its packets. ``version`` is that
+    of the packets on the link.
     """
     least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
-        smallest, largest = (header * link.packets for header in STREAM_HEADERS)
+        smallest, largest = (
+            (version.header_bytes + header) * link.packets for header in STREAM_HEADERS
+        )
         least, most = max(least - largest, 0.0), max(most - smallest, 0.0)
         rule = "a stream: bounds for the payload of its segments"
     else:
         known = cast("KnownLength", outer_length)  # known for one packet, so known for all
-        low, _ = cost_bounds(received, known, inner_mtu, ethernet_mtu)
-        _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu)
+        low, _ = cost_bounds(received, known, inner_mtu, ethernet_mtu, version)
+        _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu, version)
         low = received.ip_bytes * 0.9 if super_packets else low
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
     slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from culvert.errors import UsageError
 from culvert.metrics import EVERY_TRIAL, MetricSpec
 from culvert.topology.graph import Role
+from culvert.topology.ip import IpVersion
 
 GROUP = "culvert.measurements"
 
@@ -28,11 +29,12 @@ class MeasurementType(Protocol):
 
 @dataclass(frozen=True)
 class Placing:
-    """A VPN's requirements on a topology: the servers that it ``needs``, and the largest number of
-    members; None: no limit."""
+    """A VPN's requirements on a lab: the servers that it ``needs``, the largest number of members
+    (None: no limit), and the versions of IP that it supports below it."""
 
     needs: tuple[Role, ...] = ()
     most_members: int | None = None
+    underlays: frozenset[IpVersion] = frozenset(IpVersion)
 
 
 def _anywhere(vpn: str) -> Placing:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
 from culvert.study.table import Table, problem
+
+if TYPE_CHECKING:
+    from culvert.study.parameters import Requested
 
 
 class ExcludeTable(Table):
@@ -34,6 +37,11 @@ class ExcludeTable(Table):
             return False
         given = json.loads(parameters)
         return all(key in given and given[key] == self.parameters[key] for key in self.parameters)
+
+
+def excluded(tables: Iterable[ExcludeTable], vpn: str, condition: str, one: Requested) -> bool:
+    """Whether one of the tables leaves a cell out."""
+    return any(table.matches(vpn, condition, one.kind, one.parameters) for table in tables)
 
 
 def _any(patterns: tuple[str, ...], word: str) -> bool:

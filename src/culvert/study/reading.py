@@ -15,6 +15,8 @@ from culvert.study.claims.names import StudyNames
 from culvert.study.claims.published import PublishedTable, PublishedValue
 from culvert.study.claims.test import ClaimTest, Where
 from culvert.study.conditions.topology import topology_of
+from culvert.study.conditions.underlay import underlay_of
+from culvert.study.exclude import excluded
 from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
@@ -39,6 +41,11 @@ class Edition:
     def cells(self) -> tuple[Requested, ...]:
         """Measurements in any condition, each once."""
         return tuple(dict.fromkeys(one for found in self.requested.values() for one in found))
+
+    def measures(self, vpn: str, condition: str) -> bool:
+        """Whether a cell of both is not excluded."""
+        cells = self.requested[condition]
+        return not all(excluded(self.file.exclude, vpn, condition, one) for one in cells)
 
 
 class Reading:
@@ -69,6 +76,7 @@ class Reading:
             return
         whole = self._edition(file)
         self.problems += _exclude_problems(whole)
+        self.problems += self._underlay_problems(whole)
         self.editions[""] = whole = self._judged(whole)
         self.problems += _rule_problems(whole)
         if not self.problems:
@@ -119,6 +127,27 @@ class Reading:
                 )
                 remedy = 'write topology = "pair" in [lab], or exclude the VPN'
                 found.append(Problem(("vpns", index), why, remedy))
+        return found
+
+    def _underlay_problems(self, whole: Edition) -> list[Problem]:
+        """VPNs that do not support the underlay of a condition, unless none of its cells is
+        measured with them."""
+        found = []
+        for index, word in enumerate(whole.file.vpns):
+            vpn = self._spellings.get(word)
+            if vpn is None or word in self.lacking.vpns:
+                continue
+            possible = self._catalogue.placing(vpn).underlays
+            for condition in whole.file.condition:
+                version = underlay_of(whole.file.lab, condition)
+                if version not in possible and whole.measures(vpn, condition.name):
+                    why = f'"{vpn}" is not supported over an underlay of {version.word}'
+                    remedy = (
+                        f'leave it out, or exclude it there: [[exclude]] vpns = ["{word}"], '
+                        f'conditions = ["{condition.name}"]'
+                    )
+                    found.append(Problem(("vpns", index), why, remedy))
+                    break
         return found
 
     def _edition(self, file: StudyFile) -> Edition:

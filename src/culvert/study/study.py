@@ -22,6 +22,8 @@ from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.conditions.topology import topology_of
+from culvert.study.conditions.underlay import underlay_of
+from culvert.study.exclude import excluded
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested, canonical_json
@@ -33,8 +35,8 @@ from culvert.study.toml import MOST_BYTES, read_toml
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
-_LATER_LAB_KEYS = ("clients", "members", "paths", "overlay_mtu")
-_LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods")
+_LATER_LAB_KEYS = ("clients", "members", "paths", "overlay_mtu", "underlay")
+_LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods", "underlay")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
@@ -175,9 +177,7 @@ class Study:
 
     def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
         """Whether the study excludes this cell."""
-        return any(
-            table.matches(vpn, condition, one.kind, one.parameters) for table in self.file.exclude
-        )
+        return excluded(self.file.exclude, vpn, condition, one)
 
     def condition(self, name: str) -> ConditionTable:
         """The condition of that name."""
@@ -212,6 +212,7 @@ class Study:
             links={name: keys.changed(link) for name, keys in (wanted.links or {}).items()},
             pods=wanted.pods,
             overlay_mtu=lab.overlay_mtu,
+            underlay=underlay_of(lab, wanted),
         )
 
 

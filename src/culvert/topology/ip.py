@@ -22,3 +22,17 @@ class IpVersion(IntEnum):
 
     V4 = 4
     V6 = 6
+
+    @property
+    def header_bytes(self) -> int:
+        """Of a packet without options (RFC 791, RFC 8200)."""
+        return 20 if self is IpVersion.V4 else 40
+
+    @property
+    def word(self) -> str:
+        """As studies have it."""
+        return f"ipv{self.value}"
+
+
+LONGER_IPV6 = IpVersion.V6.header_bytes - IpVersion.V4.header_bytes
+"""Bytes by which a packet of IPv6 is longer than one of IPv4 with the same payload."""

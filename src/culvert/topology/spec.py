@@ -123,5 +123,7 @@ class LabSpec:
         return replace(self, link=replace(self.link, seed=seed), links=links)
 
     def unobstructed(self) -> LabSpec:
-        """The same without firewall, NAT and blocks, for measurements of the links themselves."""
-        return replace(self, firewall=None, topology=self.topology.unobstructed())
+        """The same without firewall, NAT and blocks, for measurements of the links themselves,
+        which carry packets of IPv4."""
+        topology = self.topology.unobstructed()
+        return replace(self, firewall=None, topology=topology, underlay=IpVersion.V4)

@@ -15,6 +15,7 @@ from culvert.labs.node import Node
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role
+from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.outside import SNAPLEN, Outside, Sighting
 from culvert.trial.sampling import one_in
@@ -87,8 +88,17 @@ class Session:
         return (self.a, self.b, *self.others.values())
 
     def inner(self, node: Node) -> str:
-        """The node's address inside the tunnel."""
-        return str(self.vpn.inner(node).ip)
+        """The node's address inside the tunnel; without a VPN, on the underlay."""
+        return str(self.vpn.traffic_address(node))
+
+    def inner_mtu(self, node: Node) -> int | None:
+        """Length in bytes of the longest packet that the node's interface of the VPN accepts; None
+        if the interface is gone. A packet of IPv6 counts as one of IPv4 with the same payload."""
+        interface = node.link(self.vpn.interface(node))
+        if interface is None:
+            return None
+        version = IpVersion(self.vpn.traffic_address(node).version)
+        return interface.mtu - (0 if version is IpVersion.V4 else LONGER_IPV6)
 
     def patience_ms(self, at_least_ms: int) -> int:
         """Longest time to wait for an answer: ``at_least_ms`` plus twice the link's requested round

@@ -34,7 +34,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.topology.ip import Address, IpVersion
+from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
@@ -48,6 +48,8 @@ from culvert.vpns.variant import (
     Variant,
 )
 
+ONLY_IPV4 = frozenset({IpVersion.V4})
+"""``underlays`` of a driver."""
 _SMALL = 24
 _MOST_IN_SMALL = 250
 _AT_ONCE = 16
@@ -71,6 +73,8 @@ class Vpn(ABC):
     """Whether join() and enter() may run for several members at the same time."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
+    underlays: frozenset[IpVersion] = frozenset(IpVersion)
+    """Versions of IP below the VPN that it supports."""
     up_deadline_s: float = 10.0
     """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
     many members join at once."""
@@ -259,6 +263,10 @@ class Vpn(ABC):
         address = TUNNELS_IPV6[names.index(node.name) + 1]
         return IPv6Interface((address, TUNNELS_IPV6.prefixlen))
 
+    def traffic_address(self, node: Node) -> Address:
+        """The address from and to which measured packets go: the inner one."""
+        return self.inner(node).ip
+
     @abstractmethod
     def interface(self, node: Node) -> str:
         """The device that inner packets pass through."""
@@ -304,9 +312,15 @@ class Vpn(ABC):
 
     @abstractmethod
     def outer_length(self, inner_length: int) -> int | None:
-        """Length in bytes of the outer IP packet(s) that carry an inner IP packet of
+        """Length in bytes of the outer IPv4 packet(s) that carry an inner IP packet of
         ``inner_length`` bytes without fragmentation; None where packets do not map one to one
         (a tunnel over TCP)."""
+
+    def length_on_underlay(self, inner_length: int) -> int | None:
+        """The same on the lab's underlay, where packets may be those of IPv6."""
+        length = self.outer_length(inner_length)
+        over_ipv6 = self._lab is not None and self._lab.spec.underlay is IpVersion.V6
+        return length + LONGER_IPV6 if length is not None and over_ipv6 else length
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Whether a packet of the outer flow belongs to the handshake."""

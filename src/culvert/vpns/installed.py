@@ -19,4 +19,4 @@ def _placing(vpn: str) -> Placing:
         made = registry.create(registry.parse(vpn))
     except CulvertError:
         return Placing()
-    return Placing(made.needs, made.most_members())
+    return Placing(made.needs, made.most_members(), made.underlays)

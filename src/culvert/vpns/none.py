@@ -8,7 +8,8 @@ from typing import ClassVar
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
-from culvert.vpns.base import Vpn
+from culvert.topology.ip import Address
+from culvert.vpns.base import Vpn, underlay_address
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
 
@@ -67,6 +68,10 @@ class NoVpn(Vpn):
         """The node's address on the underlay."""
         return node.underlay.address
 
+    def traffic_address(self, node: Node) -> Address:
+        """The one by which nodes reach each other, which may be of IPv6."""
+        return underlay_address(node)
+
     def interface(self, node: Node) -> str:
         """The underlay's device."""
         return node.underlay.device
@@ -87,5 +92,6 @@ class NoVpn(Vpn):
         return None
 
     def outer_length(self, inner_length: int) -> int | None:
-        """The inner length: there is no overhead."""
+        """The inner length: there is no overhead. A packet of IPv6 counts as one of IPv4 with the
+        same payload, as the packets inside VPNs are."""
         return inner_length

@@ -25,6 +25,7 @@ from culvert.labs.hosts.rounds import rounds, used_by
 from culvert.labs.hosts.survey import Survey
 from culvert.labs.together import at_once
 from culvert.topology.graph import Network, Path, Role
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import TUNNELS, Attachment
 from culvert.topology.processors import AS_THEY_ARE
@@ -348,6 +349,10 @@ def _direct(spec: LabSpec) -> LabSpec:
 
 def _refuse(spec: LabSpec) -> None:
     """Raise NotPossible for conditions that only a lab of this machine can create."""
+    if spec.underlay is IpVersion.V6:
+        raise NotPossible(
+            "an underlay of IPv6", "the links between hosts are measured in IPv4", _REMEDY
+        )
     for node in spec.topology.nodes:
         if node.nat is not None or node.blocks_udp or node.filters:
             raise NotPossible(

@@ -68,7 +68,7 @@ def _member(session: Session, node: Node, counted: Accounted, used: Accounted) -
     link_bytes = _ip_bytes(node, counted)
     control_bytes = None
     inner = used.device(session.vpn.interface(node))
-    outer_length = session.vpn.outer_length(SMALLEST)
+    outer_length = session.vpn.length_on_underlay(SMALLEST)
     if inner is not None and outer_length is not None:
         carried = (inner.rx_packets + inner.tx_packets) * outer_length
         # Packets that waited in vain for a tunnel are on the interface, but not on the link.

@@ -22,24 +22,25 @@ TIMEOUT_MS = 150
 
 def find_max_size(session: Session) -> int:
     """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
-    key = f"{session.vpn.id} {replace(session.link, seed=0)}"
+    underlay = session.lab.spec.underlay.word
+    key = f"{session.vpn.id} {underlay} {replace(session.link, seed=0)}"
     if key not in session.known_max_size:
         session.known_max_size[key] = _search(session)
     return session.known_max_size[key]
 
 
 def _search(session: Session) -> int:
-    state = session.source.link(session.vpn.interface(session.source))
-    if state is None:
+    mtu = session.inner_mtu(session.source)
+    if mtu is None:
         raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
     echo = session.b.begin(
         "echo", bind=session.inner(session.target), token=session.token, idle_s=30
     )
     port = echo.port()
     try:
-        low, high = SMALLEST, state.mtu + 1
-        if _crosses(session, port, state.mtu):
-            return state.mtu
+        low, high = SMALLEST, mtu + 1
+        if _crosses(session, port, mtu):
+            return mtu
         if not _crosses(session, port, low):
             raise VpnError(
                 session.vpn.id,

@@ -143,10 +143,10 @@ def one_direction(
 
 
 def _interface_mtu(session: Session, node: Node) -> int:
-    state = node.link(session.vpn.interface(node))
-    if state is None:
+    mtu = session.inner_mtu(node)
+    if mtu is None:
         raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
-    return state.mtu
+    return mtu
 
 
 def _metrics(name: str, way: MtuDirection) -> list[Metric]:

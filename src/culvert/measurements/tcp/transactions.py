@@ -77,7 +77,7 @@ class _Transactions(Measurement[TransactionParameters]):
         with session.watch(sample_one_in=1) as watched:
             marked = _send_marked(session, inner)
             found, responded = self._ask(session, parameters, inner, parameters.duration_s)
-        underlay = str(session.target.underlay.address.ip)
+        underlay = str(session.target.underlay.reached_at.ip)
         ceiling = (
             self._ask(session, parameters, underlay, CEILING_S)[0]
             if bare_link_tells(session)

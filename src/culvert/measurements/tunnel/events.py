@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
+from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import Shape
 from culvert.trial.session import Session
 from culvert.vpns.variant import LEAVE_OUT
@@ -82,6 +83,10 @@ class Roam(Happening):
             raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
         if session.lab.spec.topology.name != Shape.PAIR:
             raise NotPossible("roaming", "is for two nodes on one link", 'use topology = "pair"')
+        if session.lab.spec.underlay is IpVersion.V6:
+            raise NotPossible(
+                "roaming", "changes addresses of IPv4", "exclude it in conditions over IPv6"
+            )
         a, b = session.source, session.target
         old, new = a.underlay.address, roamed(a.underlay.address)
         _ip(b, _neighbour(b, new, _hardware_address(a)))

@@ -25,7 +25,7 @@ def judge_lengths(
     incomplete = len(captured.recorded) >= most_recorded or captured.kernel_drops > 0
     if vpn.outer_flow is None or incomplete:
         return []
-    expected = vpn.outer_length(SMALLEST)
+    expected = vpn.length_on_underlay(SMALLEST)
     packets = [outer_packet(packet) for packet in captured.recorded]
     data = [packet for packet in packets if not vpn.is_handshake(packet)]
     there = [packet for packet in data if packet.outgoing]

@@ -64,5 +64,5 @@ def _carries_a_request(vpn: Vpn, packet: OuterPacket) -> bool:
     """A request is the smallest inner packet; over a stream any data counts as one."""
     if vpn.is_handshake(packet):
         return False
-    length = vpn.outer_length(SMALLEST)
+    length = vpn.length_on_underlay(SMALLEST)
     return bool(packet.payload) if length is None else packet.length == length

@@ -28,6 +28,7 @@ from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.session import PodSession, open_session
 from culvert.topology.drawing import as_json
+from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import pair
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import add_accounts
@@ -75,6 +76,12 @@ class PodExecution:
             raise NotPossible(
                 f"{measurement.kind} in a cluster",
                 "it starts a tunnel, or measures a link, of Culvert's own",
+                "run it in the lab netns",
+            )
+        if self._spec.underlay is IpVersion.V6:
+            raise NotPossible(
+                "an underlay of IPv6",
+                "pods are measured over the addresses that the cluster gives them",
                 "run it in the lab netns",
             )
 

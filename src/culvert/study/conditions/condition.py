@@ -14,6 +14,7 @@ from culvert.study.conditions.lab import LinkTable
 from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatValue
 from culvert.study.conditions.nat_pairs import NatPairs
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
+from culvert.study.conditions.underlay import UnderlayWord
 from culvert.study.names import Mtu, Name
 from culvert.study.table import known_keys, near, problem
 from culvert.topology.link import netem as netem_options
@@ -32,6 +33,7 @@ _PLAIN = frozenset(
         "links",
         "nat_pairs",
         "pods",
+        "underlay",
         *ROUTER_KEYS,
         *PROCESSOR_KEYS,
     )
@@ -140,6 +142,7 @@ class ConditionTable(LinkKeys, ProcessorKeys):
     block_udp: BlockValue | None = None
     nat_pairs: NatPairs | None = None
     links: dict[str, LinkKeys] | None = None
+    underlay: UnderlayWord | None = None
     pods: Annotated[Placement, Field(strict=False)] | None = None
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:

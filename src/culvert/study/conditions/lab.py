@@ -14,6 +14,7 @@ from pydantic import (
 from culvert.errors import NotPossible
 from culvert.study.conditions.nat import BlockValue, NatValue
 from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord
+from culvert.study.conditions.underlay import UnderlayWord
 from culvert.study.names import Mtu, shape
 from culvert.study.table import Table
 from culvert.topology.link.spec import LinkKind
@@ -69,3 +70,4 @@ class LabTable(Table):
     nat: NatValue | None = None
     block_udp: BlockValue = False
     overlay_mtu: Mtu | None = None
+    underlay: UnderlayWord | None = None

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from culvert.errors import UsageError
 from culvert.study.conditions.nat import ROUTER_KEYS, by_node
+from culvert.study.conditions.underlay import refuse_underlay
 from culvert.study.table import problem
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Role, Topology
@@ -109,6 +110,7 @@ def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[
     except UsageError as error:
         place = [*here, *_culprit(lab, condition, table)]
         raise problem(f"{error.what}: {error.why}", error.remedy, place) from None
+    refuse_underlay(lab, condition, topology, here)
     if condition is None:
         _refuse_ends(topology, [*here, "paths"])
     else:

@@ -17,7 +17,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import ONLY_IPV4, underlay_address
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import AssigningMeshVpn
@@ -45,6 +45,7 @@ class Netmaker(AssigningMeshVpn):
     summary = "Netmaker: a mesh of WireGuard, configured by a control server"
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "netmaker"
+    underlays = ONLY_IPV4
     programs = (
         *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
         *("socat", "wg", "curl", "ping"),

@@ -21,7 +21,7 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.labs.together import at_once
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import underlay_address
+from culvert.vpns.base import ONLY_IPV4, underlay_address
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
@@ -58,6 +58,7 @@ class ZeroTier(MeshVpn):
         self._over_tcp = variant.name == TCP_RELAY
         if self._over_tcp:
             self.programs = (*self.programs, _PROXY)
+            self.underlays = ONLY_IPV4
         self._homes: dict[str, Home] = {}
 
     def version(self, host: Host) -> str:
