@@ -14,7 +14,7 @@ from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttSc
 from bench.goals.machine_cpu import MachineCpu, MachineCpuSteered, SenderUnsteered
 from bench.goals.mesh_proved import MeshDirect, MeshRelayed
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
-from bench.goals.pods_agreement import ApiAgreement, ApiAtThePapersRate, PodTcpAgreement
+from bench.goals.pods_agreement import ApiAgreement, ApiAgreementAtThePapersRate, PodTcpAgreement
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
 from bench.goals.receiving import ReceiverCpu, ReceiverLoss
@@ -53,7 +53,7 @@ GOALS: tuple[type[Goal], ...] = (
     PodsFirstFigure,
     PodTcpAgreement,
     ApiAgreement,
-    ApiAtThePapersRate,
+    ApiAgreementAtThePapersRate,
     Variants,
     RootlessEqualsRoot,
     HostsRatio,

@@ -6,8 +6,9 @@ import json
 import statistics
 from typing import ClassVar
 
-from bench.bounds import RatioAtMost, RatioNearOne
-from bench.goal import ROUNDS, Goal, Samples, alternate
+from bench.awake import awake
+from bench.bounds import RatioNearOne
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import RATE_BPS, SECONDS
 from bench.pods import pods_over
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
@@ -38,17 +39,23 @@ class PodTcpAgreement(RatioNearOne):
             return alternate(lambda: _probe(session), lambda: _iperf3(session), ROUNDS)
 
 
-class _ApiBesideHey(Goal):
-    """From the same pod; the first request of each is left out, because it opens the connection."""
+class ApiAgreement(RatioNearOne):
+    """From the same pod, on processors that stay awake: hey wakes up more threads for a request
+    than the probe, which a sleeping processor shows and the answer does not. The first request of
+    each is left out, because it opens the connection."""
 
-    unit: ClassVar[str] = "ms"
+    name: ClassVar[str] = "k8s-api-agrees-with-hey"
+    what: ClassVar[str] = f"median response of the API at 500/s over {VPN}"
     peer: ClassVar[str] = "hey"
-    rate_per_s: ClassVar[int]
-    requests: ClassVar[int]
+    unit: ClassVar[str] = "ms"
+    goal: ClassVar[str] = "ratio within 5 % of 1"
+    tolerance: ClassVar[float] = 0.05
+    rate_per_s: ClassVar[int] = 500
+    requests: ClassVar[int] = 1000
 
     def measure(self) -> Samples:
         """In turn."""
-        with pods_over(VPN, LabSpec()) as session:
+        with pods_over(VPN, LabSpec()) as session, awake():
             return alternate(
                 lambda: self._median_ms(session, ApiInstrument.PROBE),
                 lambda: self._median_ms(session, ApiInstrument.HEY),
@@ -70,25 +77,11 @@ class _ApiBesideHey(Goal):
         return statistics.median_grouped(times_ms, HEY_STEP_MS)
 
 
-class ApiAgreement(_ApiBesideHey, RatioNearOne):
-    """At a rate that keeps the processors awake, so that the programs' own time is small."""
+class ApiAgreementAtThePapersRate(ApiAgreement):
+    """The same; without them awake the probe's median is lower: see docs/kubernetes.md."""
 
-    name: ClassVar[str] = "k8s-api-agrees-with-hey"
-    what: ClassVar[str] = f"median response of the API at 500/s over {VPN}"
-    goal: ClassVar[str] = "ratio within 5 % of 1"
-    tolerance: ClassVar[float] = 0.05
-    rate_per_s: ClassVar[int] = 500
-    requests: ClassVar[int] = 1000
-
-
-class ApiAtThePapersRate(_ApiBesideHey, RatioAtMost):
-    """Between two requests the processors fall asleep, and hey's threads take longer to wake up
-    than the probe's: see docs/kubernetes.md for the times on the pod's interface."""
-
-    name: ClassVar[str] = "k8s-api-beside-hey-at-10"
+    name: ClassVar[str] = "k8s-api-agrees-with-hey-at-10"
     what: ClassVar[str] = f"median response of the API at 10/s over {VPN}"
-    goal: ClassVar[str] = "shown beside k8s-api-agrees-with-hey; at or below"
-    factor: ClassVar[float] = 1
     rate_per_s: ClassVar[int] = 10
     requests: ClassVar[int] = 100
 
