@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Any
 
 import pytest
 
-from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.errors import LabError, NotPossible
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import LinkState, Node
 from tests.conftest import LabFactory
@@ -121,23 +120,6 @@ def test_routes_are_the_same(node: NetnsNode) -> None:
     assert listed[0] == listed[1]
     assert "198.19.9.0/24 dev t0" in listed[0]
     assert "198.19.8.0/24 via 198.19.0.2 dev t0" in listed[0]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_interface_that_appears_is_awaited(node: NetnsNode, way: type[Node]) -> None:
-    found: list[LinkState] = []
-    waiter = threading.Thread(target=lambda: found.append(way.wait_link(node, "t0", deadline_s=20)))
-    waiter.start()
-    node.run(["ip", "link", "add", "t0", "type", "veth"])
-    waiter.join()
-    assert found == [node.link("t0")]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_waiting_has_a_deadline(node: NetnsNode, way: type[Node]) -> None:
-    with pytest.raises(DeadlineExceeded, match="interface t0") as caught:
-        way.wait_link(node, "t0", deadline_s=0.02)
-    assert caught.value.remedy
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 import pytest
 
 from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.netns import interfaces
 from culvert.labs.node import LinkState
 from tests.conftest import LabFactory
 
@@ -40,18 +41,6 @@ def test_an_interface_can_be_made_changed_and_removed(lab: LabFactory) -> None:
     assert node.link("t0") is None
 
 
-def test_an_interface_that_appears_is_awaited(lab: LabFactory) -> None:
-    node = lab().a
-    found: list[LinkState] = []
-    waiter = threading.Thread(target=lambda: found.append(node.wait_link("t0", deadline_s=20)))
-    waiter.start()
-    node.run(["ip", "link", "add", "other", "type", "veth"])
-    node.run(["ip", "link", "add", "t0", "type", "veth"])
-    waiter.join()
-    assert found[0].name == "t0"
-    assert node.wait_link("t0", deadline_s=0).name == "t0"
-
-
 def test_the_underlay_is_ready_when_the_lab_is_open(lab: LabFactory) -> None:
     """A packet that is sent too early is lost without a trace."""
     pair = lab()
@@ -60,9 +49,17 @@ def test_the_underlay_is_ready_when_the_lab_is_open(lab: LabFactory) -> None:
         assert state == "up\n"
 
 
-def test_waiting_has_a_deadline(lab: LabFactory) -> None:
-    with pytest.raises(DeadlineExceeded, match="interface t0"):
-        lab().a.wait_link("t0", deadline_s=0.02)
+def test_a_carrier_that_comes_is_awaited(lab: LabFactory) -> None:
+    """The other end comes up while an interface of the node waits for it."""
+    node = lab().a
+    node.add_link("t0", "veth", peer="t1")
+    node.set_link("t0", up=True)
+    with pytest.raises(DeadlineExceeded, match="interface t0: has no carrier"):
+        interfaces.wait_ready(node.namespace, "t0", deadline_s=0.02)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(interfaces.wait_ready, node.namespace, "t0", deadline_s=20)
+        node.set_link("t1", up=True)
+        waiting.result()
 
 
 def test_refusals_name_the_thing_and_the_reason(lab: LabFactory) -> None:

@@ -5,24 +5,22 @@ from pathlib import Path
 import pytest
 
 from culvert.report.charts import figures, sections
+from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
-from culvert.report.html.write import write_report
-from culvert.report.model import gather
-from culvert.report.run_info import RunInfo
+from culvert.report.html.write import write_data
 
 from .synthetic import Run, make_run, nasty_run
 
 
 def write(run: Run, directory: Path) -> str:
     """The page's text; tables and figures are in the directory."""
-    page = write_report(run.run, run.rows, run.trials, run.histograms, run.series, directory)
-    return page.read_text(encoding="utf-8")
+    with Drawing() as drawing:
+        return write_data(run.data, directory, drawing).read_text(encoding="utf-8")
 
 
 def page_of(run: Run) -> str:
     """The page's text alone, without the drawing of figures as files."""
-    info = RunInfo.from_journal(run.run)
-    data = gather(info, run.rows, run.trials, run.histograms, run.series)
+    data = run.data
     return render(data, sections(figures(data)))
 
 

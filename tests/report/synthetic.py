@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from culvert.journal.columns import ROWS_SCHEMA
-from culvert.report.model import HISTOGRAMS_SCHEMA, TRIALS_SCHEMA
+from culvert.report.model import HISTOGRAMS_SCHEMA, TRIALS_SCHEMA, Data, gather
+from culvert.report.run_info import RunInfo
 
 from .recorded import RUN
 from .truths import MEASUREMENTS, VPNS, Figure, Truth, cycles, metrics_of, round_trips
@@ -25,13 +26,19 @@ NASTY = "<script>alert(1)</script>\"'&\u2028</script><!-- ünïcödé \U0001f6a2
 
 @dataclass
 class Run:
-    """What ``write_report`` takes."""
+    """What a journal holds."""
 
     run: dict[str, Any]
     rows: pl.DataFrame
     trials: pl.DataFrame
     histograms: pl.DataFrame
     series: pl.DataFrame
+
+    @property
+    def data(self) -> Data:
+        """The analysed run."""
+        info = RunInfo.from_journal(self.run)
+        return gather(info, self.rows, self.trials, self.histograms, self.series)
 
 
 def make_run(

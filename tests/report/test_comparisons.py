@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.terminal import summary as terminal
 from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.comparisons import comparison_table, p_text, pooling_table
@@ -32,13 +31,9 @@ def drifting(blocks: int = RTT_AND_TCP) -> Run:
     return run
 
 
-def analysed(run: Run) -> Data:
-    return gather(RunInfo.from_journal(run.run), run.rows, run.trials, run.histograms, run.series)
-
-
 @pytest.fixture(scope="module")
 def data() -> Data:
-    return analysed(drifting())
+    return drifting().data
 
 
 def test_a_cell_that_drifts_is_told_in_one_sentence(data: Data) -> None:
@@ -52,7 +47,7 @@ def test_a_cell_that_drifts_is_told_in_one_sentence(data: Data) -> None:
 
 
 def test_a_steady_run_says_nothing_of_it() -> None:
-    data = analysed(make_run(blocks=5, faults=False))
+    data = make_run(blocks=5, faults=False).data
     assert behaviour_sentences(data) == ()
     assert "too narrow" not in _printed(data)
 

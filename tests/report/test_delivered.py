@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.views.delivered import BARS, decided_per_super_packet, delivered_views
 from culvert.report.views.trust import limits
 
@@ -74,16 +73,14 @@ def data(status: str = "ok", **metrics: tuple[str, float]) -> Data:
             for trial in verified["trial"]
         ]
     )
-    changed = replace(
+    return replace(
         run,
         trials=verified,
         rows=pl.DataFrame(rows).select(
             pl.col(name).cast(kind) for name, kind in run.rows.schema.items()
         ),
         histograms=histograms,
-    )
-    info = RunInfo.from_journal(changed.run)
-    return gather(info, changed.rows, changed.trials, changed.histograms, changed.series)
+    ).data
 
 
 def test_loss_with_its_interval_bursts_delay_and_rate() -> None:

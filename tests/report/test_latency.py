@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from culvert.report.charts.latency import FLOOR, FLOOR_NAME, latency_figures
-from culvert.report.model import Data, Figure, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Figure
 
 from .synthetic import Run, make_run
 
@@ -14,9 +15,7 @@ RTT = (("rtt", {"packet_size": 84, "probes": 10000}),)
 
 
 def _figure(run: Run, histograms: pl.DataFrame) -> Figure:
-    info = RunInfo.from_journal(run.run)
-    data: Data = gather(info, run.rows, run.trials, histograms, run.series)
-    (figure,) = latency_figures(data, "clean")
+    (figure,) = latency_figures(replace(run, histograms=histograms).data, "clean")
     return figure
 
 

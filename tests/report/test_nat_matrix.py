@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from culvert.report.charts import figures
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.nat_matrix import MatrixCell, NatMatrix, Way, nat_matrices
@@ -22,9 +21,7 @@ from .synthetic import make_run
 
 @pytest.fixture(scope="module")
 def data() -> Data:
-    run = nat_run()
-    info = RunInfo.from_journal(run.run)
-    return gather(info, run.rows, run.trials, run.histograms, run.series)
+    return nat_run().data
 
 
 def matrix(data: Data, vpn: str) -> NatMatrix:
@@ -94,9 +91,7 @@ def test_the_page_has_the_matrices_instead_of_a_section_for_each_pair(data: Data
 
 def test_other_runs_have_none() -> None:
     run = make_run()
-    info = RunInfo.from_journal(run.run)
-    plain = gather(info, run.rows, run.trials, run.histograms, run.series)
-    assert nat_matrices(plain).conditions == frozenset()
+    assert nat_matrices(run.data).conditions == frozenset()
     assert 'id="nat-matrix"' not in page_of(run)
 
 

@@ -6,8 +6,6 @@ import json
 
 import polars as pl
 
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
 from culvert.report.views.instruments import instruments_table
 from culvert.report.views.switches import switches_table
 from culvert.report.views.trust import limits
@@ -21,11 +19,6 @@ from .truths import TCP
 
 def small() -> Run:
     return make_run(blocks=2, measurements=(("tcp", TCP),), faults=False, run=dict(RUN))
-
-
-def data_of(run: Run) -> Data:
-    info = RunInfo.from_journal(run.run)
-    return gather(info, run.rows, run.trials, run.histograms, run.series)
 
 
 def slowed(run: Run) -> Run:
@@ -45,8 +38,8 @@ def slowed(run: Run) -> Run:
 
 
 def test_a_slow_router_is_labelled_emulated() -> None:
-    assert not any("emulated" in limit for limit in limits(data_of(small())))
-    data = data_of(slowed(small()))
+    assert not any("emulated" in limit for limit in limits(small().data))
+    data = slowed(small()).data
     assert any("a slow router emulated by a CPU quota" in limit for limit in limits(data))
     rows = {row[0]: row[2] for row in underlay_views(data)[0].table.rows}
     assert rows["CPU quota"] == "emulated: 2000 us in each 10000 us"
@@ -56,11 +49,11 @@ def test_a_slow_router_is_labelled_emulated() -> None:
 
 def test_instruments_are_beside_each_other() -> None:
     run = small()
-    assert instruments_table(data_of(run)).rows == ()
+    assert instruments_table(run.data).rows == ()
     other = json.dumps({**TCP, "instrument": "iperf3"})
     twice = run.rows.with_columns(parameters=pl.lit(other), value=pl.col("value") / 2)
     run.rows = pl.concat([run.rows, twice])
-    rows = instruments_table(data_of(run)).rows
+    rows = instruments_table(run.data).rows
     assert {row[3] for row in rows} == {"probe", "iperf3"}
     assert {row[5] for row in rows if row[3] == "iperf3"} == {"0.50 x"}
     assert "Instruments compared" in page_of(run)
@@ -68,7 +61,7 @@ def test_instruments_are_beside_each_other() -> None:
 
 def test_who_switched_most() -> None:
     run = small()
-    assert switches_table(data_of(run)).rows == ()
+    assert switches_table(run.data).rows == ()
     goodput = run.rows.filter(pl.col("metric") == "goodput_bps", pl.col("labels") == "{}")
     parts = [run.rows, goodput.with_columns(metric=pl.lit("context_switches_total"))]
     for name, count in (("openvpn", 3000.0), ("kworker", 40.0)):
@@ -82,6 +75,6 @@ def test_who_switched_most() -> None:
             )
         )
     run.rows = pl.concat(parts)
-    rows = switches_table(data_of(run)).rows
+    rows = switches_table(run.data).rows
     assert rows
     assert {row[3] for row in rows} == {"openvpn 3\u202f000, kworker 40"}

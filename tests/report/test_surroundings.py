@@ -8,8 +8,6 @@ import json
 import polars as pl
 from rich.console import Console
 
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.surroundings import surroundings_table
 
@@ -37,18 +35,13 @@ def small() -> Run:
     return make_run(blocks=4, measurements=(("tcp", TCP),), faults=False)
 
 
-def data_of(run: Run) -> Data:
-    info = RunInfo.from_journal(run.run)
-    return gather(info, run.rows, run.trials, run.histograms, run.series)
-
-
 def test_a_quiet_run_has_no_such_table() -> None:
-    assert surroundings_table(data_of(small())).rows == ()
+    assert surroundings_table(small().data).rows == ()
     assert "Disturbed trials" not in page_of(small())
 
 
 def test_each_cell_is_shown_with_and_without_its_marked_trials() -> None:
-    data = data_of(marked(small(), {2}))
+    data = marked(small(), {2}).data
     rows = surroundings_table(data).rows
     assert len(rows) == len(data.vpns)
     for row in rows:
@@ -61,7 +54,7 @@ def test_each_cell_is_shown_with_and_without_its_marked_trials() -> None:
 
 def printed(run: Run) -> str:
     console = Console(file=io.StringIO(), width=160)
-    console.print(summary_of(data_of(run)))
+    console.print(summary_of(run.data))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -70,11 +63,11 @@ def test_the_terminal_shows_them_too() -> None:
     assert "Disturbed trials" not in printed(small())
     text = printed(marked(small(), {2}))
     assert "Disturbed trials" in text
-    assert text.count("1 of 4: foreign CPU time") == len(data_of(small()).vpns)
+    assert text.count("1 of 4: foreign CPU time") == len(small().data.vpns)
 
 
 def test_where_all_are_marked_there_is_no_figure_without() -> None:
-    rows = surroundings_table(data_of(marked(small(), {1, 2, 3, 4}))).rows
+    rows = surroundings_table(marked(small(), {1, 2, 3, 4}).data).rows
     assert {row[4] for row in rows} == {"\u2013"}
 
 

@@ -11,9 +11,7 @@ import pytest
 from culvert.plan.stopping import StopReason
 from culvert.report.charts.cpu_modes import PARTS
 from culvert.report.charts.latency import _ticks
-from culvert.report.model import Data, gather
 from culvert.report.numbers import Scale
-from culvert.report.run_info import RunInfo
 from culvert.report.tables import harmless
 from culvert.report.views import trials as trial_views
 from culvert.report.views.made import OWN_DAY
@@ -28,18 +26,13 @@ from .synthetic import Run, make_run
 from .truths import TCP, VPNS
 
 
-def data_of(run: Run) -> Data:
-    info = RunInfo.from_journal(run.run)
-    return gather(info, run.rows, run.trials, run.histograms, run.series)
-
-
 def small(blocks: int = 2, **environment: object) -> Run:
     run = dict(RUN) | {"environment": RUN["environment"] | environment}
     return make_run(blocks=blocks, measurements=(("tcp", TCP),), faults=False, run=run)
 
 
 def test_limits_name_cpus_guest_load_governor_and_blocks() -> None:
-    told = "; ".join(limits(data_of(small())))
+    told = "; ".join(limits(small().data))
     assert "2 CPUs are shared by both nodes" in told
     assert "guest of a hypervisor (kvm)" in told
     assert "load average 2.9 at the start" in told
@@ -53,20 +46,20 @@ def test_a_good_machine_has_no_limits() -> None:
         "virtualisation": {"guest": False},
         "load": {"average_1min": 0.4},
     }
-    assert limits(data_of(small(blocks=12, **environment))) == ()
+    assert limits(small(blocks=12, **environment).data) == ()
 
 
 def test_an_unknown_machine_is_a_limit() -> None:
     run = small()
     run.run["environment"] = {}
-    assert limits(data_of(run)) == ("no facts about the machine are recorded",)
+    assert limits(run.data) == ("no facts about the machine are recorded",)
 
 
 def test_between_pods_the_traffic_was_seen_on_the_nodes_interfaces() -> None:
     run = small()
-    assert trust(data_of(run)).title == "All traffic proved in the tunnel"
+    assert trust(run.data).title == "All traffic proved in the tunnel"
     run.run["lab"] = "kubernetes"
-    title = trust(data_of(run)).title
+    title = trust(run.data).title
     assert title == "All traffic proved on the interfaces of the cluster's nodes"
 
 
@@ -82,16 +75,16 @@ def imported(days: Mapping[str, str]) -> Run:
 
 def test_configurations_on_days_of_their_own_are_badged() -> None:
     apart = imported({name: f"2026-11-{day:02d}" for day, name in enumerate(VPNS, start=1)})
-    assert OWN_DAY in trust(data_of(apart)).detail
+    assert OWN_DAY in trust(apart.data).detail
     together = imported(dict.fromkeys(VPNS, "2026-11-20"))
-    assert OWN_DAY not in trust(data_of(together)).detail
+    assert OWN_DAY not in trust(together.data).detail
     unknown = imported(dict.fromkeys(VPNS, "1970-01-01"))
     unknown.trials = unknown.trials.with_columns(started_at=pl.lit("1970-01-01T00:00:00+00:00"))
-    assert OWN_DAY not in trust(data_of(unknown)).detail
+    assert OWN_DAY not in trust(unknown.data).detail
 
 
 def test_imported_runs_are_never_paired() -> None:
-    data = data_of(imported(dict.fromkeys(VPNS, "2026-11-20")))
+    data = imported(dict.fromkeys(VPNS, "2026-11-20")).data
     assert not data.comparisons["paired"].any()
     assert "not paired" in "; ".join(limits(data))
     assert "Nothing is paired" in Page(page_of(imported({}))).text
@@ -102,15 +95,15 @@ def test_a_run_that_its_rule_ended_early_says_what_that_does_to_estimates() -> N
     blocks = {"until": "claims decided", "min": 7, "max": 12}
     run.run |= {"canonical": json.dumps({"plan": {"blocks": blocks}})}
     run.run |= {"ended_why": str(StopReason.CLAIMS)}
-    told = "; ".join(limits(data_of(run)))
+    told = "; ".join(limits(run.data))
     assert "its rule ended the run after 8 blocks of at most 12: differences that decided" in told
     run.run |= {"ended_why": str(StopReason.BLOCKS)}
-    assert "its rule ended" not in "; ".join(limits(data_of(run)))
+    assert "its rule ended" not in "; ".join(limits(run.data))
 
 
 def test_five_blocks_are_told_to_decide_nothing() -> None:
-    assert "that takes 6 blocks" in "; ".join(limits(data_of(small(blocks=5))))
-    assert "that takes" not in "; ".join(limits(data_of(small(blocks=6))))
+    assert "that takes 6 blocks" in "; ".join(limits(small(blocks=5).data))
+    assert "that takes" not in "; ".join(limits(small(blocks=6).data))
 
 
 def test_stolen_time_is_told() -> None:
@@ -119,11 +112,11 @@ def test_stolen_time_is_told() -> None:
         metric=pl.lit("cpu_steal_percent"), value=pl.lit(7.5)
     )
     run.rows = pl.concat([run.rows, stolen])
-    assert any("took away 7.5 % of a core" in limit for limit in limits(data_of(run)))
+    assert any("took away 7.5 % of a core" in limit for limit in limits(run.data))
 
 
 def test_an_underlay_that_stays_the_same_is_one_table() -> None:
-    (view,) = underlay_views(data_of(small()))
+    (view,) = underlay_views(small().data)
     assert view.steady
     assert view.trials == 2 * len(VPNS)
     rows = {row[0]: row[1:] for row in view.table.rows}
@@ -142,7 +135,7 @@ def test_an_underlay_that_changes_says_so() -> None:
         .then(pl.col("evidence").str.replace('"mtu": 1500', '"mtu": 1400'))
         .otherwise(pl.col("evidence"))
     )
-    (view,) = underlay_views(data_of(run))
+    (view,) = underlay_views(run.data)
     assert not view.steady
     rows = {row[0]: row[1:] for row in view.table.rows}
     assert rows["MTU, bytes"] == ("differs: 1500 in 7 trials; 1400 in 1 trials", "1500")
@@ -153,19 +146,19 @@ def test_conditions_with_other_underlays_have_tables_of_their_own() -> None:
     run = make_run(
         blocks=1, conditions=("a", "b"), measurements=(("tcp", TCP),), faults=False, run=RUN
     )
-    assert [view.title for view in underlay_views(data_of(run))] == ["in every condition"]
+    assert [view.title for view in underlay_views(run.data)] == ["in every condition"]
     run.trials = run.trials.with_columns(
         evidence=pl.when(pl.col("condition") == "b")
         .then(pl.col("evidence").str.replace_all("noqueue", "tbf"))
         .otherwise(pl.col("evidence"))
     )
-    views = underlay_views(data_of(run))
+    views = underlay_views(run.data)
     assert sorted(view.title for view in views) == ["condition a", "condition b"]
     assert all(view.steady for view in views)
 
 
 def test_vpns_are_shown_with_whole_versions_and_facts() -> None:
-    found = {view.name: view for view in vpn_views(data_of(small()))}
+    found = {view.name: view for view in vpn_views(small().data)}
     assert "none" not in found
     assert found["openvpn/aes-256-gcm"].versions == ("2.6.14",)
     assert ("made for", "openvpn/aes-256-gcm") in found["openvpn/aes-256-gcm"].facts
@@ -177,20 +170,20 @@ def test_vpns_are_shown_with_whole_versions_and_facts() -> None:
 def test_any_evidence_will_do(evidence: str | None) -> None:
     run = small(blocks=1)
     run.trials = run.trials.with_columns(evidence=pl.lit(evidence, pl.String))
-    data = data_of(run)
+    data = run.data
     assert underlay_views(data) == []
     assert all(view.facts == () for view in vpn_views(data))
 
 
 def test_facts_of_underlay_and_vpn_are_no_checks() -> None:
-    (trial, *_) = trial_list(data_of(small())).trials
+    (trial, *_) = trial_list(small().data).trials
     names = [check.name for check in trial.checks]
     assert len(names) == 3
     assert not {"underlay", "vpn", "proved"} & set(names)
 
 
 def test_the_page_says_where_it_stops_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = data_of(small())
+    data = small().data
     assert trial_list(data).left_out == ""
     monkeypatch.setattr(trial_views, "MOST_TRIALS", 5)
     monkeypatch.setattr(trial_views, "MOST_EVIDENCE", 3)
@@ -211,7 +204,7 @@ def test_trials_that_do_not_count_are_the_last_to_be_left_out(
         status=pl.when(pl.col("trial") == last).then(pl.lit("failed")).otherwise(pl.col("status"))
     )
     monkeypatch.setattr(trial_views, "MOST_TRIALS", 2)
-    assert [trial.number for trial in trial_list(data_of(run)).trials] == [1, last]
+    assert [trial.number for trial in trial_list(run.data).trials] == [1, last]
 
 
 def test_only_texts_are_made_harmless_for_spreadsheets() -> None:
@@ -226,7 +219,7 @@ def test_only_texts_are_made_harmless_for_spreadsheets() -> None:
 
 def test_cpu_parts_and_what_the_total_holds_beside_them_add_up() -> None:
     run = small()
-    data = data_of(run)
+    data = run.data
     page = Page(page_of(run))
     (name,) = [name for name in page.charts if name.startswith("goodput") and name.endswith("-1")]
     bars, rings, sums, _ = page.charts[name]["layer"]

@@ -267,7 +267,7 @@ def test_no_two_families_share_a_colour() -> None:
 def shown(run: Run, width: int = 140) -> str:
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=False)
-    console.print(terminal.summary(run.run, run.rows, run.trials, run.histograms, run.series))
+    console.print(terminal.summary_of(run.data))
     return text.getvalue()
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.statistics.intervals import Note, mean_intervals
-from culvert.statistics.location import describe, mean_interval
+from culvert.statistics.location import describe
 
 values = st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=20)
 
@@ -39,15 +39,15 @@ def test_equal_values_have_no_spread_whatever_they_are() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=5, max_size=12, unique=True))
 def test_the_interval_is_around_the_mean(sample: list[float]) -> None:
-    found = mean_interval(sample)
+    (found,) = mean_intervals([sample])
     assert found.low is not None
     assert found.high is not None
     assert found.low <= np.mean(sample) <= found.high
 
 
 def test_without_an_interval_it_is_said_why() -> None:
-    assert mean_interval([1.0, 2.0]).note is Note.TOO_FEW
-    assert mean_interval([1.0] * 9).note is Note.CONSTANT
+    few, constant = mean_intervals([[1.0, 2.0], [1.0] * 9])
+    assert (few.note, constant.note) == (Note.TOO_FEW, Note.CONSTANT)
 
 
 @pytest.mark.parametrize("n", [5, 8, 20])

@@ -24,7 +24,6 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
-from culvert.waiting import wait_until
 
 
 @dataclass(frozen=True)
@@ -123,15 +122,6 @@ class Node(Host):
             _link_state(iproute.entries(shown.stdout, self.name), device)
             if shown.returncode == 0
             else None
-        )
-
-    def wait_link(self, device: str, *, deadline_s: float = 5.0) -> LinkState:
-        """Wait until the interface exists; raises DeadlineExceeded."""
-        return wait_until(
-            lambda: self.link(device),
-            what=f"interface {device} on node {self.name}",
-            deadline_s=deadline_s,
-            remedy="see the log of the program that creates it",
         )
 
     def add_address(self, device: str, address: Interface) -> None:

@@ -53,11 +53,6 @@ class Delivered:
         """Share of packets lost."""
         return self.lost / self.sent if self.sent else 0.0
 
-    @property
-    def mean_run(self) -> float | None:
-        """Mean number of packets lost in a row; None if none was lost."""
-        return self.lost / self.loss_runs if self.loss_runs else None
-
 
 def requested_loss(one_way: OneWay) -> float | None:
     """Expected share of packets that the direction loses.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from culvert.statistics.intervals import Interval, mean_intervals
 from culvert.statistics.values import Values, array, spread
 
 
@@ -30,9 +29,3 @@ def describe(values: Values) -> Description:
     sd = spread(sample) if sample.size > 1 else None
     cv = None if sd is None or mean == 0 else sd / abs(mean)
     return Description(sample.size, float(np.median(sample)), mean, sd, cv)
-
-
-def mean_interval(values: Values) -> Interval:
-    """Student's 95 % interval of the mean, or why there is none."""
-    (found,) = mean_intervals([array(values).tolist()])
-    return found

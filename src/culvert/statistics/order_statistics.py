@@ -21,14 +21,6 @@ def widest(n: int) -> float:
     return float(1 - 2 * 0.5**n)
 
 
-def fewest(level: float) -> int:
-    """The least n of which an interval reaches ``level``, below 1."""
-    n = 2
-    while widest(n) < level:
-        n += 1
-    return n
-
-
 def median_ends(samples: Samples, level: float) -> tuple[Samples, Samples]:
     """Lower and upper ends for the rows of ``samples`` (k, n), each sorted; n at least 2.
 

@@ -37,8 +37,8 @@ class Problem:
         return text
 
 
-def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[Problem]:
-    """The errors that pydantic found in ``data``, which is at ``base`` in the file.
+def problems_of(error: ValidationError, data: object) -> list[Problem]:
+    """The errors that pydantic found in ``data``.
 
     The alternatives of a union that failed on the same value become one problem.
     """
@@ -46,7 +46,7 @@ def problems_of(error: ValidationError, data: object, base: Path = ()) -> list[P
     for detail in error.errors(include_url=False):
         context: Mapping[str, Any] = detail.get("ctx", {})
         loc = (*detail["loc"], *context.get("key", ()))
-        path = (*base, *_path_in(data, loc, missing=detail["type"] == "missing"))
+        path = _path_in(data, loc, missing=detail["type"] == "missing")
         finding = explain(detail["type"], detail["msg"], detail["input"], context, path)
         found.setdefault(path, []).append(finding)
     for path in list(found):

@@ -10,7 +10,6 @@ from culvert.analysis.column import Columns
 from culvert.analysis.compare.absent import absent
 from culvert.analysis.compare.comparison import (
     Comparison,
-    comparisons,
     comparisons_in_run,
     comparisons_of_runs,
 )
@@ -28,8 +27,8 @@ def _values(mean: float, n: int = 12, sd: float = 0.01) -> list[float]:
 def _found(
     a: Mapping[str, Sequence[float]], b: Mapping[str, Sequence[float]], **more: str
 ) -> dict[str, Comparison]:
-    frames = [observations(rows(side, **more)) for side in (a, b)]  # type: ignore[arg-type]
-    return {one.vpn: one for one in comparisons(*frames)}
+    sides = [[observations(rows(side, **more))] for side in (a, b)]  # type: ignore[arg-type]
+    return {one.vpn: one for one in comparisons_of_runs(*sides)}
 
 
 def test_slower_faster_same_and_the_ratio() -> None:
@@ -73,7 +72,7 @@ def test_drift_common_to_a_block_cancels_inside_a_run() -> None:
     a, b = (observations(rows({"x": side})) for side in (before, after))
     columns = Columns(observations(rows({"a": before, "b": after})))
     (paired,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
-    (unpaired,) = comparisons(a, b)
+    (unpaired,) = comparisons_of_runs([a], [b])
     assert (paired.change, unpaired.change) == (Change.SLOWER, Change.UNCLEAR)
 
 
@@ -93,7 +92,7 @@ def test_runs_repeat_a_side_where_there_are_several() -> None:
     alike = comparisons_of_runs(_runs(100, [0.0, 0.04, -0.04]), _runs(100, [0.04, 0.0, 0.05]))
     assert alike[0].change is Change.UNCLEAR
     assert (alike[0].runs_a, alike[0].runs_b) == (3, 3)
-    (one,) = comparisons(*(_runs(100, [deviation])[0] for deviation in (-0.04, 0.05)))
+    (one,) = comparisons_of_runs(_runs(100, [-0.04]), _runs(100, [0.05]))
     assert one.change is Change.FASTER  # of one run a side, what runs differ by is not known
     (less,) = comparisons_of_runs(_runs(100, [0.0, 0.01, -0.01]), _runs(80, [0.0, 0.01, -0.01]))
     assert less.change is Change.SLOWER

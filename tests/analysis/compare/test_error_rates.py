@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from culvert.analysis.compare.comparison import comparisons
+from culvert.analysis.compare.comparison import comparisons_of_runs
 from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
 from culvert.analysis.compare.run_contrast import run_contrast
 from culvert.analysis.compare.verdict import AdjustedPValues, Change, Tolerance, judge
@@ -80,7 +80,7 @@ def test_same_is_corrected_for_the_number_of_cells() -> None:
             observations(rows({f"v{i}": list(one) for i, one in enumerate(side)}))
             for side in figures
         )
-        wrong += any(one.change is Change.SAME for one in comparisons(a, b))
+        wrong += any(one.change is Change.SAME for one in comparisons_of_runs([a], [b]))
     assert wrong / times <= ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / times)
 
 
@@ -169,6 +169,6 @@ def test_a_whole_comparison_raises_no_more_alarms_than_one() -> None:
             observations(rows({f"v{i}": list(one) for i, one in enumerate(side)}))
             for side in (before, after)
         )
-        found = comparisons(a, b, tolerance=0.0)
+        found = comparisons_of_runs([a], [b], tolerance=0.0)
         alarms += any(one.change in (Change.FASTER, Change.SLOWER) for one in found)
     assert alarms / times <= ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / times)

@@ -103,17 +103,6 @@ class _Pair:
         return 1 + difference / base if base > 0 else None
 
 
-def comparisons(
-    a: pl.DataFrame,
-    b: pl.DataFrame,
-    *,
-    tolerance: float = TOLERANCE,
-    alpha: float = ALPHA,
-) -> list[Comparison]:
-    """Compare the common cells of two runs. ``a`` and ``b`` are from ``observations``."""
-    return comparisons_of_runs([a], [b], tolerance=tolerance, alpha=alpha)
-
-
 def comparisons_of_runs(
     a: Sequence[pl.DataFrame],
     b: Sequence[pl.DataFrame],

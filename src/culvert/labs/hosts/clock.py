@@ -19,10 +19,10 @@ class Offset:
     uncertainty_ns: int
 
 
-def offset_of(host: SshHost, rounds: int = ROUNDS) -> Offset:
+def offset_of(host: SshHost) -> Offset:
     """From the request with the shortest round trip."""
     found = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         asked_ns = time.time_ns()
         there_ns = int(host.clocks()["realtime_ns"])
         answered_ns = time.time_ns()

@@ -45,18 +45,6 @@ def read(namespace: NamespaceThread, device: str) -> LinkState | None:
     return namespace.netlink(ask, f"interface {device}")
 
 
-def wait(namespace: NamespaceThread, device: str, deadline_s: float) -> LinkState:
-    """The interface as soon as it exists; raises DeadlineExceeded."""
-    state = _wait_for(namespace, lambda: read(namespace, device), deadline_s)
-    if state is None:
-        raise DeadlineExceeded(
-            f"interface {device}",
-            f"did not appear within {deadline_s:g} s",
-            "see the log of the program that creates it",
-        )
-    return state
-
-
 def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0) -> None:
     """Wait until the interface passes packets; raises DeadlineExceeded.
 
@@ -64,9 +52,9 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
     work queue (net/core/link_watch.c): then its operational state is UP.
     """
 
-    def ready(netlink: Any) -> bool | None:
+    def ready(netlink: Any) -> bool:
         (link,) = netlink.link("get", ifname=device)
-        return link.get_attr("IFLA_OPERSTATE") == "UP" or None
+        return bool(link.get_attr("IFLA_OPERSTATE") == "UP")
 
     what = f"interface {device}"
     if not _wait_for(namespace, lambda: namespace.netlink(ready, what), deadline_s):
@@ -176,22 +164,19 @@ def _interface(message: Any) -> IPv4Interface:
     return IPv4Interface(f"{local}/{message['prefixlen']}")
 
 
-def _wait_for(
-    namespace: NamespaceThread, fact: Callable[[], T | None], deadline_s: float
-) -> T | None:
-    """The first value of ``fact`` that is not None; it is read again at each interface event."""
+def _wait_for(namespace: NamespaceThread, fact: Callable[[], bool], deadline_s: float) -> bool:
+    """Whether a fact became true in time; it is read again at each interface event."""
     end = time.monotonic() + deadline_s
     with namespace.call(_subscribe) as events:
         poller = select.poll()
         poller.register(events, select.POLLIN)
         while True:
             # Read after the subscription: every later change causes an event.
-            value = fact()
-            if value is not None:
-                return value
+            if fact():
+                return True
             left_ms = (end - time.monotonic()) * 1000
             if left_ms <= 0 or not poller.poll(left_ms):
-                return None
+                return False
             _drain(events)
 
 

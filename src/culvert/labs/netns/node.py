@@ -222,10 +222,6 @@ class NetnsNode(Node):
         """The interface, or None if the node has none of that name."""
         return links.read(self.namespace, device)
 
-    def wait_link(self, device: str, *, deadline_s: float = 5.0) -> LinkState:
-        """Wait (on a netlink event) until the interface exists; raises DeadlineExceeded."""
-        return links.wait(self.namespace, device, deadline_s)
-
     def add_address(self, device: str, address: Interface) -> None:
         """Add an address to the interface."""
         links.add_address(self.namespace, device, address)

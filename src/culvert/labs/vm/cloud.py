@@ -16,7 +16,6 @@ from culvert.errors import UsageError
 from culvert.labs.vm import places
 
 SUITES = ("trixie-backports", "trixie")
-META = "linux-image-cloud-amd64"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ DEADLINE_S = 1.0
 
 # Python's socket module has no names for these (asm-generic/socket.h, linux/udp.h, if_packet.h)
 SO_TIMESTAMPNS = 35
-SO_BUSY_POLL = 46
 SOL_UDP = 17
 UDP_SEGMENT = 103
 UDP_GRO = 104

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
@@ -17,8 +14,7 @@ from culvert.report.charts import figures, sections
 from culvert.report.charts.common import LIGHT
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
-from culvert.report.model import Data, Figure, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data, Figure
 from culvert.report.tables import tables
 from culvert.report.visible import visible
 
@@ -26,26 +22,11 @@ PAGE = "report.html"
 PANEL_WIDTH_PX = 460
 
 
-def write_report(
-    run: Mapping[str, Any],
-    rows: pl.DataFrame,
-    trials: pl.DataFrame,
-    histograms: pl.DataFrame,
-    series: pl.DataFrame,
-    out_dir: Path,
-) -> Path:
+def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
     """Write ``report.html``, ``tables/*.csv`` and ``figures/*`` (SVG, PNG, Vega-Lite JSON).
 
-    ``run`` and the frames are as the journal returns them. Returns the path of report.html. Raises
-    UsageError if ``out_dir`` cannot be written, JournalError for a damaged histogram.
+    Returns the path of report.html. Raises UsageError if ``out_dir`` cannot be written.
     """
-    with Drawing() as drawing:
-        data = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
-        return write_data(data, out_dir, drawing)
-
-
-def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
-    """The same for an analysed run."""
     try:
         with run_folder(out_dir, make=True) as folder:
             _write_all(data, folder, drawing)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import polars as pl
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -14,8 +12,7 @@ from rich.text import Text
 
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
+from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.views.behaviour import behaviour_sentences
@@ -32,19 +29,8 @@ _STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
 _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
 
 
-def summary(
-    run: Mapping[str, Any],
-    rows: pl.DataFrame,
-    trials: pl.DataFrame,
-    histograms: pl.DataFrame,
-    series: pl.DataFrame,
-) -> RenderableType:
-    """What ``write_report`` takes, for a rich console. Data is never read as markup."""
-    return summary_of(gather(RunInfo.from_journal(run), rows, trials, histograms, series))
-
-
 def summary_of(data: Data) -> RenderableType:
-    """The same for an analysed run."""
+    """For a rich console. Data is never read as markup."""
     views = headline_views(data)
     parts: list[RenderableType] = [
         _Headline(view, several=len(views) > 1) for view in views if view.columns

@@ -81,14 +81,14 @@ def _libraries(program: File) -> dict[str, str]:
 class OverVpn:
     """One embedded cluster that is up, over one VPN."""
 
-    def __init__(self, vpn: Vpn, spec: LabSpec, *, run_id: str | None = None) -> None:
+    def __init__(self, vpn: Vpn, spec: LabSpec) -> None:
         _require_root()
         self.vpn = vpn
         self.programs = require_built()
         self._stack = ExitStack()
         topology = serving(mesh(3, paths=PATHS), vpn.needs)
         inside = replace(spec, topology=topology, links={}, cpus=None, firewall=None, pods=None)
-        self.lab = NetnsLab(run_id or new_run_id(), inside)
+        self.lab = NetnsLab(new_run_id(), inside)
         self.cluster: EmbeddedCluster | None = None
         self.up_s = 0.0
 

@@ -28,11 +28,6 @@ class ClusterRequest:
     target: str | None = None
     prove: bool = False
 
-    @property
-    def needs_root(self) -> bool:
-        """Whether namespaces of this machine are made."""
-        return self.cluster == EMBEDDED
-
     def words(self) -> Iterator[str]:
         """The options of the command line that differ from the defaults."""
         given: dict[str, object] = {

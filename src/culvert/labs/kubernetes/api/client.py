@@ -43,8 +43,6 @@ class Http(IntEnum):
     UNAUTHORIZED = 401
     FORBIDDEN = 403
     NOT_FOUND = 404
-    CONFLICT = 409
-    GONE = 410
     INVALID = 422
     TOO_MANY = 429
     SERVER_ERROR = 500

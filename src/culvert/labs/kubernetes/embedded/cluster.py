@@ -92,9 +92,9 @@ class EmbeddedCluster:
         """A node by name."""
         return self._nodes[name]
 
-    def user(self, name: str, group: str = "") -> Api:
+    def user(self, name: str) -> Api:
         """The API as another user sees it, with no rights unless they are granted."""
-        return self._plane.api_as(name, group)
+        return self._plane.api_as(name)
 
     def open(self) -> None:
         """Start everything and wait until all workers are ready. Raises LabError with the reason;

@@ -65,9 +65,9 @@ class ControlPlane:
         """The API as the administrator sees it."""
         return Api.within(self.kubeconfig, self._dial)
 
-    def api_as(self, user: str, group: str = "") -> Api:
+    def api_as(self, user: str) -> Api:
         """The same as another user sees it, with no rights unless they are granted."""
-        credential = self.access.authority.issue(user, group)
+        credential = self.access.authority.issue(user)
         return Api.within(self.access.kubeconfig(credential), self._dial)
 
     def _dial(self, host: str, port: int) -> socket.socket:

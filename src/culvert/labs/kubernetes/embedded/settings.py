@@ -12,11 +12,9 @@ SERVICES = IPv4Network("10.96.0.0/16")
 API_SERVICE = SERVICES[1]
 """The address of the service ``kubernetes``."""
 API_PORT = 6443
-KUBELET_PORT = 10250
 LOOPBACK = IPv4Address("127.0.0.1")
 VXLAN_OVERHEAD = 50
 """Bytes that VXLAN over IPv4 adds to a packet."""
-VXLAN_PORT = 4789
 PAUSE_IMAGE = "culvert.local/pause:1"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 FELIX_PORT = 9099

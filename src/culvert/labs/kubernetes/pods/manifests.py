@@ -184,17 +184,16 @@ class Right:
         return f"{self.verb} {name}"
 
 
-def rights(*, own_namespace: bool, service_needed: bool = True) -> list[Right]:
+def rights(*, own_namespace: bool) -> list[Right]:
     """What a user needs for a run; ``own_namespace``: the run makes its namespaces."""
     made = [
         *(Right(verb, "pods") for verb in ("create", "get", "list", "delete")),
         *(Right(verb, "pods", "exec") for verb in ("create", "get")),
         *(Right(verb, "configmaps") for verb in ("create", "list", "patch", "delete")),
+        *(Right(verb, "services") for verb in ("create", "delete")),
         Right("list", "events"),
         Right("list", "nodes", of_cluster=True),
     ]
-    if service_needed:
-        made += [Right(verb, "services") for verb in ("create", "delete")]
     if own_namespace:
         verbs = ("create", "get", "list", "delete")
         made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
