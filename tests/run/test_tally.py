@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from culvert.journal.record import Status, TrialRecord
-from culvert.run.tally import Tally
+from culvert.run.tally import Tally, TrialProblem
 
 
 def record(reason: str, status: Status = Status.FAILED, **other: Any) -> TrialRecord:
@@ -83,3 +83,28 @@ def test_vpns_with_a_problem_in_the_same_words_come_together() -> None:
         tally.add(record(reason, vpn=vpn))
     found = [(vpns, problem.reason, count) for vpns, problem, count in tally.common_first]
     assert found == [(["x", "z"], "late", 3), (["y"], "lost", 1)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "lacking", "code"),
+    [
+        ({}, 0, 0),
+        ({Status.OK: 5}, 0, 0),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 0, 3),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1}, 1, 0),
+        ({Status.OK: 5, Status.UNSUPPORTED: 2}, 1, 3),
+        ({Status.UNSUPPORTED: 2}, 2, 3),
+        ({Status.OK: 5, Status.UNSUPPORTED: 1, Status.FAILED: 1}, 1, 1),
+        ({Status.INVALID: 1}, 0, 1),
+    ],
+)
+def test_exit_codes(counts: dict[Status, int], lacking: int, code: int) -> None:
+    tally = Tally(statuses={**dict.fromkeys(Status, 0), **counts}, lacking=lacking)
+    assert tally.exit_code == code
+
+
+def test_what_went_wrong_is_told_before_what_is_not_possible() -> None:
+    counts = {Status.UNSUPPORTED: 14, Status.INVALID: 1, Status.FAILED: 2}
+    problems = {TrialProblem("x", status, "why", "how"): count for status, count in counts.items()}
+    told = [problem.status for problem, _ in Tally(problems=problems).worst_first]
+    assert told == [Status.FAILED, Status.INVALID, Status.UNSUPPORTED]
