@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -17,7 +15,6 @@ import pytest
 from culvert.errors import LabError, NotPossible
 from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded import groups
-from culvert.labs.kubernetes.embedded.node import ClusterNode
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
@@ -25,7 +22,6 @@ from culvert.labs.kubernetes.pods.lab import NO_WISHES
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.netns import cleanup
-from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.places import run_directory
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
@@ -42,6 +38,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
 from tests.here import HERE
+from tests.run.pods.leaks import KINDS, beside_the_vpn
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -153,62 +150,6 @@ def test_every_request_to_the_api_is_kept(
     (series,) = (one for one in found.outcome.series if one.name == "response_ms")
     assert len(series.values) == 20
     assert all(value > 0 for value in series.values)
-
-
-def routes(node: NetnsNode) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = json.loads(node.run(["ip", "-j", "route"]).stdout)
-    return found
-
-
-@contextmanager
-def done(node: NetnsNode | ClusterNode, *lines: str) -> Iterator[None]:
-    """Commands with ``add``, and at the end the same with ``del``."""
-    with ExitStack() as stack:
-        for line in lines:
-            node.run(line.split())
-            undo = [{"add": "del", "-A": "-D"}.get(word, word) for word in line.split()]
-            stack.callback(node.run, undo, check=False)
-        yield
-
-
-@contextmanager
-def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
-    """Packets of this kind from node a to b leave a beside the VPN, those of other kinds do not."""
-    assert under.over is not None
-    assert under.over.cluster is not None
-    near, core, far = (under.over.lab.nodes[name] for name in ("a", "core", "b"))
-    (pods_of_b,) = (one["dst"] for one in routes(near) if one.get("dev") == "vxlan.calico")
-    (default,) = (one["gateway"] for one in routes(near) if one["dst"] == "default")
-    node_b = str(under.over.vpn.inner(far).ip)
-    back = str(far.underlay.address.ip)
-    elsewhere = f"ip route add default via {default} table 77"
-    match kind:
-        case Placement.TWO_NODES:
-            halves = IPv4Network(pods_of_b).subnets()  # more specific than Calico's own
-            lines = [f"ip route add {half} via {default}" for half in halves]
-        case Placement.SERVICE:
-            mark = "-t mangle -A PREROUTING -d 10.96.0.0/16 -j MARK --set-xmark 0x20/0x20"
-            lines = [
-                elsewhere,
-                "ip rule add pref 70 fwmark 0x20/0x20 lookup 77",
-                f"iptables {mark}",
-            ]
-        case _:
-            lines = [
-                elsewhere,
-                f"ip rule add pref 70 to {node_b} ipproto udp dport 4789 lookup main",
-                f"ip rule add pref 71 to {node_b} lookup 77",
-            ]
-    to_b = [f"ip route add {target} via {back}" for target in (pods_of_b, node_b)]
-    with done(core, *to_b), done(under.over.cluster.node("a"), *lines):
-        yield
-
-
-KINDS = {
-    Placement.TWO_NODES: "pod to pod",
-    Placement.SERVICE: "pod to service",
-    Placement.HOST_NETWORK: "node to node (host network)",
-}
 
 
 @pytest.mark.parametrize("leaking", list(KINDS))
