@@ -13,8 +13,6 @@ from culvert.labs.base import Lab
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.waiting import wait_until
 
-PORT = 5201
-
 
 class TcpAgreement(RatioNearOne):
     """Both use CUBIC and leave slow start out."""

@@ -20,7 +20,6 @@ from culvert.statistics.order_statistics import median_ends, widest
 from culvert.statistics.serial import widening
 from culvert.statistics.values import Array, spread
 
-LEVEL = 0.95
 FEWEST = 5
 """Below five trials even the whole range of the sample holds the median less than 94 times in 100
 (1 - 2 * 0.5**n); no narrower interval has the coverage."""

@@ -14,7 +14,6 @@ import pytest
 
 from culvert.errors import LabError, NotPossible
 from culvert.journal.record import Status
-from culvert.labs.kubernetes.embedded import groups
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
@@ -23,6 +22,7 @@ from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.places import run_directory
+from culvert.machine import cgroup
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
@@ -53,6 +53,11 @@ def settings() -> dict[str, str]:
     """The machine's own, which a cluster must not change."""
     paths = {name: Path("/proc/sys") / name for name in OURS}
     return {name: path.read_text() for name, path in paths.items() if path.exists()}
+
+
+def groups_of(name: str) -> list[Path]:
+    """The control groups of that name."""
+    return [each.path / name for each in cgroup.hierarchies() if (each.path / name).is_dir()]
 
 
 def mounts() -> set[str]:
@@ -296,7 +301,7 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     cluster, run_id = under.over.cluster, under.over.lab.run_id
     assert cluster is not None
     names = [node.group for node in cluster.nodes]
-    assert all(groups.exist(name) for name in names)
+    assert all(groups_of(name) for name in names)
     first_process = cluster.node("b").pid
 
     class Gone(Rtt):
@@ -313,7 +318,7 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     begun = time.monotonic()
     clusters.close()
     assert time.monotonic() - begun < 30
-    assert not any(groups.exist(name) for name in names)
+    assert not any(groups_of(name) for name in names)
     assert not run_directory(run_id).exists()
     assert not [path for path in mounts() if run_id in path]
     assert not [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]

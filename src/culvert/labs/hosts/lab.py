@@ -366,13 +366,3 @@ def _refuse(spec: LabSpec) -> None:
             "they would change settings of the whole host",
             _REMEDY,
         )
-
-
-def described(fleet: Fleet) -> dict[str, Any]:
-    """The hosts of a run for the journal's environment: no secret is in it."""
-    return {
-        "hosts": [
-            {"name": entry.name, "destination": entry.destination, "nodes": list(entry.nodes)}
-            for entry in fleet.inventory.hosts
-        ]
-    }

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from ipaddress import IPv4Interface, IPv4Network
-from typing import Any, TypeVar
+from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
@@ -16,8 +16,6 @@ from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.netns.thread import NamespaceThread
 from culvert.labs.node import LinkState
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
-
-T = TypeVar("T")
 
 RTMGRP_LINK = 1
 

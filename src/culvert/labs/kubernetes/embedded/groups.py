@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from culvert.errors import NotPossible
 from culvert.machine import cgroup
 from culvert.machine.cgroup import MountedHierarchy
@@ -66,8 +64,3 @@ def _require(found: set[str]) -> None:
             f"this machine's have no controller {', '.join(missing)}",
             "enable it in /sys/fs/cgroup/cgroup.subtree_control, or boot with it",
         )
-
-
-def exist(name: str) -> list[Path]:
-    """The groups of that name that exist."""
-    return [each.path / name for each in cgroup.hierarchies() if (each.path / name).is_dir()]
