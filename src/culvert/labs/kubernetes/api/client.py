@@ -122,13 +122,6 @@ class Api:
         return client.CoreV1Api(self.client)
 
     @property
-    def rbac(self) -> Any:
-        """Roles and their bindings."""
-        from kubernetes import client
-
-        return client.RbacAuthorizationV1Api(self.client)
-
-    @property
     def authorization(self) -> Any:
         """What this user may do."""
         from kubernetes import client
