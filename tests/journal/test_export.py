@@ -79,7 +79,7 @@ def test_an_import_has_the_columns_and_types_of_a_run(
 def test_the_documentation_has_these_columns_in_this_order() -> None:
     text = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
     told = re.findall(r"^\| `(\w+)` \| (\w+) \|", text, re.MULTILINE)
-    names = {pl.String: "text", pl.Int64: "integer", pl.Float64: "real"}
+    names: dict[object, str] = {pl.String: "text", pl.Int64: "integer", pl.Float64: "real"}
     assert told == [(name, names[kind]) for name, kind in ROWS_SCHEMA.items()]
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from culvert.journal.columns import ROWS_SCHEMA
-from culvert.report.model import HISTOGRAMS_SCHEMA, TRIALS_SCHEMA
+from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA
 from culvert.topology.access import Access
 from tests.study.dummies import parse
 

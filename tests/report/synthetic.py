@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from culvert.journal.columns import ROWS_SCHEMA
-from culvert.report.model import HISTOGRAMS_SCHEMA, TRIALS_SCHEMA, Data, gather
+from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, SERIES_SCHEMA, TRIALS_SCHEMA
+from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 
 from .recorded import RUN
@@ -121,17 +121,7 @@ def make_run(
         pl.DataFrame(rows, schema=ROWS_SCHEMA),
         pl.DataFrame(trials, schema=TRIALS_SCHEMA),
         pl.DataFrame(histograms, schema=HISTOGRAMS_SCHEMA),
-        pl.DataFrame(
-            series,
-            schema={
-                "trial": pl.Int64,
-                "name": pl.String,
-                "unit": pl.String,
-                "labels": pl.String,
-                "t_ns": pl.List(pl.Int64),
-                "value": pl.List(pl.Float64),
-            },
-        ),
+        pl.DataFrame(series, schema=SERIES_SCHEMA),
     )
 
 

@@ -1,13 +1,12 @@
-"""The columns of every export: one row per metric of each trial, imports included.
-
-docs/export.md explains them; a test compares the two.
-"""
+"""The columns of the frames that a journal is read into."""
 
 from __future__ import annotations
 
 import polars as pl
 
-ROWS_SCHEMA: dict[str, type[pl.DataType]] = {
+Schema = dict[str, type[pl.DataType] | pl.DataType]
+
+ROWS_SCHEMA: Schema = {
     "study": pl.String,
     "block": pl.Int64,
     "trial": pl.Int64,
@@ -23,4 +22,41 @@ ROWS_SCHEMA: dict[str, type[pl.DataType]] = {
     "status": pl.String,
     "reason": pl.String,
 }
-"""A trial without metrics has one row, its metric, unit and value null."""
+"""Every export's: one row per metric of each trial, imports included. A trial without metrics has
+one row, its metric, unit and value null. docs/export.md explains them; a test compares the two."""
+
+TRIALS_SCHEMA: Schema = {
+    "study": pl.String,
+    "trial": pl.Int64,
+    "session": pl.Int64,
+    "block": pl.Int64,
+    "position": pl.Int64,
+    "cell": pl.String,
+    "vpn": pl.String,
+    "version": pl.String,
+    "condition": pl.String,
+    "measurement": pl.String,
+    "parameters": pl.String,
+    "status": pl.String,
+    "reason": pl.String,
+    "remedy": pl.String,
+    "started_at": pl.String,
+    "duration_s": pl.Float64,
+    "measuring_s": pl.Float64,
+    "evidence": pl.String,
+}
+HISTOGRAMS_SCHEMA: Schema = {
+    "trial": pl.Int64,
+    "name": pl.String,
+    "unit": pl.String,
+    "labels": pl.String,
+    "hdr_v2": pl.String,
+}
+SERIES_SCHEMA: Schema = {
+    "trial": pl.Int64,
+    "name": pl.String,
+    "unit": pl.String,
+    "labels": pl.String,
+    "t_ns": pl.List(pl.Int64),
+    "value": pl.List(pl.Float64),
+}

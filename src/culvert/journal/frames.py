@@ -10,53 +10,24 @@ from typing import Any
 import polars as pl
 
 from culvert.journal.codec import float64s, int64s
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.columns import (
+    HISTOGRAMS_SCHEMA,
+    ROWS_SCHEMA,
+    SERIES_SCHEMA,
+    TRIALS_SCHEMA,
+    Schema,
+)
 from culvert.journal.values import Unpacking
 
 _CHUNK = 10_000
 """Rows converted at a time: a long run has millions of them."""
 
-_TRIALS: dict[str, Any] = {
-    "study": pl.String,
-    "trial": pl.Int64,
-    "session": pl.Int64,
-    "block": pl.Int64,
-    "position": pl.Int64,
-    "cell": pl.String,
-    "vpn": pl.String,
-    "version": pl.String,
-    "condition": pl.String,
-    "measurement": pl.String,
-    "parameters": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "remedy": pl.String,
-    "started_at": pl.String,
-    "duration_s": pl.Float64,
-    "measuring_s": pl.Float64,
-    "evidence": pl.String,
-}
-_METRICS: dict[str, Any] = {
+_METRICS: Schema = {
     "trial": pl.Int64,
     "metric": pl.String,
     "labels": pl.String,
     "unit": pl.String,
     "value": pl.Float64,
-}
-_HISTOGRAMS: dict[str, Any] = {
-    "trial": pl.Int64,
-    "name": pl.String,
-    "unit": pl.String,
-    "labels": pl.String,
-    "hdr_v2": pl.String,
-}
-_SERIES: dict[str, Any] = {
-    "trial": pl.Int64,
-    "name": pl.String,
-    "unit": pl.String,
-    "labels": pl.String,
-    "t_ns": pl.List(pl.Int64),
-    "value": pl.List(pl.Float64),
 }
 
 
@@ -76,7 +47,7 @@ def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.Da
         "condition, measurement, parameters, status, reason, remedy, started_at, duration_s, "
         f"measuring_s, {kept} FROM trial ORDER BY id"
     )
-    return _frame(sql, query, _TRIALS)
+    return _frame(sql, query, TRIALS_SCHEMA)
 
 
 def rows(sql: sqlite3.Connection) -> pl.DataFrame:
@@ -85,7 +56,7 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
         sql,
         "SELECT (SELECT study FROM run), block, id, vpn, version, condition, measurement, "
         "parameters, status, reason FROM trial WHERE block > 0 ORDER BY id",
-        {name: _TRIALS[name] for name in ROWS_SCHEMA if name in _TRIALS},
+        {name: TRIALS_SCHEMA[name] for name in ROWS_SCHEMA if name in TRIALS_SCHEMA},
     )
     metrics = _frame(
         sql, "SELECT trial_id, metric, labels, unit, value FROM metric ORDER BY id", _METRICS
@@ -98,7 +69,9 @@ def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
     """One row per histogram. Raises JournalError for a damaged one."""
     refuse_undecodable(sql, path)
     return _frame(
-        sql, "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id", _HISTOGRAMS
+        sql,
+        "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id",
+        HISTOGRAMS_SCHEMA,
     )
 
 
@@ -111,11 +84,11 @@ def refuse_undecodable(sql: sqlite3.Connection, path: Path) -> None:
 
 def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
     """One row per series; ``explode("t_ns", "value")`` gives one row per point."""
-    found: dict[str, list[Any]] = {name: [] for name in _SERIES}
+    found: dict[str, list[Any]] = {name: [] for name in SERIES_SCHEMA}
     for row in points(sql, path):
         for column, item in zip(found.values(), row, strict=True):
             column.append(item)
-    return pl.DataFrame(found, schema=_SERIES)
+    return pl.DataFrame(found, schema=SERIES_SCHEMA)
 
 
 def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
@@ -130,7 +103,7 @@ def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
         yield trial, name, unit, labels, times, values
 
 
-def _frame(sql: sqlite3.Connection, query: str, schema: dict[str, Any]) -> pl.DataFrame:
+def _frame(sql: sqlite3.Connection, query: str, schema: Schema) -> pl.DataFrame:
     cursor = sql.cursor()
     cursor.execute(query)
     # Texts repeat from row to row: as categories each is stored once, also after the cast back to

@@ -22,7 +22,7 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA, Schema
 from culvert.journal.readers.tables import foreign_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
@@ -32,6 +32,10 @@ from culvert.report.run_info import RunInfo
 
 LONGEST_NAME = 200
 """Characters; measuring the text of a longer one for charts takes minutes."""
+_TRIALS: Schema = {
+    name: kind for name, kind in TRIALS_SCHEMA.items() if name not in ("study", "session", "cell")
+}
+"""What a report shows of a trial."""
 
 Panel = dict[str, Any]
 """A Vega-Lite specification, its data inlined, without schema address and theme."""
@@ -133,33 +137,6 @@ class Data:
         return pooling(single_values(self.rows, self.trials, self.series))
 
 
-TRIALS_SCHEMA: dict[str, type[pl.DataType]] = {
-    "trial": pl.Int64,
-    "block": pl.Int64,
-    "position": pl.Int64,
-    "vpn": pl.String,
-    "version": pl.String,
-    "condition": pl.String,
-    "measurement": pl.String,
-    "parameters": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "remedy": pl.String,
-    "started_at": pl.String,
-    "duration_s": pl.Float64,
-    "measuring_s": pl.Float64,
-    "evidence": pl.String,
-}
-
-HISTOGRAMS_SCHEMA: dict[str, type[pl.DataType]] = {
-    "trial": pl.Int64,
-    "name": pl.String,
-    "unit": pl.String,
-    "labels": pl.String,
-    "hdr_v2": pl.String,
-}
-
-
 def gather(
     run: RunInfo,
     rows: pl.DataFrame,
@@ -169,7 +146,7 @@ def gather(
 ) -> Data:
     """Analyse a run. Frames as the journal returns them; they may be empty."""
     rows = printable(typed(rows, ROWS_SCHEMA))
-    trials = printable(typed(trials, TRIALS_SCHEMA))
+    trials = printable(typed(trials, _TRIALS))
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     observed = observations(rows)
@@ -224,7 +201,7 @@ def printable(frame: pl.DataFrame) -> pl.DataFrame:
     return shown.with_columns(pl.col(columns).replace(long)) if long else shown
 
 
-def typed(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+def typed(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The columns of ``schema`` in its types; missing ones are null."""
     columns: list[Any] = [
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
