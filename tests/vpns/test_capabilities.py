@@ -47,6 +47,10 @@ def daemons(node: Node) -> dict[int, str]:
         ("openvpn", {Capability.NET_ADMIN}),
         ("nebula", {Capability.NET_ADMIN}),
         ("strongswan", {Capability.NET_ADMIN, Capability.NET_BIND_SERVICE}),
+        ("headscale", {Capability.NET_ADMIN}),
+        ("netbird", {Capability.NET_ADMIN}),
+        ("netmaker", {Capability.NET_ADMIN}),
+        ("zerotier", {Capability.NET_ADMIN}),
     ],
 )
 def test_a_driver_declares_no_more_than_its_programs_need(
@@ -56,6 +60,20 @@ def test_a_driver_declares_no_more_than_its_programs_need(
     assert registry.installed().driver(name).capabilities == needed
 
 
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("headscale", set()),
+        ("netbird", set()),
+        ("netmaker", {Capability.NET_BIND_SERVICE}),
+        ("zerotier", {Capability.NET_BIND_SERVICE}),
+    ],
+)
+def test_servers_and_relays_have_less(name: str, needed: set[Capability]) -> None:
+    """Members come up and reach each other, direct and relayed, with these."""
+    assert registry.installed().driver(name).server_capabilities == frozenset(needed)
+
+
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.parametrize("text", IDS)
@@ -63,20 +81,19 @@ def test_no_daemon_has_more_than_its_driver_declares(text: str) -> None:
     if lacks := skip_reason(text):
         pytest.skip(lacks)
     vpn = driver(text)
-    most = mask(vpn.capabilities)
     spec = LabSpec(topology=serving(mesh(2) if vpn.needs else pair(), vpn.needs))
     with NetnsLab(new_run_id(), spec) as lab:
         try:
             bring_up(vpn, lab)
             started = {one.pid for each in vpn.processes.values() for one in each if one.alive()}
             found = {
-                pid: name
+                pid: (name, mask(vpn.capabilities_on(node)))
                 for node in lab.nodes.values()
                 for pid, name in daemons(node).items()
                 if os.getsid(pid) in started  # and no client of Culvert's own
             }
             assert started <= found.keys()
-            for pid, name in found.items():
+            for pid, (name, most) in found.items():
                 wide = {each: hex(bits) for each, bits in sets_of(pid).items() if bits & ~most}
                 assert not wide, name
         finally:

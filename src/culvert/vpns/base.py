@@ -33,7 +33,7 @@ from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.topology.graph import Path, Role
+from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.outer import OuterFlow, OuterPacket
@@ -89,6 +89,8 @@ class Vpn(ABC):
     """Numbers of routing tables that its programs use; they are not configurable."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""
+    server_capabilities: ClassVar[frozenset[Capability] | None] = None
+    """The same for its control servers and relays; None: as ``capabilities``."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
@@ -99,6 +101,12 @@ class Vpn(ABC):
         self.processes: dict[str, list[Process]] = defaultdict(list)
         """Processes by node name, in the order of their start."""
         self._lab: Lab | None = None
+
+    def capabilities_on(self, node: Node) -> frozenset[Capability]:
+        """Those of its programs on a node."""
+        if node.role in SERVERS and self.server_capabilities is not None:
+            return self.server_capabilities
+        return self.capabilities
 
     def anew(self) -> Self:
         """Another instance of this variant with these options, for another lab."""

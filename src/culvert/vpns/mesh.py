@@ -15,6 +15,7 @@ from typing import ClassVar, TypeVar
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -39,6 +40,9 @@ class MeshVpn(TunDevice):
     """
 
     joins_together = True
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
+    """Of members: a tun device and routes."""
+    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset()
 
     programs: Sequence[str]
     """Names of all programs that members and servers run."""
@@ -76,7 +80,7 @@ class MeshVpn(TunDevice):
         self, node: Node, argv: Sequence[str], name: str, env: Mapping[str, str] | None = None
     ) -> Process:
         """The same for any command."""
-        process = node.daemon(argv, name=name, env=env, capabilities=self.capabilities)
+        process = node.daemon(argv, name=name, env=env, capabilities=self.capabilities_on(node))
         self.processes[node.name].append(process)
         return process
 

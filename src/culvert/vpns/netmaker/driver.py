@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
@@ -46,6 +47,10 @@ class Netmaker(AssigningMeshVpn):
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "netmaker"
     underlays = ONLY_IPV4
+    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset(
+        {Capability.NET_BIND_SERVICE}
+    )
+    """Members find the server at port 443."""
     programs = (
         *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
         *("socat", "wg", "curl", "ping"),

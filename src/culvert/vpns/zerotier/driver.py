@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -48,6 +49,10 @@ class ZeroTier(MeshVpn):
     summary = "ZeroTier: a virtual Ethernet with its own root and controller"
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "zerotier"
+    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset(
+        {Capability.NET_BIND_SERVICE}
+    )
+    """The relay over TCP listens at port 443."""
     programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
     device = "zt0"
     port = PORT
