@@ -91,7 +91,11 @@ def test_paths_that_do_not_need_a_lost_host_are_measured(monkeypatch: pytest.Mon
     assert tries.left == [["a>b", "c>d", "e>f"], ["c>d", "e>f"]]
     assert finding.status is Status.FAILED
     assert finding.evidence.host_lost
-    assert finding.reason == "host b: is silent; paths that were not measured: a>b"
+    assert finding.reason == (
+        "host b: is silent; paths that were not measured: a>b; "
+        "figures of the others are kept by path"
+    )
+    assert finding.evidence.missing_paths == ("a>b",)
     assert finding.remedy == "look at it"
     assert dict(finding.lost) == {"b": SILENT}
     part = finding.part

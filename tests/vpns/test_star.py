@@ -9,10 +9,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from culvert.journal.marks import PATH
 from culvert.journal.record import Metric, Status
 from culvert.run.attempt import before
 from culvert.run.finding import TrialFinding
-from culvert.run.paths import PATH, open_session
+from culvert.run.paths import open_session
 from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, star

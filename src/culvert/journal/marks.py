@@ -14,6 +14,11 @@ HOST_LOST = "host_lost"
 PART = "part"
 """The key in the evidence of a trial of some paths only, those that did not need a lost host."""
 
+MISSING_PATHS = "missing_paths"
+"""The key in the evidence of a trial that lost a host: the paths that were not measured."""
+PATH = "path"
+"""The label of figures measured on one of several paths."""
+
 
 class Disturber(StrEnum):
     """The kinds of marks."""

@@ -96,8 +96,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     if tally.hosts_lost:
         tally.notes.insert(
             0,
-            f"{tally.hosts_lost} trials lost a host; when it is back, repeat them with: "
-            + request.resuming(directory),
+            _lost(tally) + request.resuming(directory),
         )
     claims = Claims(judged=tuple(_judged(study, rows)))
     if as_json:
@@ -105,6 +104,17 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     else:
         print_summary(directory, tally, claims, Labels(rows))
     return tally
+
+
+def _lost(tally: Tally) -> str:
+    """What became of trials that lost a host, and how they are repeated or completed."""
+    lost = f"{tally.hosts_lost} trials lost a host"
+    if not tally.in_part:
+        return f"{lost}; when it is back, repeat them with: "
+    return (
+        f"{lost}; of {tally.in_part} the paths that do not need it were measured, which count by "
+        "path; when it is back, complete them with: "
+    )
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:

@@ -144,6 +144,9 @@ class Execution:
         named = ", ".join(map(str, left[:MOST_NAMED]))
         more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
         finding.reason = f"paths that were not measured: {named}{more}"
+        if len(left) < len(self._spec.topology.paths):
+            finding.reason += "; figures of the others are kept by path"
+        finding.evidence.missing_paths = tuple(map(str, left))
         self._add_losses(finding)
         return finding
 

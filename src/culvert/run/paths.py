@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from culvert.errors import NotPossible
+from culvert.journal.marks import PATH
 from culvert.journal.record import Metric
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
@@ -19,8 +20,6 @@ from culvert.vpns.base import Vpn
 
 _ALWAYS = {*Role} - MEMBERS | {Role.GATEWAY}
 """A gateway may forward in the kernel, without a process."""
-PATH = "path"
-"""The label of figures measured on one of several paths."""
 
 
 def require_room(vpn: Vpn, topology: Topology) -> None:

@@ -195,6 +195,7 @@ class Runner:
             key = next_key(kind, record.block, record.cell_key, self._written)
             record = replace(record, cell_key=key)
             tally.hosts_lost += lost
+            tally.in_part += not lost
         self._journal.record(record)
         self._written.add((record.block, record.cell_key))
         return record

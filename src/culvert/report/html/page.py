@@ -22,6 +22,7 @@ from culvert.report.html.view import facts, reproduce
 from culvert.report.leaves import leaf
 from culvert.report.model import Data, Figure
 from culvert.report.views.behaviour import behaviour_sentences
+from culvert.report.views.by_path import by_path_table
 from culvert.report.views.claims import claims_view
 from culvert.report.views.comparisons import comparison_table, pooling_table
 from culvert.report.views.delivered import delivered_views
@@ -92,6 +93,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         comparisons=comparison_table(data),
         instruments=instruments_table(data),
         switches=switches_table(data),
+        by_path=by_path_table(data),
         surroundings=surroundings_table(data),
         pooling=pooling_table(data),
         listed=trial_list(data),

@@ -16,6 +16,7 @@ from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.views.behaviour import behaviour_sentences
+from culvert.report.views.by_path import by_path_table
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
@@ -25,6 +26,7 @@ from culvert.report.views.trust import Trust, limits, trust
 _GAP = 2
 """Characters between two columns of a table: a cell's padding and the box's divider."""
 _MOST_REASONS = 12
+_MOST_PATHS = 30
 _STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
 _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
 
@@ -44,6 +46,8 @@ def summary_of(data: Data) -> RenderableType:
         parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in found), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
+    if lost := by_path_table(data).rows:
+        parts.append(_by_path(lost))
     if marked := surroundings_table(data).rows:
         parts.append(_disturbed(marked))
     sentences = behaviour_sentences(data)
@@ -151,6 +155,23 @@ def _reasons(data: Data) -> Table:
         table.add_row(Text(row["vpn"] or ""), status, str(row["trials"]), why)
     if found.height > _MOST_REASONS:
         table.add_row("", "", "", f"... and {found.height - _MOST_REASONS} more, in the report")
+    return table
+
+
+def _by_path(rows: Sequence[tuple[str, ...]]) -> Table:
+    """The rows of ``by_path_table``."""
+    title = "Cells that lost a host, path by path"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("VPN, cell", "path", "median", "blocks", "missing in"):
+        table.add_column(name)
+    before: tuple[str, ...] = ()
+    for vpn, cell, metric, *figures in rows[:_MOST_PATHS]:
+        same = before == (vpn, cell, metric)
+        what = Text("") if same else Text.assemble((vpn, "bold"), f"  {cell}: {metric}")
+        table.add_row(what, *map(Text, figures))
+        before = (vpn, cell, metric)
+    if len(rows) > _MOST_PATHS:
+        table.add_row(f"... and {len(rows) - _MOST_PATHS} more, in the report")
     return table
 
 

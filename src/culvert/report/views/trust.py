@@ -11,6 +11,7 @@ from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
+from culvert.report.views.by_path import of_some_paths
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
 from culvert.report.views.underlay import slowed_down
@@ -56,6 +57,11 @@ def trust(data: Data) -> Trust:
             f"{without} of {counts.ok} trials that count have no proof of their traffic's path",
         )
     detail = f"all {proved} trials that count have a proof of their traffic's path"
+    if partly := of_some_paths(data):
+        detail += (
+            f"; {partly} of them lost a host and count for some of their paths only, "
+            "in no figure over all paths"
+        )
     if counts.ok == counts.total:
         return Trust("good", f"All traffic proved {_where(data)}", detail)
     left = counts.total - counts.ok

@@ -1,0 +1,83 @@
+"""Cells that lost a host: figures path by path, where a median over all paths is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import polars as pl
+
+from culvert.analysis.declared import main_metrics, title_of
+from culvert.analysis.observations import CELL
+from culvert.journal.marks import MISSING_PATHS, PART, PATH
+from culvert.report.leaves import evidence
+from culvert.report.model import Data, FigureTable
+from culvert.report.numbers import scale_for
+
+_COLUMNS = ("VPN", "Cell", "Metric", "path", "median", "blocks", "missing in")
+_ALL = "all paths"
+_NONE = "\u2013"
+
+
+def by_path_table(data: Data) -> FigureTable:
+    """A row for each path of such a cell, and one for all of its paths: the median of the main
+    metric, the number of blocks that it is of, and those in which it is missing."""
+    named = _named_paths(data)
+    mains = main_metrics()
+    rows = []
+    for cell, missing in named.items():
+        metric = mains.get(cell[2] or "")
+        if metric is not None:
+            rows += list(_rows(data, cell, metric, missing))
+    return FigureTable(_COLUMNS, "llllrrr", tuple(rows))
+
+
+def of_some_paths(data: Data) -> int:
+    """Number of trials that count for some of their paths only."""
+    return sum(1 for text in data.trials["evidence"].to_list() if evidence(text).get(PART))
+
+
+def _named_paths(data: Data) -> dict[tuple[str | None, ...], set[str]]:
+    """Cells of which a trial lost a host, with the paths that their trials name."""
+    found: dict[tuple[str | None, ...], set[str]] = {}
+    for *cell, text in data.trials.select(*CELL, "evidence").iter_rows():
+        of_trial = evidence(text)
+        paths = {*of_trial.get(PART, ()), *of_trial.get(MISSING_PATHS, ())}
+        if paths:
+            found.setdefault(tuple(cell), set()).update(map(str, paths))
+    return found
+
+
+def _rows(
+    data: Data, cell: tuple[str | None, ...], metric: str, named: set[str]
+) -> Iterator[tuple[str, ...]]:
+    def of_the_cell(frame: pl.DataFrame) -> pl.DataFrame:
+        same = [pl.col(key).eq_missing(value) for key, value in zip(CELL, cell, strict=True)]
+        return frame.filter(*same)
+
+    values = of_the_cell(data.observed).filter(metric=metric)
+    if values.is_empty():
+        return
+    blocks = of_the_cell(data.trials)["block"].n_unique()
+    vpn, condition, measurement, parameters = (text or "" for text in cell)
+    shown = (
+        vpn,
+        data.labels.cell(condition, measurement, parameters),
+        title_of(metric, measurement) or metric,
+    )
+    known = {path: json.dumps({PATH: path}, separators=(",", ":")) for path in named}
+    for labels in values["labels"].unique().to_list():
+        given = json.loads(labels)
+        if given.keys() == {PATH}:
+            known[str(given[PATH])] = labels
+    for path, labels in [*sorted(known.items()), (_ALL, "{}")]:
+        ours = values.filter(labels=labels)
+        count = ours["block"].n_unique()
+        yield (*shown, path, _median(ours), str(count), str(blocks - count))
+
+
+def _median(values: pl.DataFrame) -> str:
+    value = values["value"].median()
+    if not isinstance(value, int | float):
+        return _NONE
+    return scale_for(values["unit"][0], [value]).text(value, None, None)
