@@ -26,7 +26,7 @@ from culvert.topology.spec import LabSpec
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("killing")]
 
 
 def test_the_host_is_as_it_was(lab: LabFactory) -> None:

@@ -116,6 +116,7 @@ class TestNodes:
         assert left_of(pair.run_id) == []
 
     @needs_quotas
+    @pytest.mark.usefixtures("killing")
     def test_a_killed_run_is_cleaned(self) -> None:
         run_id = new_run_id()
         script = (

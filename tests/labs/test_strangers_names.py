@@ -32,9 +32,7 @@ from tests.cli import Cli
 from tests.conftest import LabFactory
 from tests.labs.host import left_of
 
-pytestmark = pytest.mark.lab
-IFALIAS_BYTES = 256
-"""IFALIASZ of linux/if.h."""
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("killing")]
 
 
 def ip(*words: str) -> None:
@@ -206,19 +204,6 @@ def test_what_is_left_is_named(say: Cli) -> None:
         assert f"left namespace {name}" in said.err
         assert f"ip netns delete {name}" in said.err
         assert process.poll() is None
-
-
-@pytest.mark.parametrize(
-    "text", ["", "culvert", "culvert ab12cd a 1.2.x 3", "culvert ab12cd a 1.2.3-4 5 6", "x" * 255]
-)
-def test_another_text_is_no_mark(text: str) -> None:
-    assert mark.Mark.parse(text) is None
-
-
-def test_a_mark_is_read_as_it_was_written() -> None:
-    made = mark.Mark("ab12cd", "pods-a", owner.this_process(), 4026531840)
-    assert mark.Mark.parse(str(made)) == made
-    assert len(str(made)) < IFALIAS_BYTES
 
 
 @contextmanager

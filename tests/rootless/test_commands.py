@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import NotPossible
 from culvert.journal.journal import Journal
 from culvert.labs.netns import cleanup
 from culvert.labs.vm.build import built
@@ -223,6 +222,7 @@ def test_the_tunnel_can_be_entered_from_outside(user: User) -> None:
         assert ping.returncode == 0, (out, err)
 
 
+@pytest.mark.usefixtures("killing")
 def test_roots_clean_up_leaves_it_alone(user: User) -> None:
     with _kept_up(user) as (process, told):
         nodes = told["nodes"]
@@ -232,14 +232,10 @@ def test_roots_clean_up_leaves_it_alone(user: User) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.usefixtures("killing")
 def test_clean_has_nothing_to_do(user: User) -> None:
-    """Where root's runs, those of other tests among them, have left nothing either."""
-    wait_until(lambda: not cleanup.left_by_root(), what="others' runs were removed", deadline_s=60)
     said = user.culvert("clean")
-    if said.code == NotPossible.exit_code:
-        assert "only root removes" in said.err
-        pytest.skip("another test has left a run meanwhile")
-    assert (said.code, said.out) == (0, "nothing was left behind\n")
+    assert (said.code, said.out) == (0, "nothing was left behind\n"), said.err
 
 
 def test_doctor_names_the_way(user: User) -> None:

@@ -87,7 +87,7 @@ def third_party(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
+def _nothing_is_left(killing: None) -> Iterator[None]:
     """No trace of a run whose owner is dead; other runs may go on at the same time."""
     before = {leftover.run_id for leftover in find_leftovers()}
     yield

@@ -74,6 +74,7 @@ def run(study: Path, out: Path, *extra: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.lab
 @pytest.mark.long
+@pytest.mark.usefixtures("killing")
 def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     study, out = tmp_path / "killed.toml", tmp_path / "run"
     study.write_text(STUDY)

@@ -55,6 +55,7 @@ def has_begun(process: subprocess.Popen[bytes]) -> bool:
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.long
+@pytest.mark.usefixtures("killing")
 @pytest.mark.parametrize(
     ("topology", "ends"),
     [("pair", ENDS // 2), ("mesh", ENDS - ENDS // 2)],

@@ -128,6 +128,7 @@ def test_the_next_run_removes_what_a_killed_one_left_in_a_users_namespace(
 
 @pytest.mark.lab
 @pytest.mark.slow
+@pytest.mark.usefixtures("killing")
 def test_clean_removes_it_and_a_run_that_goes_on_stays(
     server: EmbeddedCluster, theirs: str
 ) -> None:
