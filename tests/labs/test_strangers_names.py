@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.netns import cleanup, mark, named, owner
+from culvert.labs.netns import cleanup, mark, named
 from culvert.labs.netns.cleanup import LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.names import prepare_names
