@@ -8,8 +8,6 @@ import json
 import polars as pl
 from rich.console import Console
 
-from culvert.report.model import Data, gather
-from culvert.report.run_info import RunInfo
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.trust import trust
@@ -48,18 +46,13 @@ def evidence(run: Run, **more: object) -> pl.Series:
     )
 
 
-def data_of(run: Run) -> Data:
-    info = RunInfo.from_journal(run.run)
-    return gather(info, run.rows, run.trials, run.histograms, run.series)
-
-
 def test_a_run_that_lost_nothing_has_no_such_table() -> None:
-    assert by_path_table(data_of(run_of_two_paths())).rows == ()
+    assert by_path_table(run_of_two_paths().data).rows == ()
     assert "Cells that lost a host" not in page_of(run_of_two_paths())
 
 
 def test_each_path_has_its_median_and_its_blocks() -> None:
-    data = data_of(run_of_two_paths(lost=(2, 4)))
+    data = run_of_two_paths(lost=(2, 4)).data
     rows = by_path_table(data).rows
     assert [row[0] for row in rows] == [VPN] * 3
     assert [(row[3], row[5], row[6]) for row in rows] == [
@@ -71,7 +64,7 @@ def test_each_path_has_its_median_and_its_blocks() -> None:
 
 
 def test_a_path_that_was_never_measured_is_named() -> None:
-    rows = by_path_table(data_of(run_of_two_paths(lost=(1, 2, 3, 4)))).rows
+    rows = by_path_table(run_of_two_paths(lost=(1, 2, 3, 4)).data).rows
     assert [(row[3], row[5], row[6]) for row in rows] == [
         ("a>b", "0", "4"),
         ("c>d", "4", "0"),
@@ -81,14 +74,14 @@ def test_a_path_that_was_never_measured_is_named() -> None:
 
 
 def test_no_figure_over_all_paths_has_such_a_trial() -> None:
-    whole, partly = (data_of(run_of_two_paths(lost=lost)) for lost in ((), (2, 4)))
+    whole, partly = (run_of_two_paths(lost=lost).data for lost in ((), (2, 4)))
     for data, blocks in ((whole, {1, 2, 3, 4}), (partly, {1, 3})):
         counted = data.observed.filter(vpn=VPN, labels="{}")
         assert set(counted["block"]) == blocks
 
 
 def test_the_terminal_and_the_badge_name_them() -> None:
-    data = data_of(run_of_two_paths(lost=(2,)))
+    data = run_of_two_paths(lost=(2,)).data
     console = Console(file=io.StringIO(), width=160)
     console.print(summary_of(data))
     assert isinstance(console.file, io.StringIO)

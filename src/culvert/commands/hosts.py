@@ -10,7 +10,9 @@ import typer
 
 from culvert.commands.words import AskSudoPassword, Json, Only, Scale
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Hosts that SSH reaches.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure between hosts that SSH reaches."
+)
 
 
 @app.command("check", epilog="Example: culvert hosts check --inventory hosts.yml")
@@ -22,7 +24,7 @@ def hosts_check(
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
 ) -> None:
-    """Check hosts: what each can do, what it can't, and the remedy; and the links between them."""
+    """Check hosts and the links between them; what is missing has its remedy."""
     from culvert.run.hosts_check import check_hosts
 
     password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
@@ -39,7 +41,7 @@ def hosts_install(
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
 ) -> None:
-    """Install VPNs on all hosts with their Ansible roles; hosts need Python for that."""
+    """Install VPNs on all hosts by Ansible; hosts need Python for that."""
     from dataclasses import asdict
 
     from culvert.console import out, print_json
@@ -69,7 +71,7 @@ def hosts_demo(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study to run.")] = "quick",
     hosts: Annotated[int, typer.Option("--hosts", min=2, max=60, help="Number of hosts.")] = 2,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Of their links, such as 1Gbit/s.")
+        str | None, typer.Option(metavar="RATE", help="Rate of their links, such as 1Gbit/s.")
     ] = None,
     directory: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
@@ -81,7 +83,7 @@ def hosts_demo(
     scale: Scale = "",
     as_json: Json = False,
 ) -> None:
-    """Make hosts of namespaces with an sshd each, and run a study on them over SSH."""
+    """Try it without hosts: make some of namespaces, and run a study on them."""
     from culvert.run.hosts_demo import keep_hosts, run_on_demo
     from culvert.run.request import RunRequest
 

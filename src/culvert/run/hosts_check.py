@@ -12,7 +12,7 @@ from rich.table import Table
 from culvert.console import out, print_json
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.hosts.clock import offset_of
-from culvert.labs.hosts.features import TRIED
+from culvert.labs.hosts.features import TRIED, to_load
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory, read_inventory
@@ -100,7 +100,7 @@ def check_hosts(path: Path, *, sudo_password: str | None, links: bool, as_json: 
             }
         )
     else:
-        _show(hosts, pairs)
+        _show(hosts, pairs, path)
     return not any(host.problems for host in hosts) and not any(pair.problem for pair in pairs)
 
 
@@ -201,7 +201,7 @@ def _link(fleet: Fleet, pair: Pair) -> PairFound:
     return found
 
 
-def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound]) -> None:
+def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound], inventory: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for column in (
         "host",
@@ -226,19 +226,49 @@ def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound]) -> None:
             str(len(host.vpns)) if host.architecture else "",
         )
     out.print(table)
+    out.print()
     for text in _details(hosts):
         out.print(text, markup=False, style="dim")
     for host in hosts:
         for problem in host.problems:
             _explain(problem)
     if pairs:
+        out.print()
         out.print(_links(pairs))
     for pair in pairs:
         if pair.problem is not None:
             _explain(pair.problem)
-    notes = sum(len(host.notes) for host in hosts)
-    if notes:
-        out.print(f"{notes} VPNs or programs are missing on hosts: see --json", style="dim")
+    out.print()
+    _show_notes(hosts, inventory)
+    _show_next(hosts, pairs, inventory)
+
+
+def _show_notes(hosts: Sequence[HostFound], inventory: Path) -> None:
+    """What only some VPNs or facts need: what single VPNs lack is long, so it is in --json."""
+    notes = [note for host in hosts for note in host.notes]
+    vpns = sorted({note.what for note in notes if note.what not in _ALSO})
+    if vpns:
+        count = "1 VPN is" if len(vpns) == 1 else f"{len(vpns)} VPNs are"
+        out.print(f"{count} not ready on one host or more:", style="dim")
+        out.print(f"  {', '.join(vpns)}", markup=False, style="dim")
+        _remedy(
+            f"culvert hosts install VPN --inventory {inventory}, if it is a program that is "
+            "missing; culvert hosts check --json has what each lacks on which host"
+        )
+    for note in notes:
+        if note.what in _ALSO:
+            _explain(note)
+
+
+def _show_next(hosts: Sequence[HostFound], pairs: Sequence[PairFound], inventory: Path) -> None:
+    """How many can be measured, and how."""
+    ready = sum(not host.problems for host in hosts)
+    out.print(f"{ready} of {len(hosts)} hosts are ready", end="")
+    if ready == len(hosts) and not any(pair.problem for pair in pairs):
+        command = f"culvert run quick --lab hosts --inventory {inventory}"
+        out.print(f"; next: {command}", markup=False, soft_wrap=True)
+    else:
+        out.print("; what is missing is above, with its remedy")
 
 
 def _details(hosts: Sequence[HostFound]) -> list[str]:
@@ -249,12 +279,14 @@ def _details(hosts: Sequence[HostFound]) -> list[str]:
             continue
         lacking = [feature for feature in TRIED if feature not in host.features]
         for what, words in (
-            ("features", host.features),
-            ("missing features", lacking),
-            ("ports in use", host.ports_in_use),
+            ("kernel features", host.features),
+            ("kernel features missing", lacking),
+            ("ports in use (VPNs get others)", host.ports_in_use),
             ("VPNs installed", host.vpns),
         ):
             text = f"{what}: {', '.join(map(str, words)) or 'none'}"
+            if words and words is lacking:
+                text += f" (if a VPN or a condition needs one: {to_load(lacking)})"
             alike.setdefault(text, []).append(host.name)
     return [f"{', '.join(names)}: {text}" for text, names in alike.items()]
 
@@ -262,7 +294,8 @@ def _details(hosts: Sequence[HostFound]) -> list[str]:
 def _clock(host: HostFound) -> str:
     if host.clock_ahead_ms is None or host.clock_uncertainty_ms is None:
         return ""
-    return f"{host.clock_ahead_ms:+.1f} ± {host.clock_uncertainty_ms:.1f} ms"
+    ahead_ms = round(host.clock_ahead_ms, 1) + 0.0  # without a negative zero
+    return f"{ahead_ms:+.1f} ± {host.clock_uncertainty_ms:.1f} ms"
 
 
 def _links(pairs: Sequence[PairFound]) -> Table:
@@ -290,4 +323,8 @@ def _rate(bps: float | None) -> str:
 
 def _explain(problem: Problem) -> None:
     out.print(f"{problem.what}: {problem.why}", markup=False, style="yellow")
-    out.print(f"  remedy: {problem.remedy}", markup=False)
+    _remedy(problem.remedy)
+
+
+def _remedy(text: str) -> None:
+    out.print(f"  remedy: {text}", markup=False, soft_wrap=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,9 +21,16 @@ from culvert.units import RateBps
 
 def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: bool) -> int:
     """The exit code of the run. Raises NotPossible without root or sshd."""
+    # A study with an error is refused before anything is made.
+    replace(request, inventory=Path("hosts.yml")).prepared()
     with DemoHosts(hosts, _link(rate)) as demo:
         if not as_json:
-            out.print(f"{hosts} hosts, inventory {demo.inventory}", style="dim")
+            out.print(
+                f"made {hosts} hosts, each a namespace with an sshd; they are removed at the end. "
+                f"Their inventory: {demo.inventory}",
+                style="dim",
+                markup=False,
+            )
         tally = run_study(replace(request, inventory=demo.inventory), as_json=as_json)
     return tally.exit_code
 
@@ -40,14 +49,21 @@ def keep_hosts(hosts: int, rate: str | None, *, as_json: bool) -> None:
                     }
                 )
             else:
-                for name, address in addresses.items():
-                    out.print(f"{name}: ssh -F {demo.ssh_config} {address}", markup=False)
-                out.print(
-                    f"\nculvert run quick --lab hosts --inventory {demo.inventory}"
-                    "\n\nCtrl-C removes them.",
-                    markup=False,
-                )
+                _explain(demo, addresses)
             signal.pause()
+
+
+def _explain(demo: DemoHosts, addresses: Mapping[str, str]) -> None:
+    """How to reach the hosts, and to measure between them."""
+    lines = [f"{len(addresses)} hosts, each a namespace of this machine with an sshd. To log in:"]
+    lines += [f"  {name}: ssh -F {demo.ssh_config} {to}" for name, to in addresses.items()]
+    lines += [
+        "In another terminal, to check them and to measure between them:",
+        f"  culvert hosts check --inventory {demo.inventory}",
+        f"  culvert run quick --lab hosts --inventory {demo.inventory}",
+        "Ctrl-C here removes them.",
+    ]
+    out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def _link(rate: str | None) -> LinkSpec:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.features import to_load
 from culvert.labs.hosts.rounds import pairs_of, rounds, used_by
 from tests.cli import Cli
 
@@ -59,6 +60,36 @@ def test_what_is_missing_has_a_remedy_and_an_exit_code(say: Cli, demo: DemoHosts
         demo.start_sshd("b")
     assert told.code == 1
     assert "host b: no sshd listens there" in told.out
-    assert "a: ports in use: 22" in told.out
-    assert "a: features: " in told.out
+    assert "a: ports in use (VPNs get others): 22" in told.out
+    assert "a: kernel features: " in told.out
+    assert "1 of 2 hosts are ready; what is missing is above" in told.out
     assert "remedy: start sshd there" in told.out
+
+
+@pytest.mark.lab
+def test_hosts_that_are_ready_get_the_next_command(say: Cli, demo: DemoHosts) -> None:
+    told = say("hosts", "check", "--inventory", demo.inventory)
+    assert told.code == 0, told.out + told.err
+    assert "2 of 2 hosts are ready" in told.out
+    assert f"culvert run quick --lab hosts --inventory {demo.inventory}" in told.out
+    assert "-0.0" not in told.out
+    assert "a to b" in told.out
+
+
+@pytest.mark.parametrize(
+    ("lacking", "remedy"),
+    [
+        (["netem", "ovpn"], "modprobe -a sch_netem ovpn there, or boot a kernel that has them"),
+        (["aes-instructions"], "use a host with a processor that has them"),
+        (["aes-instructions", "esp"], "modprobe -a esp4 there, or boot a kernel that has them"),
+    ],
+)
+def test_features_that_a_host_lacks_are_modules(lacking: list[str], remedy: str) -> None:
+    assert to_load(lacking) == remedy
+
+
+def test_a_demonstration_of_a_wrong_study_makes_no_hosts(say: Cli) -> None:
+    told = say("hosts", "demo", "quick", "--scale", "nonsense")
+    assert told.code == 2
+    assert 'it has no scale "nonsense"' in told.err
+    assert "hosts" not in told.out

@@ -6,7 +6,7 @@ tried in a network namespace that nobody else uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from culvert.errors import UsageError
@@ -93,5 +93,24 @@ _TRIALS: Mapping[str, Callable[[SshHost], bool]] = {
     "esp": lambda host: any(_suite(host, suite) for suite in _SUITES),
     "ah": lambda host: _state(host, "ah", _SHA256),
 }
+_MODULES = {
+    "tun": "tun",
+    "netem": "sch_netem",
+    "xfrm": "xfrm_user",
+    "esp": "esp4",
+    "ah": "ah4",
+    "wireguard": "wireguard",
+    "ovpn": "ovpn",
+    "vxlan": "vxlan",
+    "xfrm-interface": "xfrm_interface",
+}
 TRIED = (*_TRIALS, *_KINDS)
 """The features that can be tried, without those with a parameter."""
+
+
+def to_load(features: Iterable[str]) -> str:
+    """How a host gets features that it lacks, as far as they are modules."""
+    modules = [_MODULES[feature] for feature in features if feature in _MODULES]
+    if not modules:
+        return "use a host with a processor that has them"
+    return f"modprobe -a {' '.join(modules)} there, or boot a kernel that has them"

@@ -58,14 +58,19 @@ class Inventory:
                     free.remove(host)
         lacking = [node for node in nodes if node.name not in found]
         if lacking:
-            names = ", ".join(f"{node.name} ({node.role})" for node in lacking)
+            names = " and ".join(map(_shown, lacking))
             raise UsageError(
                 f"inventory {self.path}",
-                f"it has no host for {names} of topology {topology.name}: {len(self.hosts)} hosts "
-                f"for {len(nodes)} nodes",
-                f"add hosts, or put them into the groups {', '.join(GROUPS)}: {_DOCUMENTED}",
+                f"{len(self.hosts)} hosts for {len(nodes)} nodes of the topology {topology.name}: "
+                f"there is no host for {names}",
+                "add hosts, or leave out VPNs that need servers; a host without a group serves "
+                f"as any node, those in {', '.join(GROUPS)} as these only: {_DOCUMENTED}",
             )
         return {node.name: found[node.name] for node in nodes}
+
+
+def _shown(node: NodeSpec) -> str:
+    return node.name if node.name == node.role else f"{node.name} ({node.role})"
 
 
 def _named(host: HostEntry, node: NodeSpec) -> bool:

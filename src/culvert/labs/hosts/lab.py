@@ -8,7 +8,7 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import Any
 
-from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
@@ -53,12 +53,15 @@ class HostsLab(Lab):
     ) -> None:
         """Connects to the hosts, unless they are connected; those that cannot be used are ``lost``.
         ``assigned`` are the hosts of nodes, else as the inventory has them. Raises NotPossible for
-        what only an emulated link can have, UsageError if the inventory has too few hosts."""
+        what only an emulated link can have, and if the inventory has too few hosts."""
         self.run_id = fleet.run_id
         self.impairs = allow_impairment
         _refuse(spec)
         self._fleet = fleet
-        assigned = assigned or fleet.inventory.assign(spec.topology)
+        try:
+            assigned = assigned or fleet.inventory.assign(spec.topology)
+        except UsageError as lacking:  # the members have hosts, but a server of the VPN has none
+            raise NotPossible(lacking.what, lacking.why, lacking.remedy) from lacking
         wanted = {name: entry for name, entry in assigned.items() if name not in spec.absent}
         self.spec = _direct(spec.present)
         self._hosts: dict[str, SshHost] = {}
