@@ -21,21 +21,18 @@ from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.impairment import Towards, impair, less_the_own, round_trip_ns
 from culvert.labs.hosts.network import Reached, Way
 from culvert.labs.hosts.node import SshNode
+from culvert.labs.hosts.real_links import refuse_emulated, without_routers
 from culvert.labs.hosts.rounds import rounds, used_by
 from culvert.labs.hosts.survey import Survey
 from culvert.labs.together import at_once
-from culvert.topology.graph import Network, Path, Role
-from culvert.topology.ip import IpVersion
-from culvert.topology.link.spec import LinkSpec
+from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment
-from culvert.topology.processors import AS_THEY_ARE
 from culvert.topology.spec import LabSpec
 
 MOST_OFFSET_S = 300.0
 """Certificates that are made here must be valid there."""
 MOST_IN_SCOPE = 50
 """Nodes whose addresses the kernel compares with those of each packet."""
-_REMEDY = "measure this condition in the lab netns, or leave it out"
 
 
 class HostsLab(Lab):
@@ -56,14 +53,14 @@ class HostsLab(Lab):
         what only an emulated link can have, and if the inventory has too few hosts."""
         self.run_id = fleet.run_id
         self.impairs = allow_impairment
-        _refuse(spec)
+        refuse_emulated(spec)
         self._fleet = fleet
         try:
             assigned = assigned or fleet.inventory.assign(spec.topology)
         except UsageError as lacking:  # the members have hosts, but a server of the VPN has none
             raise NotPossible(lacking.what, lacking.why, lacking.remedy) from lacking
         wanted = {name: entry for name, entry in assigned.items() if name not in spec.absent}
-        self.spec = _direct(spec.present)
+        self.spec = without_routers(spec.present)
         self._hosts: dict[str, SshHost] = {}
         self._unusable: dict[str, CulvertError] = {}
         for name, found in zip(wanted, fleet.try_to_connect(wanted.values()), strict=True):
@@ -329,43 +326,3 @@ def wrong_clock(host: SshHost) -> NotPossible | None:
 def _reset(host: SshHost) -> None:
     if host.agent.alive():
         host.reset()
-
-
-def _direct(spec: LabSpec) -> LabSpec:
-    """The same without routers: each path has a link of its own, with what the study requests of
-    all links on its way."""
-    topology = spec.topology
-    links: dict[str, LinkSpec] = {}
-    networks = []
-    members = {node.name for node in topology.nodes if node.role is not Role.ROUTER}
-    for path in topology.paths:
-        direct = Network(path.source, path.target)
-        if direct.name not in links and f"{path.target}-{path.source}" not in links:
-            networks.append(direct)
-            links[direct.name] = replace(spec.path_link(path), kind="real", queues=1)
-    nodes = tuple(node for node in topology.nodes if node.name in members)
-    direct_topology = replace(topology, nodes=nodes, networks=tuple(networks))
-    return replace(
-        spec, topology=direct_topology, link=replace(spec.link, kind="real"), links=links
-    )
-
-
-def _refuse(spec: LabSpec) -> None:
-    """Raise NotPossible for conditions that only a lab of this machine can create."""
-    if spec.underlay is IpVersion.V6:
-        raise NotPossible(
-            "an underlay of IPv6", "the links between hosts are measured in IPv4", _REMEDY
-        )
-    for node in spec.topology.nodes:
-        if node.nat is not None or node.blocks_udp or node.filters:
-            raise NotPossible(
-                f"router {node.name}",
-                "hosts have real routers, which Culvert does not change",
-                _REMEDY,
-            )
-    if replace(spec.processors, aes=None) != AS_THEY_ARE:
-        raise NotPossible(
-            "router, rps, rfs, xps or interrupts",
-            "they would change settings of the whole host",
-            _REMEDY,
-        )
