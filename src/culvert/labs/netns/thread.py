@@ -125,7 +125,9 @@ class NamespaceThread:
         syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
         self._netlink = IPRoute()
         inode = self.path.stat().st_ino
-        Mark(self._run_id, self._node, owner.this_process(), inode).put(self._netlink)
+        mark = Mark(self._run_id, self._node, owner.this_process(), inode)
+        with netlink_errors(f"the alias of the loopback in {self.path.name}"):
+            mark.put(self._netlink)
 
     def _late(self) -> DeadlineExceeded:
         return DeadlineExceeded(
