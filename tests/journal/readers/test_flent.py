@@ -5,6 +5,8 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from culvert.journal.readers.foreign_run import Found
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.record import Status
@@ -75,3 +77,14 @@ def test_no_series(tmp_path: Path) -> None:
 def test_other_json(tmp_path: Path) -> None:
     found = read(tmp_path, '{"a": 1}')
     assert (found.runs, len(found.lost)) == ([], 1)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308])
+def test_values_whose_sum_is_infinite(tmp_path: Path, value: float) -> None:
+    document = json.loads(FLENT)
+    name = "TCP download sum"
+    document["results"][name] = [value] * len(document["x_values"])
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.status is Status.INVALID
+    assert f"{name!r} has a value beyond 1e+18" in run.reason
+    assert all(abs(figure) < 1e18 for figure in figures(run).values())

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.journal.readers import salvage
 from culvert.journal.readers.reading import MOST_LOST, Text
 from culvert.journal.readers.salvage import MOST_DEPTH, Document, documents
 
@@ -84,3 +85,11 @@ def test_a_wrong_file_loses_many_places_and_tells_some() -> None:
     assert len(text.lost) == MOST_LOST
     assert sum(lost.count for lost in text.lost) == 1000
     assert "(901 places)" in str(text.lost[-1])
+
+
+def test_a_document_of_very_many_values_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 MB of empty arrays took minutes and 3 GB."""
+    monkeypatch.setattr(salvage, "MOST_TOKENS", 1000)
+    text = Text("x", "[" + "[]," * 999 + "[]]")
+    assert list(documents(text)) == []
+    assert "more than 1000 texts and brackets" in str(text.lost)

@@ -22,6 +22,8 @@ from culvert.journal.record import Metric, Series
 
 NEWEST_FORMAT = 4
 MOST_SERIES = 1000
+MOST_VALUE = 1e18
+"""Of any unit: sums of some values are finite, too."""
 MEGA = 1e6
 _LEADING = (
     ("rtt_loaded_p50_us", "us", 1e3, ("Ping (ms) avg", "Ping (ms) ICMP", "Ping (ms)::ICMP")),
@@ -116,6 +118,9 @@ def _points(
             for at, one in zip(map(figure, times), map(figure, values), strict=False)
             if at is not None and one is not None and abs(at) <= 365 * MOST_S
         ]
+        if any(abs(one) > MOST_VALUE for _, one in pairs):
+            doubts.append(f"series {name[:60]!r} has a value beyond {MOST_VALUE:g}: impossible")
+            continue
         if name in _NEVER_NEGATIVE and any(one < 0 for _, one in pairs):
             doubts.append(f"series {name[:60]!r} has a negative value: impossible")
         if pairs:

@@ -12,6 +12,8 @@ from culvert.journal.readers.reading import Text
 
 MOST_DEPTH = 64
 """The deepest nesting of brackets: output of the tools is far below."""
+MOST_TOKENS = 5_000_000
+"""Texts, brackets and commas of a document: 60 MB of output of the tools."""
 
 # An unterminated string extends to the end of the text. Possessive: no backtracking.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\],]', re.DOTALL)
@@ -80,10 +82,15 @@ def _extent(content: str, start: int) -> _Extent:
     """The end of the document that starts at ``start``, or the last position at which it is
     valid."""
     stack: list[str] = []
-    safe = _Extent(start, "", "it is truncated before its first value")
-    for token in _TOKEN.finditer(content, start):
+    # Whatever is closed changes it, so that the brackets that are open there stay in the stack.
+    end, depth = start, 0
+    for count, token in enumerate(_TOKEN.finditer(content, start)):
         mark = token[0]
-        if mark in "{[":
+        if count > MOST_TOKENS:
+            return _Extent(start, "", f"it has more than {MOST_TOKENS} texts and brackets")
+        if mark == ",":
+            end, depth = token.start(), len(stack)
+        elif mark in "{[":
             stack.append(_CLOSERS[mark])
             if len(stack) > MOST_DEPTH:
                 return _Extent(start, "", f"it is nested more than {MOST_DEPTH} deep")
@@ -91,12 +98,12 @@ def _extent(content: str, start: int) -> _Extent:
             if mark != stack[-1]:
                 return _Extent(start, "", f"this is not JSON: {mark} where {stack[-1]} is expected")
             stack.pop()
+            end, depth = token.end(), len(stack)
             if not stack:
-                return _Extent(token.end())
-            safe = _Extent(token.end(), "".join(reversed(stack)))
-        elif mark == ",":
-            safe = _Extent(token.start(), "".join(reversed(stack)))
-    return safe
+                return _Extent(end)
+    if end == start:
+        return _Extent(start, "", "it is truncated before its first value")
+    return _Extent(end, "".join(reversed(stack[:depth])))
 
 
 def _tell_skipped(text: Text, lines: _Lines, begin: int, end: int) -> None:
