@@ -152,6 +152,23 @@ def test_what_is_marked_is_bound_without_a_record(lab: LabFactory) -> None:
     pair.close()
 
 
+def test_what_somebody_removes_is_why_the_lab_is_broken(lab: LabFactory) -> None:
+    """A trial then fails by that reason, not by the first program that misses it."""
+    pair = lab()
+    assert pair.broken() is None
+    ip("delete", pair.b.netns_path.name)
+    broken = pair.broken()
+    assert broken is not None
+    assert broken.what == f"{pair.b.netns_path} of node b"
+    assert "removed while" in broken.why
+    other = lab()
+    shutil.rmtree(other.a.directory)
+    broken = other.broken()
+    assert broken is not None
+    assert broken.what == f"{other.a.directory} of node a"
+    assert "removed it" in broken.remedy
+
+
 def test_a_killed_run_is_found_without_its_directory(say: Cli) -> None:
     run_id = new_run_id()
     program = (

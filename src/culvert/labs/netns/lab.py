@@ -107,10 +107,23 @@ class NetnsLab(Lab):
         return [one for node in self._filters() for one in firewall.obstacles(node)]
 
     def broken(self) -> LabError | None:
-        """The program of the wires, if it has ended or is stopped; a link that is down."""
-        broken = self._wire_program.broken() or self._link_down()
+        """The program of the wires, if it has ended or is stopped; what somebody removed; a link
+        that is down."""
+        broken = self._wire_program.broken() or self._removed() or self._link_down()
         # The kernel removes the devices of a process a moment before the process counts as ended.
         return (broken and self._wire_program.broken(within_s=ENDING_S)) or broken
+
+    def _removed(self) -> LabError | None:
+        for node in self._nodes.values():
+            for path in (node.netns_path, node.directory):
+                if not path.exists():
+                    return LabError(
+                        f"{path} of node {node.name}",
+                        "it was removed while the lab was in use",
+                        "see which program removed it (another clean-up, ip netns delete); then "
+                        "repeat the trial",
+                    )
+        return None
 
     def _link_down(self) -> LabError | None:
         for node in self._nodes.values():
