@@ -21,6 +21,8 @@ MOST_CHARACTERS = 200
 
 def as_error(error: Exception, what: str) -> CulvertError:
     """The error to show; ``what`` names the operation."""
+    if isinstance(error, MemoryError):
+        return CulvertError(what, "no memory is left", "free some, then run it again")
     if isinstance(error, OSError) and error.errno in _USED_UP:
         where = f" ({error.filename})" if error.filename else ""
         return CulvertError(what, f"{error.strerror}{where}", "free some, then run it again")

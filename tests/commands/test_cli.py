@@ -363,3 +363,19 @@ def test_commands_import_what_they_need_only(
     imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
     assert "culvert" in imported
     assert not imported & set(absent)
+
+
+@pytest.mark.parametrize("raised", ["MemoryError", "ImportError"])
+def test_without_memory_there_is_an_error_and_no_traceback(raised: str) -> None:
+    """At once, or while another error is shown."""
+    program = (
+        "import sys; from culvert.commands import entry\n"
+        f"def app(): raise {raised}\n"
+        "def tell(error): raise MemoryError\n"
+        "entry.app, entry._tell = app, tell\n"
+        "entry.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    Said(done.returncode, done.stdout, done.stderr).refused(1, "no memory is left")

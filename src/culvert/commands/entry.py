@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -22,6 +23,11 @@ _MANY_OBJECTS = 100_000
 """New objects after which Python searches for cycles. Modules and tables have none: with its own
 threshold of 700 the searches take a tenth of a report's CPU time."""
 
+_NO_MEMORY = b"""\
+error: culvert: no memory is left, or a limit does not give it any (ulimit -v)
+remedy: free some, or raise the limit; then run it again
+"""
+
 
 def main() -> None:
     """Run the command; errors are reported in a few lines."""
@@ -33,20 +39,32 @@ def main() -> None:
         if signal.getsignal(number) is signal.SIG_DFL:  # else nohup wants it ignored
             signal.signal(number, _interrupt)
     try:
-        code = _run()
+        code = _code()
+    except MemoryError:  # then neither a traceback nor the console can be relied on
+        with suppress(OSError):
+            os.write(2, _NO_MEMORY)
+        code = CulvertError.exit_code
+    gc.freeze()  # else Python searches all objects twice for cycles before it ends
+    sys.exit(code)
+
+
+def _code() -> int:
+    """Run the requested command and report its error; its exit code."""
+    try:
+        return _run()
     except CulvertError as error:
-        code = _tell(error)
+        return _tell(error)
     except (InterruptionError, KeyboardInterrupt):
         # Whoever presses Ctrl-C twice gets no traceback: all is removed, only words are left.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         err.print("interrupted", style="yellow")
-        code = INTERRUPTED
+        return INTERRUPTED
+    except MemoryError:
+        raise
     except Exception as error:
         show_if_wanted(error)
-        code = _tell(as_error(error, "culvert"))
-    gc.freeze()  # else Python searches all objects twice for cycles before it ends
-    sys.exit(code)
+        return _tell(as_error(error, "culvert"))
 
 
 def _run() -> int:
