@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import traceback
 from pathlib import Path
 
@@ -23,6 +24,13 @@ def as_error(error: Exception, what: str) -> CulvertError:
     """The error to show; ``what`` names the operation."""
     if isinstance(error, MemoryError):
         return CulvertError(what, "no memory is left", "free some, then run it again")
+    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if isinstance(error, ImportError) and limit_bytes != resource.RLIM_INFINITY:
+        return CulvertError(
+            what,
+            f"a library cannot be loaded, and a limit of memory holds ({limit_bytes >> 20} MiB)",
+            "raise the limit (ulimit -v unlimited); then run it again",
+        )
     if isinstance(error, OSError) and error.errno in _USED_UP:
         where = f" ({error.filename})" if error.filename else ""
         return CulvertError(what, f"{error.strerror}{where}", "free some, then run it again")

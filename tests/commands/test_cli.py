@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from rich.text import Text
 
 from culvert.console import SafeConsole, printable
-from culvert.defect import TRACEBACK_VARIABLE
+from culvert.defect import TRACEBACK_VARIABLE, as_error
 from culvert.journal.journal import Journal
 from culvert.labs.host import Host
 from tests.cli import CULVERT, TRACE, Cli, Said, culvert, small_study
@@ -379,3 +380,15 @@ def test_without_memory_there_is_an_error_and_no_traceback(raised: str) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     Said(done.returncode, done.stdout, done.stderr).refused(1, "no memory is left")
+
+
+def test_a_library_that_a_limit_of_memory_keeps_out_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    error = ImportError("failed to map segment from shared object")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert "a defect" in as_error(error, "culvert").why
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (300 << 20,) * 2)
+    limited = as_error(error, "culvert")
+    assert "a limit of memory holds (300 MiB)" in limited.why
+    assert "ulimit -v" in limited.remedy
