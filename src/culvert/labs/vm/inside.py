@@ -7,6 +7,8 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from culvert.errors import UsageError
+from culvert.files.json_text import read_json
 from culvert.labs.vm.vehicle import Vehicle
 
 VARIABLE = "CULVERT_GUEST"
@@ -34,9 +36,17 @@ class Guest:
 
 
 def guest() -> Guest | None:
-    """The guest that this process runs in; None if it does not run in a guest of Culvert."""
+    """The guest that this process runs in; None if it does not run in a guest of Culvert. Raises
+    UsageError for a variable of another form."""
     text = os.environ.get(VARIABLE)
-    return Guest(**json.loads(text)) if text else None
+    if not text:
+        return None
+    try:
+        return Guest(**{name: str(value) for name, value in read_json(text).items()})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"the variable {VARIABLE}", "it does not describe a guest", f"unset {VARIABLE}"
+        ) from error
 
 
 def described() -> dict[str, Any]:
