@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from culvert.errors import UsageError
 from culvert.hidden import IN_PYTHON
 from culvert.journal.journal import Journal
-from tests.cli import TRACE, Cli, culvert
+from culvert.labs.vm.inside import VARIABLE, guest
+from tests.cli import TRACE, culvert
 from tests.journal.dummies import HEAD, trial
 
 NASTY = "\x1b[2J\u202eb"
@@ -53,9 +55,13 @@ def test_limits(results: Path, name: str) -> None:
     assert "a defect" not in said.err
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "[" * 50_000, '{"x": 1}', "7"], ids=range(5))
-def test_a_variable_that_describes_no_guest(
-    say: Cli, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    monkeypatch.setenv("CULVERT_GUEST", text)
-    say("vpns").refused(2, "CULVERT_GUEST", "does not describe a guest")
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[1]", "[" * 50_000, '{"x": 1}', "7"],
+    ids=["half", "list", "deep", "key", "number"],
+)
+def test_a_variable_that_describes_no_guest(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(UsageError, match="does not describe a guest") as caught:
+        guest()
+    assert caught.value.remedy == f"unset {VARIABLE}"
