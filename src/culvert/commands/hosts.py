@@ -71,7 +71,8 @@ def hosts_demo(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study to run.")] = "quick",
     hosts: Annotated[int, typer.Option("--hosts", min=2, max=60, help="Number of hosts.")] = 2,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of their links, such as 1Gbit/s.")
+        str | None,
+        typer.Option(metavar="RATE", help="Of their links, such as 1Gbit/s; else the study's."),
     ] = None,
     directory: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")

@@ -20,10 +20,12 @@ from culvert.units import RateBps
 
 
 def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: bool) -> int:
-    """The exit code of the run. Raises NotPossible without root or sshd."""
+    """The exit code of the run. Without ``rate`` the links have that of the study's. Raises
+    NotPossible without root or sshd."""
     # A study with an error is refused before anything is made.
-    replace(request, inventory=Path("hosts.yml")).prepared()
-    with DemoHosts(hosts, _link(rate)) as demo:
+    study, _, _ = replace(request, inventory=Path("hosts.yml")).prepared()
+    link = _link(rate) if rate is not None else LinkSpec(rate_bps=study.file.lab.link.rate_bps)
+    with DemoHosts(hosts, link) as demo:
         if not as_json:
             out.print(
                 f"made {hosts} hosts, each a namespace with an sshd; they are removed at the end. "
@@ -37,7 +39,7 @@ def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: b
 
 def keep_hosts(hosts: int, rate: str | None, *, as_json: bool) -> None:
     """Print how to use the hosts, and keep them until Ctrl-C."""
-    with DemoHosts(hosts, _link(rate)) as demo:
+    with DemoHosts(hosts, ANY_LINK if rate is None else _link(rate)) as demo:
         addresses = {name: demo.management(name) for name in demo.names}
         with suppress(KeyboardInterrupt):
             if as_json:
@@ -66,9 +68,7 @@ def _explain(demo: DemoHosts, addresses: Mapping[str, str]) -> None:
     out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
-def _link(rate: str | None) -> LinkSpec:
-    if rate is None:
-        return ANY_LINK
+def _link(rate: str) -> LinkSpec:
     try:
         return LinkSpec(rate_bps=TypeAdapter(RateBps).validate_python(rate))
     except ValidationError:

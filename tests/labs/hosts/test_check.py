@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.features import to_load
 from culvert.labs.hosts.rounds import pairs_of, rounds, used_by
 from tests.cli import Cli
+from tests.labs.hosts.studies import round_trips
 
 _LINKS = st.sampled_from([(), ("uplink",), ("uplink", "wifi")])
 
@@ -93,3 +96,14 @@ def test_a_demonstration_of_a_wrong_study_makes_no_hosts(say: Cli) -> None:
     assert told.code == 2
     assert 'it has no scale "nonsense"' in told.err
     assert "hosts" not in told.out
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+@pytest.mark.usefixtures("demo")  # which skips where there is no sshd
+def test_a_demonstrations_links_have_the_rate_of_the_study(say: Cli, tmp_path: Path) -> None:
+    study, out = round_trips(tmp_path, lab='link = { rate = "100Mbit/s" }'), tmp_path / "run"
+    told = say("hosts", "demo", study, "--out", out)
+    assert told.code == 0, told.out + told.err
+    with Journal.open(out) as journal:
+        assert set(journal.trials()["status"]) == {"ok"}
