@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from culvert.errors import DeadlineExceeded
 from culvert.journal.journal import Journal
 from culvert.labs.netns.owner import owner_of
 from culvert.waiting import wait_until
@@ -38,6 +39,7 @@ KILLS = 10
 MEASURED = (0, 1)
 """Exit codes of a run to its end; on a busy machine a trial may be invalid."""
 TRIALS = 4 * 15
+SETTLED_S = 30.0
 
 
 def everything() -> dict[str, object]:
@@ -46,7 +48,25 @@ def everything() -> dict[str, object]:
     runs |= {path.name.split(".")[0] for path in Path("/run/culvert").glob("*")}
     runs |= set(_runs_of_processes())
     dead = {run for run in runs if (who := owner_of(run)) is None or not who.alive()}
-    return host.snapshot() | {"traces": [host.left_of(run) for run in sorted(dead)]}
+    traces = [left for run in sorted(dead) if (left := host.left_of(run))]
+    return host.snapshot() | {"traces": traces}
+
+
+def before_all() -> dict[str, object]:
+    """Everything, once nothing of a run without an owner is there: other tests' runs that are on
+    their way out end by themselves."""
+    return wait_until(
+        lambda: found if not (found := everything())["traces"] else None,
+        what="no other test's run was on its way out",
+        deadline_s=SETTLED_S,
+    )
+
+
+def wait_unchanged(before: dict[str, object]) -> None:
+    """What a run left would stay; what others leave for a moment does not."""
+    with suppress(DeadlineExceeded):
+        wait_until(lambda: everything() == before, what="all as before", deadline_s=SETTLED_S)
+    assert everything() == before
 
 
 def in_a_trial(pid: int) -> bool:
@@ -78,7 +98,7 @@ def run(study: Path, out: Path, *extra: str) -> subprocess.Popen[bytes]:
 def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     study, out = tmp_path / "killed.toml", tmp_path / "run"
     study.write_text(STUDY)
-    before = everything()
+    before = before_all()
     chance = random.Random(20200)
     kept = killed = 0
     for _ in range(KILLS):
@@ -92,7 +112,7 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         process.communicate()
         cleaned = subprocess.run([CULVERT, "clean", "--json"], check=True, capture_output=True)
         json.loads(cleaned.stdout)
-        assert everything() == before
+        wait_unchanged(before)
         if Journal.exists(out):
             with Journal.open(out) as journal:
                 assert len(journal.done()) >= kept
@@ -108,4 +128,4 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         trials = journal.trials()
     assert trials.height == TRIALS
     assert trials.select("block", "cell").is_unique().all()
-    assert everything() == before
+    wait_unchanged(before)

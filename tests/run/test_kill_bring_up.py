@@ -15,7 +15,7 @@ import pytest
 
 from culvert.journal.journal import Journal
 from culvert.waiting import wait_until
-from tests.run.test_kill import CULVERT, MEASURED, everything, in_a_trial, run
+from tests.run.test_kill import CULVERT, MEASURED, before_all, in_a_trial, run, wait_unchanged
 
 VPNS = {
     "pair": ("wireguard/go", "openvpn/aes-256-gcm"),
@@ -67,7 +67,7 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
     study, out = tmp_path / "killed.toml", tmp_path / "run"
     words = ", ".join(f'"{vpn}"' for vpn in vpns)
     study.write_text(STUDY.format(vpns=words, topology=topology, blocks=BLOCKS))
-    before = everything()
+    before = before_all()
     chance = random.Random(f"{SEED} {topology}")
     kept, moments = 0, Counter[str]()
     for number in range(ends):
@@ -87,10 +87,10 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
         assert b"defect" not in complained, complained.decode()
         if sent is not signal.SIGKILL:
             assert process.returncode in (130, *MEASURED), complained.decode()
-            assert everything() == before
+            wait_unchanged(before)
         elif number % 2:  # else the next run removes what is left
             subprocess.run([CULVERT, "clean"], check=True, capture_output=True)
-            assert everything() == before
+            wait_unchanged(before)
         if Journal.exists(out):
             with Journal.open(out) as journal:
                 assert len(journal.done()) >= kept
@@ -104,4 +104,4 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
         trials = journal.trials()
     assert trials.height == BLOCKS * (len(vpns) + 1)  # and the baseline
     assert trials.select("block", "cell").is_unique().all()
-    assert everything() == before
+    wait_unchanged(before)

@@ -18,7 +18,7 @@ from culvert.labs.ending import how_ended, remedy_for
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from culvert.labs.node import Node
 
@@ -188,6 +188,8 @@ class Probe:
         self._closing = True
         with suppress(OSError):  # the agent has ended already
             self._process.stdin.close()
+        # It closes its pipe; stop() would do it between two lines of a reader that still reads.
+        self._reader.join(timeout=_END_S)
         self._process.stop()
         self._reader.join(timeout=_ANSWER_S)
 
@@ -198,7 +200,7 @@ class Probe:
         self.close()
 
     def _read(self) -> None:
-        for line in iter(self._process.stdout.readline, b""):
+        for line in self._lines():
             event = _event(line)
             number = event.get("id")
             with self._lock:
@@ -214,6 +216,11 @@ class Probe:
             handle.deliver(_GONE)
         # Here only: in another thread close() waits for a readline() without an end.
         self._process.stdout.close()
+
+    def _lines(self) -> Iterator[bytes]:
+        """Until the agent's end; also if ``stop`` closes the pipe of one that did not end."""
+        with suppress(ValueError):
+            yield from iter(self._process.stdout.readline, b"")
 
 
 def _event(line: bytes) -> Event:

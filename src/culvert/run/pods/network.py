@@ -7,6 +7,7 @@ from ipaddress import IPv4Interface
 from culvert.labs.base import Lab
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.node import Node
+from culvert.topology.ip import Address
 from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
 
@@ -31,6 +32,10 @@ class ClusterNetwork(NoVpn):
         if service is not None and node.name == self._cluster.b.name:
             return IPv4Interface(f"{service}/32")
         return node.underlay.address
+
+    def traffic_address(self, node: Node) -> Address:
+        """The same."""
+        return self.inner(node).ip
 
     def stop(self, lab: Lab) -> None:
         """Nothing was started."""
