@@ -98,9 +98,9 @@ def alternate(
     """
     found: list[_Round] = []
     while len(found) < rounds + spare and sum(one.calm for one in found) < rounds:
-        begun, stolen_s = time.monotonic(), _stolen_s()
+        begun, before_s = time.monotonic(), stolen_s()
         values = {mine: ours() if mine else peer() for mine in _order(len(found))}
-        stolen = (_stolen_s() - stolen_s) / (time.monotonic() - begun)
+        stolen = (stolen_s() - before_s) / (time.monotonic() - begun)
         found.append(_Round(values[True], values[False], stolen / (os.cpu_count() or 1)))
         if spare and not found[-1].calm:
             time.sleep(RECOVERY_S)
@@ -122,7 +122,7 @@ class _Round:
         return self.stolen <= MOST_STOLEN
 
 
-def _stolen_s() -> float:
+def stolen_s() -> float:
     """CPU seconds that a hypervisor has taken from this machine."""
     ticks = parse_steal(Path("/proc/stat").read_text())
     return (ticks or 0) / os.sysconf("SC_CLK_TCK")

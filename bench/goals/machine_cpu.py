@@ -16,7 +16,7 @@ from typing import ClassVar
 from bench.bounds import RatioAtLeast
 from bench.far_end import keep_out_of_the_account
 from bench.floods import PACKAGES, PEERS, SIZE, Flood, iperf3_flood, probe_flood, probe_source
-from bench.goal import ROUNDS, Samples, alternate
+from bench.goal import ROUNDS, Samples, alternate, stolen_s
 from bench.link import fast_link
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
@@ -27,8 +27,8 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 FACTOR = 3.0
 SECONDS = 5
 """The programs' start, which is no packet's cost, weighs little in this time."""
-_IDLE, _IOWAIT, _STOLEN = 3, 4, 7
-"""Fields of /proc/stat."""
+_IDLE = slice(3, 5)
+"""idle and iowait of /proc/stat."""
 
 
 class MachineCpu(RatioAtLeast):
@@ -95,7 +95,7 @@ def _received_per_s(flood: Callable[[], Flood]) -> float:
 def _unused_s() -> float:
     """CPU seconds in which nothing ran here."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    return sum(int(fields[each]) for each in (_IDLE, _IOWAIT, _STOLEN)) * TICK_S
+    return sum(map(int, fields[_IDLE])) * TICK_S + stolen_s()
 
 
 def _steer(lab: Lab) -> None:

@@ -10,19 +10,10 @@ from culvert.analysis.column import Columns
 from culvert.analysis.headline import Headline, compared, medians
 from culvert.analysis.observations import observations
 from culvert.analysis.summary import summarise
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.columns import ROWS_SCHEMA, TRIALS_SCHEMA
 
-TRIALS = {
-    "trial": pl.Int64,
-    "block": pl.Int64,
-    "vpn": pl.String,
-    "condition": pl.String,
-    "measurement": pl.String,
-    "parameters": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "remedy": pl.String,
-}
+_OF_TRIALS = ("trial", "block", "vpn", "condition", "measurement", "parameters", "status", "reason")
+TRIALS = {name: TRIALS_SCHEMA[name] for name in (*_OF_TRIALS, "remedy")}
 
 
 def rows(

@@ -54,7 +54,7 @@ def test_rounds_with_stolen_time_are_left_out(monkeypatch: pytest.MonkeyPatch) -
         return float(number // 2)
 
     seen: list[int] = []
-    monkeypatch.setattr("bench.goal._stolen_s", lambda: stolen_s)
+    monkeypatch.setattr("bench.goal.stolen_s", lambda: stolen_s)
     monkeypatch.setattr("bench.goal.RECOVERY_S", 0)
     samples = alternate(measured, measured, 4, spare=3)
     assert samples.ours == samples.peer == [0.0, 3.0, 4.0, 5.0]
@@ -71,7 +71,7 @@ def test_without_spare_rounds_all_count() -> None:
 def test_where_all_rounds_are_disturbed_the_calmest_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.goal.RECOVERY_S", 0)
     stolen = iter([0.0, 30.0, 30.0, 40.0, 40.0, 90.0])
-    monkeypatch.setattr("bench.goal._stolen_s", lambda: next(stolen))
+    monkeypatch.setattr("bench.goal.stolen_s", lambda: next(stolen))
     values = iter([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
     clock = iter([0.0, 10.0] * 3)
     monkeypatch.setattr("bench.goal.time.monotonic", lambda: next(clock))
