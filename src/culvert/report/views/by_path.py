@@ -32,11 +32,6 @@ def by_path_table(data: Data) -> FigureTable:
     return FigureTable(_COLUMNS, "llllrrr", tuple(rows))
 
 
-def of_some_paths(data: Data) -> int:
-    """Number of trials that count for some of their paths only."""
-    return sum(1 for text in data.trials["evidence"].to_list() if evidence(text).get(PART))
-
-
 def _named_paths(data: Data) -> dict[tuple[str | None, ...], set[str]]:
     """Cells of which a trial lost a host, with the paths that their trials name."""
     found: dict[tuple[str | None, ...], set[str]] = {}

@@ -9,9 +9,9 @@ import polars as pl
 from culvert.analysis.column import fewest_blocks
 from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
+from culvert.journal.marks import PART
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
-from culvert.report.views.by_path import of_some_paths
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
 from culvert.report.views.underlay import slowed_down
@@ -44,11 +44,11 @@ def trust(data: Data) -> Trust:
         if days_apart(data):
             phrase += f"; {OWN_DAY}"
         return Trust("mixed", "Imported: not proved by Culvert", phrase)
-    proved = sum(
-        1
-        for status, text in data.trials.select("status", "evidence").iter_rows()
-        if status == "ok" and evidence(text).get("proved") is True
-    )
+    proved = partly = 0
+    for status, text in data.trials.select("status", "evidence").iter_rows():
+        of_trial = evidence(text)
+        proved += status == "ok" and of_trial.get("proved") is True
+        partly += bool(of_trial.get(PART))
     without = counts.ok - proved
     if without:
         return Trust(
@@ -57,7 +57,7 @@ def trust(data: Data) -> Trust:
             f"{without} of {counts.ok} trials that count have no proof of their traffic's path",
         )
     detail = f"all {proved} trials that count have a proof of their traffic's path"
-    if partly := of_some_paths(data):
+    if partly:
         detail += (
             f"; {partly} of them lost a host and count for some of their paths only, "
             "in no figure over all paths"
