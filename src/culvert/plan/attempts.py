@@ -1,7 +1,8 @@
-"""Trials during which a host was lost. The journal keeps each of them, with a key that leaves the
-cell's place in its block free: a resumed run measures there what is missing. Pure.
+"""Trials that are measured once more in their block. The journal keeps each of them, with a key
+that leaves the place of the cell in its block free. Pure.
 
-What was measured on paths that did not need the host is a trial of its own, a part.
+A resumed run measures what is missing where a host was lost; what was measured on paths that did
+not need the host is a trial of its own, a part. A link that was not as requested is verified again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Beside(StrEnum):
 
     LOST = "/lost-"
     PART = "/part-"
+    REFUTED = "/refuted-"
 
 
 def keys_of(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
@@ -35,6 +37,9 @@ def next_key(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -
 def to_repeat(done: Collection[Place]) -> frozenset[Place]:
     """Places of cells whose trials lost a host, without those that were measured since."""
     lost = {
-        (block, key.partition(kind)[0]) for block, key in done for kind in Beside if kind in key
+        (block, key.partition(kind)[0])
+        for block, key in done
+        for kind in (Beside.LOST, Beside.PART)
+        if kind in key
     }
     return frozenset(lost - set(done))

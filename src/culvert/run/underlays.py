@@ -1,10 +1,14 @@
-"""Before each block, every impaired link is verified: it must deliver what was requested."""
+"""Before each block, every impaired link is verified: it must deliver what was requested.
+
+On a busy machine a link may not do so for seconds: if it does not, it is verified again before the
+next trial that needs it, a few times in a block. What a real link is like is measured once.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import polars as pl
@@ -12,6 +16,7 @@ import polars as pl
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Status, TrialRecord
+from culvert.plan.attempts import Beside, Place, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.run.finding import TrialFinding
@@ -21,6 +26,8 @@ from culvert.trial.check import Evidence
 
 POSITION = 0
 """Position of a verification in its block: before all trials."""
+ATTEMPTS = 3
+"""Verifications of a link in a block, until it is as requested."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class _Verdict:
     reason: str
     remedy: str
     host_lost: bool = False
+    again: bool = False
+    """To be verified again before the next trial."""
     lost: Mapping[str, CulvertError] = field(default_factory=dict)
     """Nodes without which all other paths were verified."""
 
@@ -42,21 +51,23 @@ class Underlays:
         self._link_of = link_of
         self._journal = journal
         self._verdicts: dict[tuple[int, str], _Verdict] = {}
+        self._refuted: set[Place] = set()
 
     def verify(
         self,
         trial: Trial,
-        done: Collection[tuple[int, str]],
+        done: Collection[Place],
         execute: Callable[[Trial], TrialFinding],
     ) -> list[TrialRecord]:
         """Measure the link that the trial is about to use, unless that was done in its block. If a
-        host was lost then, what is missing is measured.
+        host was lost then, what is missing is measured; if the link was not as requested, it is
+        measured again.
 
         Returns the records to keep.
         """
         place = trial.block, trial.cell.condition
         known = self._verdicts.get(place)
-        if known is not None and not known.host_lost:
+        if known is not None and not (known.host_lost or known.again):
             return []
         if not self._real and not emulated(self._link_of, trial.cell.condition):
             return []
@@ -67,14 +78,23 @@ class Underlays:
         started_at, begun = datetime.now(UTC), time.monotonic()
         verification = Trial(trial.block, POSITION, cell)
         finding = execute(verification)
+        kept = {*done, *self._refuted}
+        earlier = len(keys_of(Beside.REFUTED, trial.block, cell.key, kept))
+        again = finding.status is Status.INVALID and not self._real and earlier < ATTEMPTS - 1
         self._verdicts[place] = _Verdict(
             finding.status,
             finding.reason,
             finding.remedy,
             finding.evidence.host_lost,
+            again,
             finding.lost,
         )
-        return records_of(verification, finding, started_at, time.monotonic() - begun)
+        *parts, record = records_of(verification, finding, started_at, time.monotonic() - begun)
+        if again:
+            key = next_key(Beside.REFUTED, trial.block, cell.key, kept)
+            self._refuted.add((trial.block, key))
+            record = replace(record, cell_key=key)
+        return [*parts, record]
 
     def lost(self, trial: Trial) -> Mapping[str, CulvertError]:
         """The nodes whose paths were not verified for this trial, because they were lost."""
