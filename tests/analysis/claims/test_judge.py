@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.analysis.claims.judge import judge, together
+from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.published import beside
-from culvert.analysis.claims.verdict import Judged, Verdict
+from culvert.analysis.claims.verdict import Judged, Lack, Verdict, joined
 from culvert.analysis.compare.contrast import paired_contrast
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
@@ -411,5 +411,5 @@ def test_published_values_stand_beside_what_was_measured() -> None:
 
 
 def test_who_lacks_the_same_is_named_together() -> None:
-    reasons = ["a: missing: ESP", "b: it died", "c: missing: ESP", "no cell"]
-    assert together(reasons) == "a, c: missing: ESP; b: it died; no cell"
+    lacks = [Lack("missing: ESP", "a"), Lack("it died", "b"), Lack("missing: ESP", "c")]
+    assert joined([*lacks, Lack("no cell: x")]) == "a, c: missing: ESP; b: it died; no cell: x"

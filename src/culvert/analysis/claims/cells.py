@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.analysis.claims.verdict import Lack
 from culvert.analysis.observations import BASELINE, observations
 from culvert.study.claims.test import VpnSide, Where
 from culvert.study.conditions.processors import PROCESSOR_KEYS
@@ -97,22 +98,23 @@ class Cells:
         fitting = [one for one in others if _fits(one, context.parameters)]
         return (*planned[:3], fitting[0]) if len(fitting) == 1 else planned
 
-    def why_missing(self, side: VpnSide, context: Context, measurement: str, metric: str) -> str:
-        """Why a cell has no value; empty if it may still get one."""
+    def lack(self, side: VpnSide, context: Context, measurement: str, metric: str) -> Lack | None:
+        """Why a cell has no value; None if it may still get one."""
         vpn = side.vpn
         cell = self.cell(vpn, context, measurement)
         if vpn not in (*self._study.vpns, BASELINE):
-            return f"{vpn} is not in this scale of the study"
+            return Lack(f"{vpn} is not in this scale of the study")
         if cell in self._counted:
             labels = ", ".join(f"{key}={value}" for key, value in side.where.labels)
-            return f"{vpn}: its trials have no single {metric}{f' with {labels}' if labels else ''}"
+            where = f" with {labels}" if labels else ""
+            return Lack(f"its trials have no single {metric}{where}", vpn)
         recorded = self._reasons.get(cell)
         if self._imported and not recorded:
-            return f"the imported files have no {measurement} of {vpn}, {context.condition}"
+            return Lack(f"the imported files have no {measurement} of {vpn}, {context.condition}")
         reason = self._study.lacking.reason(vpn, context.condition, measurement)
         if reason:
-            return reason
-        return f"{vpn}: {recorded}" if recorded else ""
+            return Lack(reason)
+        return Lack(recorded, vpn) if recorded else None
 
 
 Labels = frozenset[tuple[str, str]]

@@ -8,7 +8,7 @@ their number (Bonferroni). Holm's correction is over the claims of the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -16,7 +16,7 @@ import polars as pl
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
 from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.relation import Sides, tested
-from culvert.analysis.claims.verdict import Judged, Part, Verdict
+from culvert.analysis.claims.verdict import Judged, Lack, Part, Verdict, joined
 from culvert.analysis.declared import better_of
 from culvert.analysis.design import Design
 from culvert.analysis.line import NO_LINE, Line
@@ -86,18 +86,18 @@ def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
     for comparison in test.comparisons:
         why = _across(comparison, terms.line)
         if why:
-            yield Part(str(comparison), "", "{}", why=why)
+            yield Part(str(comparison), "", "{}", lack=Lack(why))
             continue
         contexts = list(_contexts(comparison, cells, test.measurement))
         if not contexts:
             why = f"the study plans no cell of {test.measurement} for both sides"
-            yield Part(str(comparison), "", "{}", why=why)
+            yield Part(str(comparison), "", "{}", lack=Lack(why))
         for left, right in contexts:
             if terms.line.why and not cells.one_processor(left, right):
                 why = (
                     f"{terms.line.why}, nor between processors: the guest has one, of its own kind"
                 )
-                yield Part(str(comparison), left.condition, left.parameters, why=why)
+                yield Part(str(comparison), left.condition, left.parameters, lack=Lack(why))
                 continue
             yield _part(comparison, left, right, test, cells, terms)
 
@@ -154,9 +154,9 @@ def _part(
             here = cells.beside(one, test.measurement, context, candidates[0].where)
             series = cells.series(one, here, test.measurement, test.metric)
             if not series:
-                why = cells.why_missing(one, here, test.measurement, test.metric)
-                yet = f"{one.vpn} has no {test.metric} yet"
-                return replace(part, why=why or yet, waiting=not why)
+                lack = cells.lack(one, here, test.measurement, test.metric)
+                yet = Lack(f"{one.vpn} has no {test.metric} yet")
+                return replace(part, lack=lack or yet, waiting=lack is None)
             found.append(series)
         values.append(_best(found, better_of(test.metric, test.measurement)))
     sides = Sides.of(
@@ -170,7 +170,9 @@ def _part(
     if outcome is None:
         short = FEWEST - sides.n
         why = f"{sides.n} of at least {FEWEST} repetitions"
-        return replace(part, n=sides.n, paired=sides.paired, more=short, waiting=True, why=why)
+        return replace(
+            part, n=sides.n, paired=sides.paired, more=short, waiting=True, lack=Lack(why)
+        )
     # The best was selected from the same data.
     drifts = sides.drifts()
     return replace(
@@ -252,12 +254,13 @@ def _verdict(
 def _open(parts: Sequence[Part]) -> _Decision:
     """Why there is no verdict, and how many repetitions would decide."""
     untested = [part for part in parts if part.p_supports is None]
-    impossible = dict.fromkeys(part.why for part in untested if not part.waiting)
+    lacks = {part.lack: part.waiting for part in untested if part.lack}
+    impossible = [lack for lack, waiting in lacks.items() if not waiting]
     if impossible:
-        return _Decision(Verdict.NOT_TESTABLE, why=together(impossible))
+        return _Decision(Verdict.NOT_TESTABLE, why=joined(impossible))
     if untested:
         more = max((part.more for part in untested if part.more), default=FEWEST)
-        return _Decision(Verdict.UNDECIDED, more=more, why=untested[0].why)
+        return _Decision(Verdict.UNDECIDED, more=more, why=str(next(iter(lacks))))
     still = [part for part in parts if (part.p_supports or 0.0) > ALPHA] or parts
     telling = _weakest(still)
     if any(part.drifts for part in still):
@@ -268,17 +271,6 @@ def _open(parts: Sequence[Part]) -> _Decision:
         why = "no practical number of repetitions decides"
         return _Decision(Verdict.UNDECIDED, telling, why=why)
     return _Decision(Verdict.UNDECIDED, telling, max(needed))
-
-
-def together(reasons: Iterable[str]) -> str:
-    """``a: why; b: why; c: other`` as ``a, b: why; c: other``."""
-    whose: dict[str, list[str]] = {}
-    for text in reasons:
-        who, _, why = text.partition(": ")
-        whose.setdefault(why, []).append(who)
-    return "; ".join(
-        f"{', '.join(names)}: {why}" if why else "; ".join(names) for why, names in whose.items()
-    )
 
 
 def _weakest(parts: Sequence[Part]) -> Part:

@@ -61,8 +61,8 @@ def beside(
             key = cells.cell(value.vpn, context, value.measurement)
             figure = figures.get((*key, value.metric))
             if figure is None:
-                why = cells.why_missing(side, context, value.measurement, value.metric)
-                reason = why or "not measured yet"
+                lack = cells.lack(side, context, value.measurement, value.metric)
+                reason = str(lack) if lack else "not measured yet"
                 found.append(Beside(value, context.condition, context.parameters, why=reason))
                 continue
             median, low, high, n = figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,11 +30,32 @@ class ClaimEffect:
 
 
 @dataclass(frozen=True)
+class Lack:
+    """Why there is no value: of one VPN's cell, or of none in particular."""
+
+    why: str
+    vpn: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.vpn}: {self.why}" if self.vpn else self.why
+
+
+def joined(lacks: Iterable[Lack]) -> str:
+    """VPNs that lack a value for the same reason, in one place."""
+    vpns: dict[str, list[str]] = {}
+    for lack in lacks:
+        vpns.setdefault(lack.why, []).append(lack.vpn)
+    return "; ".join(
+        str(Lack(why, ", ".join(dict.fromkeys(filter(None, whose))))) for why, whose in vpns.items()
+    )
+
+
+@dataclass(frozen=True)
 class Part:
     """One comparison of a claim in one context.
 
     ``p_supports`` and ``p_contradicts`` are small if the data support or contradict it; both None
-    if it could not be tested, with the reason in ``why``. ``n`` counts blocks if the trials
+    if it could not be tested, with the reason in ``lack``. ``n`` counts blocks if the trials
     are paired, else the trials of the shorter series. ``more`` repetitions would decide.
     """
 
@@ -49,7 +71,7 @@ class Part:
     drifts: bool = False
     waiting: bool = False
     """Not tested yet: more trials are planned."""
-    why: str = ""
+    lack: Lack | None = None
 
 
 @dataclass(frozen=True)

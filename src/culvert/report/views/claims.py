@@ -134,7 +134,7 @@ def _parts(one: Judged, labels: Labels) -> FigureTable:
     rows = []
     for part in one.parts:
         cell = labels.cell(part.condition, measurement, part.parameters) if part.condition else ""
-        effect = _effect(part.effect, one.unit) if part.effect else part.why
+        effect = _effect(part.effect, one.unit) if part.effect else str(part.lack or "")
         rows.append((part.text, cell, effect, _p(part.p_supports), _p(part.p_contradicts)))
     ends = ("p for, adjusted for looks", "p against, adjusted for looks")
     return FigureTable(("comparison", "cell", "left / right", *ends), "llrrr", tuple(rows))
