@@ -86,6 +86,12 @@ def test_the_width_shrinks_as_it_should() -> None:
     assert half_width(values.tolist()) == pytest.approx(expected, rel=0.35)
 
 
+def test_a_journal_may_have_the_words_of_an_older_version() -> None:
+    assert StopReason("every claim is decided") is StopReason.CLAIMS
+    with pytest.raises(ValueError, match="is not a valid StopReason"):
+        StopReason("every claim")
+
+
 def test_a_decision_waits_for_every_cell() -> None:
     rule = StopRule(0.02)
     narrow = [100.0, 100.1, 99.9, 100.0, 100.2, 99.8]

@@ -11,6 +11,7 @@ import pytest
 from culvert.errors import JournalError
 from culvert.journal.journal import Journal
 from culvert.journal.record import Metric, Status
+from culvert.plan.stopping import StopReason
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.study.study import Study
@@ -107,6 +108,6 @@ def test_a_run_ends_when_its_claims_are_decided(
     of = Study.parse(CLAIMS, CATALOGUE)
     with made(tmp_path, of) as journal:
         tally = runner(of, journal, Recorder()).run()
-    assert tally.stopped == "every claim is decided"
+    assert tally.stopped == StopReason.CLAIMS
     assert 5 <= counted["none"] == counted["fake/good"] < 15
     assert tally.notes == []
