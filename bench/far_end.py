@@ -32,6 +32,12 @@ def keep_out_of_the_account(lab: Lab, size: int, *, steer: bool = True) -> None:
     lab.b.run(["nft", "-f", "-"], stdin=_bin(device, size))
 
 
+def join_received(lab: Lab, on: bool) -> None:
+    """Whether node b's device joins received packets of one flow (GRO) where a socket takes them
+    so."""
+    lab.b.run(["ethtool", "-K", lab.b.underlay.device, "gro", "on" if on else "off"])
+
+
 def _bin(device: str, size: int) -> str:
     return f"""
 table netdev bin {{

@@ -116,31 +116,37 @@ def iperf3_flood(lab: Lab, *, rate_pps: float | None = None, seconds: int = SECO
     )
 
 
-def iperf2_flood(lab: Lab) -> Flood:
-    """iperf2's own count."""
+def iperf2_flood(lab: Lab, *, seconds: int = SECONDS) -> Flood:
+    """iperf2's own counts. Its server's may not come: the client requests it ten times."""
     to = _address(lab)
     with _server(lab.b, ["iperf", "--server", "--udp", "--bind", to], "listening"):
         client = _client(
             lab.a,
             [
                 *("iperf", "--client", to, "--udp", "--len", str(PAYLOAD_BYTES)),
-                *("--bandwidth", "100g", "--time", str(SECONDS)),
+                *("--bandwidth", "100g", "--time", str(seconds)),
             ],
         )
-    return Flood(_found(r"Sent (\d+) datagrams", client.output), client.cpu_s)
+    reported = re.search(r"(\d+)/\s*(\d+) \(", client.output)
+    return Flood(
+        _found(r"Sent (\d+) datagrams", client.output),
+        client.cpu_s,
+        reported and int(reported[2]) - int(reported[1]),
+    )
 
 
-def nuttcp_flood(lab: Lab) -> Flood:
-    """nuttcp's own count."""
+def nuttcp_flood(lab: Lab, *, seconds: int = SECONDS) -> Flood:
+    """nuttcp's own counts."""
     with _server(lab.b, ["nuttcp", "-1", "--nofork"], None):
         client = _client(
             lab.a,
             [
-                *("nuttcp", "-u", f"-l{PAYLOAD_BYTES}", f"-T{SECONDS}", "-Ru", "-fparse"),
+                *("nuttcp", "-u", f"-l{PAYLOAD_BYTES}", f"-T{seconds}", "-Ru", "-fparse"),
                 _address(lab),
             ],
         )
-    return Flood(_found(r"pkt=(\d+)", client.output), client.cpu_s)
+    sent, dropped = (_found(rf"{word}=(\d+)", client.output) for word in ("pkt", "drop"))
+    return Flood(sent, client.cpu_s, sent - dropped)
 
 
 def sockperf_flood(lab: Lab) -> Flood:

@@ -11,7 +11,12 @@ from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
-from bench.goals.machine_cpu import MachineCpu, MachineCpuSteered, SenderUnsteered
+from bench.goals.machine_cpu import (
+    MachineCpu,
+    MachineCpuSteered,
+    MachineCpuWithoutGro,
+    SenderUnsteered,
+)
 from bench.goals.mesh_proved import MeshDirect, MeshRelayed
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
 from bench.goals.pods_agreement import ApiAgreement, ApiAgreementAtThePapersRate, PodTcpAgreement
@@ -60,6 +65,7 @@ GOALS: tuple[type[Goal], ...] = (
     Hosts50,
     MachineCpu,
     MachineCpuSteered,
+    MachineCpuWithoutGro,
     *PACKETS_BESIDE,
     SenderUnsteered,
     PacketsUnsegmented,
