@@ -14,6 +14,7 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.labs.base import Lab
+from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
@@ -41,6 +42,8 @@ class Headscale(TunDevice):
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     options: ClassVar[Mapping[str, str]] = OPTIONS
     role = "headscale"
+    capabilities: ClassVar[frozenset[Capability]] = members.CAPABILITIES
+    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset()
     tables = frozenset({"52"})
     device = members.DEVICE
     port = Ports.member

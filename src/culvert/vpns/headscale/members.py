@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address
 
 from culvert.errors import DeadlineExceeded, VpnError
+from culvert.labs.capability import Capability
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_fact, wait_for_ping
@@ -18,6 +19,7 @@ from culvert.vpns.headscale.programs import CLIENT, DAEMON
 
 DEVICE = "tailscale0"
 MTU = 1280
+CAPABILITIES = frozenset({Capability.NET_ADMIN})
 RELAYED_GRACE_S = 0.3
 """With TS_DEBUG_ALWAYS_USE_DERP tailscaled closes its connections at SIGTERM and then waits for
 ever for its UDP socket, which is none (wgengine/magicsock/blockforever_conn.go)."""
@@ -98,7 +100,8 @@ class Member:
         without TLS."""
         variables = _environment(str(self._directory), relayed=relayed, plain=plain)
         argv = [programs.path(self.node, DAEMON), *self._arguments]
-        self.running.append(self.node.daemon(argv, name=DAEMON, env=variables))
+        process = self.node.daemon(argv, name=DAEMON, env=variables, capabilities=CAPABILITIES)
+        self.running.append(process)
         self._wait(lambda: bool(self.api.status()), "tailscaled answered")
 
     @property

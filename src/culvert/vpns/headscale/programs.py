@@ -54,7 +54,8 @@ def path(host: Host, name: str) -> str:
 
 def start(vpn: str, node: Node, server: Server, running: list[Process], deadline_s: float) -> None:
     """Start a server, which is added to ``running`` at once; returns when it is ready."""
-    process = node.daemon([path(node, server.program), *server.arguments], name=server.program)
+    argv = [path(node, server.program), *server.arguments]
+    process = node.daemon(argv, name=server.program, capabilities=frozenset())
     running.append(process)
     wait_for_fact(
         lambda: server.ready(process),
