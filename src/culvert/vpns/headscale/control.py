@@ -23,8 +23,9 @@ ADDRESSES = IPv4Network("100.64.0.0/10")
 IPV6_ADDRESSES = IPv6Network("fd7a:115c:a1e0::/48")
 """Further ones, where all members may have them (tsaddr.TailscaleULARange)."""
 _NO_IPV6 = "net.ipv6.conf.default.disable_ipv6"
-CHANGES_DELAY = "20ms"
-"""Time for which Headscale collects changes before it sends them to members; by default 800 ms."""
+CHANGES_KEPT = 4096
+"""Changes that may wait for a member. By default 30: a member that does not take them within 50 ms
+after that, as when many join at once, is sent none ever again (hscontrol/mapper of 0.27.1)."""
 _USER = "culvert"
 
 
@@ -120,5 +121,5 @@ class Control:
             "unix_socket": self._socket,
             "unix_socket_permission": "0700",
             "logtail": {"enabled": False},
-            "tuning": {"batch_change_delay": CHANGES_DELAY},
+            "tuning": {"node_mapsession_buffered_chan_size": CHANGES_KEPT},
         }
