@@ -15,7 +15,7 @@ from culvert.labs.node import Node
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, RecordedPacket
-from culvert.proof.canary import send_canary
+from culvert.proof.canary import CANARY_PACKETS, send_canary
 from culvert.proof.judge import judge_outcome
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
@@ -215,3 +215,15 @@ def test_a_sample_is_one_of_so_many(session: SessionFactory) -> None:
     seen, all_of_them = sighting.end(), watched.nodes["a"].captured
     assert 3000 < all_of_them.canary_hits <= 4000
     assert all_of_them.canary_hits / 16 < seen.canary_hits < all_of_them.canary_hits / 4
+
+
+def test_over_an_impaired_link_a_canary_that_is_lost_is_sent_again(
+    session: SessionFactory,
+) -> None:
+    (crossed,) = (
+        check
+        for check in send_canary(session("none", loss=1.0))
+        if check.name == "the tunnel carries packets"
+    )
+    assert not crossed.passed
+    assert crossed.detail == f"0 of {2 * CANARY_PACKETS} marked packets came back"
