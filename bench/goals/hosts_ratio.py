@@ -25,6 +25,7 @@ from culvert.vpns import registry
 
 VPN = "wireguard/go"
 ROUNDS = 15
+SPARE = 10
 DURATION_S = 1.0
 
 
@@ -48,6 +49,7 @@ class HostsRatio(RatioNearOne):
                 lambda: _goodput_bps(HostsLab(fleet, spec)),
                 lambda: _goodput_bps(NetnsLab(new_run_id(), spec)),
                 ROUNDS,
+                spare=SPARE,
             )
 
 
