@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.run.finding import TrialFinding
-from culvert.run.neighbours import warning
+from culvert.run.neighbours import announced, others, warning
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
@@ -171,6 +172,41 @@ def test_a_trial_beside_another_run_is_marked() -> None:
     (mark,) = (mark for mark in finding.evidence.marks if mark.by is Disturber.RUN)
     assert mark.value >= 1
     assert Disturber.RUN in disturbers(finding.evidence.as_json())
+
+
+WITHOUT_ROOT = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+
+def test_a_run_without_root_is_seen_too() -> None:
+    """It has process ids and files of its own, but the machine's network namespace."""
+    if subprocess.run([*WITHOUT_ROOT, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("this kernel gives no user namespaces here")
+    python = [sys.executable, "-c", OTHER]
+    before = others()
+    with subprocess.Popen(
+        [*WITHOUT_ROOT, *python], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        (found,) = others() - before
+        other.stdin.close()
+    assert "of the namespace pid:[" in found
+    assert found not in others()
+
+
+def test_a_stranger_s_socket_is_no_run() -> None:
+    before = others()
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as another:
+        one.bind("\0culvert-run.1.2.nothing")
+        another.bind("\0not-culvert-run.1.2.00000000")
+        assert others() == before
+
+
+def test_a_run_does_not_see_itself() -> None:
+    before = others()
+    with announced():
+        assert others() == before
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,8 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     )
     with ExitStack() as stack:
         place = stack.enter_context(_place(request, study))
-        if (other := neighbours.warning()) and not as_json:
-            out.print(other, style="yellow", markup=False)
+        if other := neighbours.warning():
+            (err if as_json else out).print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
         clusters = None
         if request.lab == CLUSTER:  # an unusable kubeconfig must not leave a journal

@@ -1,53 +1,84 @@
-"""Other runs on this machine: they share its processors, so each disturbs the other."""
+"""Other runs on this machine: they share its processors, so each disturbs the other.
+
+A run is seen by a socket with a name that begins as those of all runs, which the kernel removes
+with the process: such names belong to the network namespace, which runs with and without root
+share, while files of /run and process ids do not leave the user namespace of a run without root.
+Labs that no run opened (``culvert up``) are seen by their owners.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from culvert.journal.marks import Disturber, Mark
 from culvert.labs.netns import owner
-from culvert.runid import new_run_id
+
+_NAME = "culvert-run"
+_NAMED = re.compile(rf"\s@{_NAME}\.(\d{{1,20}})\.(\d{{1,10}})\.[0-9a-f]{{8}}$", re.MULTILINE)
+_SOCKETS = Path("/proc/net/unix")
 
 
 @contextmanager
 def announced() -> Iterator[None]:
-    """While the body runs, other runs see this process as one, between its trials as well. Without
-    the right to write there it is seen by nobody."""
-    run_id = new_run_id()
-    try:
-        owner.claim(run_id)
-    except OSError:
+    """While the body runs, other runs see this process as one, between its trials as well."""
+    name = f"{_NAME}.{_process_ids()}.{os.getpid()}.{secrets.token_hex(4)}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as seen:
+        seen.bind(f"\0{name}")  # nothing listens
         yield
-        return
-    try:
-        yield
-    finally:
-        owner.release(run_id)
 
 
 def warning() -> str | None:
     """What to warn of before a run begins; None if it is alone."""
-    pids = sorted({other.pid for other in owner.others()})
-    if not pids:
+    found = others()
+    if not found:
         return None
-    named = ", ".join(map(str, pids))
     return (
-        f"warning: another run uses this machine (process {named}): they disturb each other, "
-        "and the trials of both are marked; wait for it to end, or end it"
+        f"warning: another run uses this machine ({', '.join(sorted(found))}): they disturb each "
+        "other, and the trials of both are marked; wait for it to end, or end it"
     )
+
+
+def others() -> set[str]:
+    """The runs of other processes, in words: each once."""
+    mine = _process_ids()
+    found = {_process(one.pid) for one in owner.others()}
+    try:
+        sockets = _SOCKETS.read_text(errors="replace")
+    except OSError:
+        return found
+    for namespace, pid in _NAMED.findall(sockets):
+        if namespace != mine:
+            found.add(f"process {pid} of the namespace pid:[{namespace}]")
+        elif int(pid) != os.getpid():
+            found.add(_process(int(pid)))
+    return found
 
 
 class Neighbours:
     """Runs that were seen during a trial."""
 
     def __init__(self) -> None:
-        self._seen: set[owner.Owner] = set()
+        self._seen: set[str] = set()
 
     def look(self) -> None:
-        """Remember the runs that others own now."""
-        self._seen |= owner.others()
+        """Remember the runs of others that there are now."""
+        self._seen |= others()
 
     def marks(self) -> list[Mark]:
         """A mark with the number of runs if there was any."""
         return [Mark(Disturber.RUN, len(self._seen), 0)] if self._seen else []
+
+
+def _process(pid: int) -> str:
+    return f"process {pid}"
+
+
+def _process_ids() -> str:
+    """The namespace in which this process has its id."""
+    return str(Path("/proc/self/ns/pid").stat().st_ino)
