@@ -52,6 +52,16 @@ def test_each_disturber_marks_beyond_its_bound(one: Accounted, by: Disturber) ->
     assert found(one)[1] == [by]
 
 
+def test_other_programs_are_looked_at_on_each_kernel() -> None:
+    accounted = {"a": node(foreign=0.2), "b": node(foreign=1.1)}
+    around = surroundings_of(accounted, shared_kernel=False)
+    used = {m.labels["node"]: m.value for m in around.metrics if m.name == "cpu_foreign_s"}
+    assert used == {"a": 0.2, "b": 1.1}
+    (mark,) = around.marks
+    assert mark.by is Disturber.FOREIGN
+    assert mark.value == pytest.approx(0.055)
+
+
 def test_what_cannot_be_seen_has_no_figure() -> None:
     figures, marks = found(node())
     assert "cpu_foreign_s" not in figures

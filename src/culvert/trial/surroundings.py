@@ -36,7 +36,8 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
     nodes = [accounted[first]] if shared_kernel else list(accounted.values())
     room_s = sum(node.seconds * len(node.cpus) for node in nodes)
     stolen_s = sum(cpu.steal_s for node in nodes for cpu in node.cpus)
-    foreign_s = accounted[first].foreign_s  # looked at on one node
+    kernels = {"": nodes[0]} if shared_kernel else accounted
+    foreign = {name: one.foreign_s for name, one in kernels.items() if one.foreign_s is not None}
     step_ns = max((node.disturbance.clock_step_ns for node in nodes), key=abs)
     counted = [node.disturbance.throttled for node in nodes]
     throttled = [count for count in counted if count is not None]
@@ -46,10 +47,13 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
         *_frequencies({"machine": nodes[0]} if shared_kernel else accounted),
     ]
     marks = []
-    if foreign_s is not None:
-        metrics.append(Metric("cpu_foreign_s", "s", foreign_s))
-        own_room_s = accounted[first].seconds * len(accounted[first].cpus)
-        marks += _beyond(Disturber.FOREIGN, _share(foreign_s, own_room_s), MOST_FOREIGN)
+    for name, used_s in foreign.items():
+        metrics.append(Metric("cpu_foreign_s", "s", used_s, {"node": name} if name else {}))
+    shares = [
+        _share(used_s, kernels[name].seconds * len(kernels[name].cpus))
+        for name, used_s in foreign.items()
+    ]
+    marks += _beyond(Disturber.FOREIGN, max(shares, default=0.0), MOST_FOREIGN)
     marks += _beyond(Disturber.STEAL, _share(stolen_s, room_s), MOST_STOLEN)
     marks += _beyond(Disturber.CLOCK, abs(step_ns), LONGEST_STEP_NS)
     marks += _beyond(Disturber.HEAT, sum(throttled), 0)

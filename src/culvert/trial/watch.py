@@ -110,7 +110,7 @@ class Watcher:
         surely = _counted(within)
         accounted = _end(accounts)
         self._leave_out(accounted, _counted(beside), surely)
-        self._beside(accounted, everybody.end())
+        self._beside(accounted, everybody)
         watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
         for name, before in handed.items():
             now = self._handed(name)
@@ -126,7 +126,7 @@ class Watcher:
         accounts = self._begin_accounting()
         yield found
         accounted = _end(accounts)
-        self._beside(accounted, everybody.end())
+        self._beside(accounted, everybody)
         found |= {name: accounted[name] for name in self._ends}
 
     def _begin_beside(self) -> dict[str, Task]:
@@ -153,23 +153,34 @@ class Watcher:
     def _local(self) -> bool:
         return self._lab.shared_processes and not self._lab.real_links
 
-    def _everybody(self) -> Everybody:
-        """On one node only: nodes may share a kernel."""
-        return Everybody(next(iter(self._ends.values())), local=self._local)
+    def _everybody(self) -> dict[str, Everybody]:
+        """On one node of each kernel."""
+        ends = list(self._ends.items())
+        kernels = ends[:1] if self._lab.shared_kernel else ends
+        return {name: Everybody(probe, local=self._local) for name, probe in kernels}
 
-    def _beside(self, accounted: dict[str, Accounted], everybody: Accounted) -> None:
-        """All processes beside the source's own, and what others used."""
+    def _beside(self, accounted: dict[str, Accounted], everybody: dict[str, Everybody]) -> None:
+        """What others used on each kernel; all processes beside the source's own."""
+        vpn = {
+            name: frozenset(one.pid for one in node.processes) for name, node in accounted.items()
+        }
+        all_pids = frozenset().union(*vpn.values())
         first = next(iter(self._ends))
-        used = None
-        if sees_the_machine(everybody):
-            vpn = frozenset(one.pid for node in accounted.values() for one in node.processes)
-            used = foreign_s(everybody, vpn)
-            probe = accounted[first].probe
-            if probe is not None and not self._local:
-                used = max(used - probe.run_ns / 1e9, 0.0)  # it has no known ancestor there
-        processes = [*accounted[first].processes, *everybody.processes]
-        changes = {"processes": processes, "foreign_s": used}
-        accounted[first] = accounted[first].model_copy(update=changes)
+        for name, all_of_them in everybody.items():
+            found = all_of_them.end()
+            changes: dict[str, object] = {}
+            if sees_the_machine(found):
+                own = all_pids if self._lab.shared_kernel else vpn[name]
+                changes["foreign_s"] = self._foreign_s(found, own, accounted[name])
+            if name == first:
+                changes["processes"] = [*accounted[name].processes, *found.processes]
+            accounted[name] = accounted[name].model_copy(update=changes)
+
+    def _foreign_s(self, everybody: Accounted, own: frozenset[int], node: Accounted) -> float:
+        used = foreign_s(everybody, own)
+        if node.probe is not None and not self._local:
+            used = max(used - node.probe.run_ns / 1e9, 0.0)  # it has no known ancestor there
+        return used
 
     def _sent(self) -> dict[str, RouteCount]:
         counts = {name: self._vpn.sent(self._lab.nodes[name]) for name in self._ends}

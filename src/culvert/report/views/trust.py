@@ -160,6 +160,7 @@ def _without_root(data: Data) -> str:
     less = [
         *(["no real-time priority for a wire"] if wire else []),
         f"receive buffers of {largest} bytes",
+        "the CPU time of other programs is not visible",
     ]
     return f"run without root: {', '.join(less)}"
 
