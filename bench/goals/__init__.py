@@ -6,6 +6,7 @@ from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.hosts_50 import Hosts50
+from bench.goals.hosts_first_packet import HostsFirstPacket
 from bench.goals.hosts_ratio import HostsRatio
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
@@ -63,6 +64,7 @@ GOALS: tuple[type[Goal], ...] = (
     RootlessEqualsRoot,
     HostsRatio,
     Hosts50,
+    HostsFirstPacket,
     MachineCpu,
     MachineCpuSteered,
     MachineCpuWithoutGro,
