@@ -34,7 +34,8 @@ def test_what_is_not_requested_is_no_fault() -> None:
 
 @given(st.integers(576, 9000), st.integers(576, 9000))
 def test_both_mtus_are_named(requested: int, found: int) -> None:
-    wrong = failed(replace(_REQUESTED, mtu=requested), replace(_FOUND, mtu=found))
+    assert failed(_REQUESTED, replace(_FOUND, mtu=found)) == []
+    wrong = failed(_REQUESTED.requesting(requested), replace(_FOUND, mtu=found))
     assert wrong == ([] if requested == found else [f"requested {requested} bytes, found {found}"])
 
 
@@ -70,5 +71,5 @@ def test_what_cannot_be_shown_is_refused(keys: dict[str, float]) -> None:
 def test_nothing_that_crosses_is_said() -> None:
     dead = FoundWay(None, 100, 100)
     found = FoundLink(None, None, None, dead, dead)
-    assert len(failed(replace(_REQUESTED, rate_bps=1000), found)) == 3
+    assert len(failed(replace(_REQUESTED.requesting(1500), rate_bps=1000), found)) == 3
     assert dead.loss == 1.0

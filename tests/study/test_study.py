@@ -81,9 +81,18 @@ def test_conditions_override_the_lab() -> None:
     )
     cores = [(0,), (1,)]
     fast, slow = study.lab_spec("fast", cores), study.lab_spec("slow", cores)
-    assert fast == LabSpec(routed(), LinkSpec("veth", 10**9, 9000, offloads=True))
-    assert slow == replace(fast, link=LinkSpec("veth", 10**7, 1280, offloads=False))
+    link = LinkSpec("veth", 10**9, 9000, mtu_requested=True, offloads=True)
+    assert fast == LabSpec(routed(), link)
+    assert slow == replace(fast, link=replace(link, rate_bps=10**7, mtu=1280, offloads=False))
     assert study.requested["fast"] == study.requested["slow"]
+
+
+def test_an_mtu_that_is_not_written_is_1500_and_not_requested() -> None:
+    link = parse(HEAD + UDP).lab_spec("clean", [(0,)]).link
+    assert (link.mtu, link.mtu_requested) == (1500, False)
+    written = parse(HEAD + "[lab]\nlink = { mtu = 1500 }\n" + UDP)
+    assert written.lab_spec("clean", [(0,)]).link.mtu_requested
+    assert written.digest != parse(HEAD + UDP).digest
 
 
 def test_a_conditions_congestion_control_goes_to_tcp_alone() -> None:

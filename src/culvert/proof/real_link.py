@@ -23,7 +23,7 @@ REMEDY = (
     "the link does not have it: request what it has, measure this condition in the lab netns, or "
     "let the hosts make it with --allow-impairment"
 )
-_MTU_REMEDY = "set the MTU of both hosts' devices, or write the link's own MTU in the study"
+_MTU_REMEDY = "set the MTU of both hosts' devices, or leave mtu out of the study"
 _SHOWN = frozenset({"rate_bps", "delay_ns", "loss", "queue_bytes", "queue_packets"})
 """Fields of a direction that the measurement shows, and the queue, which matters under load."""
 
@@ -61,7 +61,7 @@ def judge_real_link(
     """A check for each condition that is requested; ``names`` are those of both directions.
     ``impaired``: the link's ends make what is requested."""
     impairment = requested.impairment
-    checks = [_mtu(requested.mtu, found.mtu)]
+    checks = [_mtu(requested.mtu, found.mtu)] if requested.mtu_requested else []
     ways = ((impairment.a_to_b, found.there), (impairment.b_to_a, found.back))
     for name, (one_way, way) in zip(names, ways, strict=True):
         rate_bps = one_way.rate_on(requested.rate_bps)

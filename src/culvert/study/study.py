@@ -198,11 +198,10 @@ class Study:
         link = LinkSpec(
             kind=lab.link.kind,
             rate_bps=lab.link.rate_bps,
-            mtu=lab.link.mtu,
             offloads=lab.link.offloads,
             seed=self.seed,
             queues=queues(wanted, cores),
-        )
+        ).requesting(lab.link.mtu)
         nodes = [node.name for node in topology.nodes]
         return LabSpec(
             topology=topology,

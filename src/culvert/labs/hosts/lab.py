@@ -252,7 +252,7 @@ class HostsLab(Lab):
             client = host.contact.client
             if client is not None and client[0] in ways[node.name]:
                 self._management[node.name] = ways[node.name][client[0]]
-        self._note_offloads()
+        self._note_ends()
         if self.impairs:
             names = list(self._nodes)
             wanted = dict(zip(names, at_once(self._requested, names), strict=True))
@@ -286,8 +286,9 @@ class HostsLab(Lab):
             addresses.append(client[0])
         return network.ways_to(self._hosts[name], addresses)
 
-    def _note_offloads(self) -> None:
-        """Offloads of a real card are as they are: proofs must expect super-packets."""
+    def _note_ends(self) -> None:
+        """Offloads of a real card are as they are: proofs must expect super-packets. An MTU that
+        the study does not write is the devices'."""
         ends = {end.name: end for path in self.spec.topology.paths for end in self.ends(path)}
         found = at_once(
             lambda name: facts.makes_super_packets(self._nodes[name], self._device(name)), [*ends]
@@ -295,11 +296,18 @@ class HostsLab(Lab):
         on = dict(zip(ends, found, strict=True))
         for path in self.spec.topology.paths:
             offloads = on[path.source] or on[path.target]
-            links = {
-                one.name: replace(self.spec.link_of(one.name), offloads=offloads)
-                for one, _ in self.spec.topology.between(path.source, path.target)
-            }
+            mtu = min(self._mtu(path.source), self._mtu(path.target))
+            links = {}
+            for one, _ in self.spec.topology.between(path.source, path.target):
+                link = replace(self.spec.link_of(one.name), offloads=offloads)
+                links[one.name] = link if link.mtu_requested else replace(link, mtu=mtu)
             self.spec = replace(self.spec, links={**self.spec.links, **links})
+
+    def _mtu(self, name: str) -> int:
+        """Of the measured device, in bytes."""
+        device = self._device(name)
+        links = self._before[name].links
+        return next(int(link["mtu"]) for link in links if link["ifname"] == device)
 
     def _device(self, name: str) -> str:
         return self._nodes[name].underlay.device

@@ -69,7 +69,7 @@ class RealLink:
             (self._names[1], link.impairment.b_to_a, found.back),
         )
         values: list[tuple[str, str, float | None, dict[str, str]]] = [
-            ("asked_mtu_bytes", "bytes", link.mtu, {}),
+            ("asked_mtu_bytes", "bytes", link.mtu if link.mtu_requested else None, {}),
             ("found_mtu_bytes", "bytes", found.mtu, {}),
             ("found_rtt_min_ms", "ms", _ms(found.rtt_min_ns), {}),
             ("found_rtt_ms", "ms", _ms(found.rtt_p50_ns), {}),

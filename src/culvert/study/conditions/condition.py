@@ -84,9 +84,8 @@ class LinkKeys(DirectionTable):
     def changed(self, link: LinkSpec) -> LinkSpec:
         """The link with these keys applied."""
         return replace(
-            link,
+            link.requesting(self.mtu),
             rate_bps=link.rate_bps if self.rate_bps is None else self.rate_bps,
-            mtu=link.mtu if self.mtu is None else self.mtu,
             offloads=link.offloads if self.offloads is None else self.offloads,
             impairment=self.impairment,
         )

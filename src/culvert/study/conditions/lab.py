@@ -28,7 +28,8 @@ class LinkTable(Table):
 
     kind: LinkKind = "veth"
     rate_bps: Annotated[RateBps, Field(gt=0)] | None = Field(None, alias="rate")
-    mtu: Mtu = 1500
+    mtu: Mtu | None = None
+    """None: 1500 for links that Culvert makes; real links have their own."""
     offloads: bool = False
 
 

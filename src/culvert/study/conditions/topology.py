@@ -168,7 +168,9 @@ def _refuse_links(
     known = {network.name for network in topology.networks}
     links = condition.links or {}
     _refuse_names(topology, links, known, [*here, "links"], named=True, kind="link")
-    base = LinkSpec(lab.link.kind, lab.link.rate_bps, lab.link.mtu, lab.link.offloads)
+    base = LinkSpec(lab.link.kind, lab.link.rate_bps, offloads=lab.link.offloads).requesting(
+        lab.link.mtu
+    )
     spec = LabSpec(
         topology,
         condition.changed(base),

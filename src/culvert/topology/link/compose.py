@@ -19,6 +19,7 @@ def along(links: Sequence[tuple[LinkSpec, bool]], name: str) -> LinkSpec:
     other impairments on more than one link, because they cannot be combined.
     """
     first = links[0][0]
+    mtu = min(link.mtu for link, _ in links)
     rates = [link.rate_bps for link, _ in links if link.rate_bps is not None]
     directions = []
     for towards_target in (True, False):
@@ -30,7 +31,8 @@ def along(links: Sequence[tuple[LinkSpec, bool]], name: str) -> LinkSpec:
     return replace(
         first,
         rate_bps=min(rates, default=None),
-        mtu=min(link.mtu for link, _ in links),
+        mtu=mtu,
+        mtu_requested=any(link.mtu_requested for link, _ in links if link.mtu == mtu),
         offloads=any(link.offloads for link, _ in links),
         impairment=Impairment(*directions),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from culvert.topology.link.impairment import CLEAN, Impairment
 
@@ -13,6 +13,10 @@ about each packet of the wire; ``netem`` is a veth pair impaired by the kernel's
 
 RealKind = Literal["real"]
 """The link between two hosts, as it is: no study creates it."""
+
+
+ETHERNET_MTU = 1500
+"""Bytes of an IP packet, of links that Culvert makes where a study writes no MTU."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,19 @@ class LinkSpec:
 
     kind: LinkKind | RealKind = "veth"
     rate_bps: int | None = None
-    mtu: int = 1500
+    mtu: int = ETHERNET_MTU
+    mtu_requested: bool = False
+    """Whether the study writes the MTU: that of a real link is judged only then."""
     offloads: bool = False
     impairment: Impairment = CLEAN
     seed: int = 1
     queues: int = 1
     """Number of queues at each end of a veth, in each direction: several, so that packets can be
     steered."""
+
+    def requesting(self, mtu: int | None) -> Self:
+        """The same with an MTU in bytes that the study writes; None: it writes none."""
+        return self if mtu is None else replace(self, mtu=mtu, mtu_requested=True)
 
 
 ANY_LINK = LinkSpec()
