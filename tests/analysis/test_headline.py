@@ -50,13 +50,13 @@ def test_small_packets_are_the_smallest_that_were_measured() -> None:
         rows(
             {"none": near(value)},
             measurement="udp",
-            parameters=f'{{"packet_size":{size}}}',
+            parameters=f'{{"packet_size":{size},"rate":"50000/s"}}',
             first_trial=100 * index,
         )
         for index, (size, value) in enumerate([('"max"', 9.0), ("512", 5.0), ("64", 1.0)])
     )
     (found,) = headlines(frame, ["none"])
-    assert found.questions[0].parameters == '{"packet_size":64}'
+    assert found.questions[0].parameters == '{"packet_size":64,"rate":"50000/s"}'
 
 
 def test_a_flood_is_no_headline() -> None:

@@ -197,13 +197,12 @@ def _headline(
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
     """The questions for which this condition has data; of several cells, that with most trials."""
     questions = []
-    for measurement, spec, declared in headline_columns():
+    for measurement, spec, column in headline_columns():
         found = pick(summary, spec.name, measurement=measurement)
         if found.is_empty():
             continue
         counted = found.group_by("parameters").agg(pl.col("n").sum()).sort("parameters")
         trials = {str(parameters): int(n) for parameters, n in counted.iter_rows()}
-        column = declared
         if column.common:
             trials = {text: n for text, n in trials.items() if not _open(text, column.common)}
         if not trials:
@@ -212,10 +211,8 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
         if column.smallest:
             sizes = {text: _size(text, column.smallest) for text in trials}
             smallest = min(trials, key=lambda text: sizes[text])
-            if math.isfinite(sizes[smallest]):
+            if math.isfinite(sizes[smallest]):  # imported data may not state the size
                 parameters = smallest
-            else:
-                column = column.unsized or column
         more_is_better = spec.better is Better.MORE
         questions.append(
             Question(
@@ -226,8 +223,8 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
 
 
 def _open(parameters: str, name: str) -> bool:
-    """Whether the parameter is there and has no value."""
-    return json.loads(parameters).get(name, name) is None
+    """Whether the parameter has no value, or is not stated."""
+    return json.loads(parameters).get(name) is None
 
 
 def _size(parameters: str, name: str) -> float:

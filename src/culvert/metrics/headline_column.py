@@ -40,6 +40,4 @@ class HeadlineColumn:
     trials."""
     common: str = ""
     """A parameter without which VPNs are not under one load (a flood offers each what it takes): a
-    cell that leaves it open is no column. Data without the parameter is accepted."""
-    unsized: HeadlineColumn | None = None
-    """The metric that replaces this one if no cell has a number for ``smallest``."""
+    cell without a value for it is no column, nor is one of data that do not state it."""

@@ -42,11 +42,31 @@ def test_reverse_with_omitted_seconds(tmp_path: Path) -> None:
 def test_udp(tmp_path: Path) -> None:
     (run,) = read(tmp_path, IPERF3["udp"]).runs
     assert (run.measurement, run.parameters["payload_bytes"]) == ("udp", 32768)
-    assert run.parameters["target_bps"] == 1_000_000
+    assert run.parameters["rate"] == "1Mbit/s"
     got = figures(run)
     assert got["goodput_bps"] == pytest.approx(1_048_019.5)
     assert (got["loss_ratio"], got["offered_packets"]) == (0, 4)
     assert got["jitter_ms"] == pytest.approx(0.0037353515625)
+
+
+@pytest.mark.parametrize(
+    ("start", "parameters"),
+    [
+        ({"target_bitrate": 0}, {"rate": None}),
+        ({"target_bitrate": 10_000_000, "num_streams": 4}, {"rate": "40Mbit/s"}),
+        ({"target_bitrate": None}, {}),
+        ({"target_bitrate": -1}, {}),
+        ({"target_bitrate": 1e300}, {}),
+        ({"target_bitrate": 1, "num_streams": 1e300}, {"rate": "128bit/s"}),
+    ],
+)
+def test_whether_the_rate_was_open(
+    tmp_path: Path, start: dict[str, Any], parameters: dict[str, Any]
+) -> None:
+    document = json.loads(IPERF3["udp"])
+    document["start"]["test_start"] |= start
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert {key: value for key, value in run.parameters.items() if key == "rate"} == parameters
 
 
 def test_udp_of_versions_that_do_not_tell_what_the_receiver_got(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from culvert.report.views.trust import limits, trust
 from culvert.run.importing import ImportRequest, import_files
 
 from .gathered import gathered
-from .samples import KNB_HEADER
+from .samples import IPERF3, KNB_HEADER
 
 NAMES = {"11-native-mtu1230": 700, "12-native-mtu1450": 770, "31-netbird": 690, "41-zerotier": 300}
 
@@ -63,10 +64,32 @@ def test_a_link_without_a_vpn_is_never_the_best_vpn(data: Data) -> None:
     assert {winner.contenders for winner in headline.winners.values()} == {2}
 
 
-def test_udp_without_a_size_is_not_called_small(data: Data) -> None:
+def test_udp_without_a_stated_rate_is_no_headline(data: Data) -> None:
     (view,) = headline_views(data)
-    assert [title for title, _ in view.columns] == ["TCP goodput", "UDP goodput"]
-    assert [card.title for card in view.winners] == ["Highest TCP goodput", "Highest UDP goodput"]
+    assert [title for title, _ in view.columns] == ["TCP goodput"]
+    assert [card.title for card in view.winners] == ["Highest TCP goodput"]
+
+
+@pytest.mark.parametrize(
+    ("bps", "titles"), [(0, []), (10_000_000, ["Highest UDP goodput at one offered rate"])]
+)
+def test_only_iperf3_at_one_rate_has_a_card_for_udp(
+    tmp_path: Path, bps: int, titles: list[str]
+) -> None:
+    """``iperf3 -u -b 0`` is a flood, ``-b 10M`` is not."""
+    paths = []
+    for name, goodput_bps in (("a", 9e6), ("b", 8e6)):
+        document = json.loads(IPERF3["udp"])
+        document["title"] = name
+        document["start"]["test_start"]["target_bitrate"] = bps
+        document["end"]["sum_received"]["bits_per_second"] = goodput_bps
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(document), "utf-8")
+    out = tmp_path / "run"
+    import_files(ImportRequest(ForeignFormat.IPERF3, paths, out, Naming(), ""))
+    found = gathered(out)
+    assert set(found.observed["vpn"]) == {"a", "b"}
+    assert [card.title for view in headline_views(found) for card in view.winners] == titles
 
 
 STUDY = """

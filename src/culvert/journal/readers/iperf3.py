@@ -17,6 +17,10 @@ from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
 from culvert.journal.record import Metric, Series
+from culvert.units import format_rate
+
+MOST_STREAMS = 128
+"""iperf3's limit."""
 
 _UP, _DOWN = "up", "down"
 """From the client to the server, and the reverse."""
@@ -208,13 +212,22 @@ def _parameters(
         if number is not None and not (key == "omit" and number == 0):
             found[name] = int(number) if number == int(number) else number
     if udp:
-        for key, name in (("blksize", "payload_bytes"), ("target_bitrate", "target_bps")):
-            number = figure(test.get(key))
-            if number:
-                found[name] = int(number)
+        if size := figure(test.get("blksize")):
+            found["payload_bytes"] = int(size)
+        found |= _rate(test)
     elif isinstance(congestion := end.get("sender_tcp_congestion"), str):
         found["congestion_control"] = congestion[:16]
     return found
+
+
+def _rate(test: Mapping[str, Any]) -> dict[str, str | None]:
+    """The offered rate of all streams (``-b`` is that of each), None for as fast as possible
+    (``-b 0``); nothing where old versions do not write it."""
+    each_bps, streams = figure(test.get("target_bitrate")), figure(test.get("num_streams"))
+    if each_bps is None or not 0 <= each_bps <= MOST_BPS:
+        return {}
+    rate_bps = int(each_bps) * max(1, min(int(streams or 1), MOST_STREAMS))
+    return {"rate": format_rate(rate_bps) if rate_bps else None}
 
 
 def _series(intervals: object, suffix: str) -> list[Series]:

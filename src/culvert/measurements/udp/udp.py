@@ -126,15 +126,6 @@ class Udp(Measurement[UdpParameters]):
                 unless="tcp",
                 smallest="packet_size",
                 common="rate",
-                # In imported data the packets' size may be missing.
-                unsized=HeadlineColumn(
-                    "UDP goodput",
-                    key="udp-unsized",
-                    place=20,
-                    superlative="Highest UDP goodput",
-                    sentence="carries {} of UDP",
-                    unless="tcp",
-                ),
             ),
         ),
         MetricSpec("offered_pps", "packets/s", "Offered packets per second"),

@@ -108,7 +108,7 @@ def _caption(data: Data, measurement: str, parameters: str, *, cpu_shown: bool) 
                 "Both nodes share one kernel, so this is the whole machine: both ends of the "
                 "tunnel, the measuring programs and whatever else ran."
             )
-    if measurement == "udp" and parsed(parameters).get("rate") is None:
+    if measurement == "udp" and parsed(parameters).get("rate", "") is None:
         parts.append(
             "The sender offers as many packets as it can and competes with the VPN for the "
             "node's CPU: goodput under such a flood is a floor, not the most the VPN can carry."
