@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from culvert.errors import UsageError
 from culvert.journal.record import Status
 from culvert.measurements.acl.acl import Acl
+from culvert.measurements.mesh.convergence import Convergence
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
 from culvert.run.finding import TrialFinding
@@ -125,6 +126,33 @@ def test_no_packet_of_a_direct_trial_crosses_a_relay_at_hand(text: str) -> None:
     counted = through_the_relay(finding)
     assert (counted["relayed"], counted["crossed"]) == (False, 0)
     assert counted["sent"] > 0
+
+
+class PretendsRelay(Nebula):
+    """Claims and reports a relay that no packet crosses."""
+
+    def route(self, path: Path) -> Route:
+        return RELAY
+
+    def determine_route(self, path: Path) -> Route:
+        return RELAY
+
+
+@real
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("text", ["nebula/relay", "nebula/aes+fallback"])
+def test_members_that_join_are_relayed_only_if_their_packets_are(text: str) -> None:
+    vpn = nebula(text)
+    if not vpn.relayed:
+        vpn = PretendsRelay(vpn.variant, vpn.chosen)
+    finding = measure(vpn, Convergence(), {}, LabSpec(topology=mesh(3)))
+    if vpn.relayed:
+        assert (finding.status, finding.reason) == (Status.OK, "")
+        assert "no packet went from member to member" in {c.name for c in finding.evidence.checks}
+    else:
+        assert finding.status is Status.INVALID
+        assert finding.reason.startswith("no packet went from member to member: 3 members sent")
 
 
 @real

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from culvert.journal.record import Status
-from culvert.proof.canary import CANARY_PACKETS
+from culvert.measurements.base import Measurement
+from culvert.measurements.tunnel.idle_cost import IdleCost
+from culvert.measurements.tunnel.initiation import Initiation
+from culvert.measurements.tunnel.reconnect import Reconnect
+from culvert.proof.canary import CANARY_PACKETS, CANARY_PAYLOAD_BYTES
 from culvert.proof.route import ALL_BUT
 from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
@@ -37,6 +42,19 @@ pytestmark = [
 MESH = LabSpec(topology=mesh(2), link=LinkSpec(rate_bps=30_000_000_000))
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
 CROSSED = f"packets through {RELAY}"
+NOTHING_WATCHED: Mapping[str, tuple[Measurement[Any], dict[str, Any]]] = {
+    "initiation": (Initiation(), {"cycles": 1}),
+    "reconnect": (Reconnect(), {"event": "restart-self"}),
+    "idle_cost": (IdleCost(), {"settle": "0s", "duration": "200ms"}),
+}
+"""Measurements without an account of their load."""
+
+
+def short(driver: type[Relayed], kind: str) -> TrialFinding:
+    """One short trial of a measurement."""
+    if kind in NOTHING_WATCHED:
+        return measure(made(driver), *NOTHING_WATCHED[kind], MESH)
+    return execute(made(driver), kind, MESH)
 
 
 def made(driver: type[Relayed]) -> Relayed:
@@ -88,18 +106,45 @@ def test_a_report_that_is_not_the_claim_is_invalid(driver: type[Relayed], kind: 
     assert "relayed through relay" in finding.reason
 
 
-def test_a_path_that_is_relayed_against_its_report_is_invalid() -> None:
-    finding = execute(made(PretendsDirect), "tcp", MESH)
+@pytest.mark.parametrize("driver", [PretendsDirect, PretendsRelay])
+@pytest.mark.parametrize("kind", ["tcp", *NOTHING_WATCHED])
+def test_a_canary_that_takes_another_route_than_is_reported_is_invalid(
+    driver: type[Relayed], kind: str
+) -> None:
+    finding = short(driver, kind)
+    assert finding.status is Status.INVALID
+    assert finding.reason.startswith(f"the canary's bytes at {RELAY}: ")
+
+
+@pytest.mark.parametrize("driver", [Relayed, Direct])
+@pytest.mark.parametrize("kind", NOTHING_WATCHED)
+def test_a_path_counts_by_its_canary_where_a_measurement_watches_no_load(
+    driver: type[Relayed], kind: str
+) -> None:
+    finding = short(driver, kind)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    (at_relay,) = (
+        dict(check.figures)
+        for check in finding.evidence.checks
+        if check.name == f"the canary's bytes at {RELAY}"
+    )
+    assert at_relay["canary_bytes"] == CANARY_PACKETS * CANARY_PAYLOAD_BYTES
+    if driver is Relayed:
+        assert 4 < at_relay["bytes"] / at_relay["canary_bytes"] < 4.5
+    else:
+        assert at_relay["bytes"] == 0
+
+
+@pytest.mark.parametrize("kind", ["tcp", "rtt"])
+def test_load_that_is_relayed_against_the_report_is_invalid(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("culvert.run.attempt.send_canary", lambda session: [])
+    finding = execute(made(PretendsDirect), kind, MESH)
     assert finding.status is Status.INVALID
     assert finding.reason.startswith(f"{CROSSED}: ")
     assert f"packets arrived at {RELAY}" in finding.reason
     assert figures(finding)["crossed"] > 0
-
-
-def test_a_path_that_is_direct_against_its_report_is_invalid() -> None:
-    finding = execute(made(PretendsRelay), "tcp", MESH)
-    assert finding.status is Status.INVALID
-    assert finding.reason.startswith(f"packets are seen at {RELAY}: 0 packets")
 
 
 def test_a_path_on_which_the_program_counts_another_route_is_invalid() -> None:

@@ -12,11 +12,11 @@ import math
 from culvert.probe.results import RttResult, parse
 from culvert.proof.capture import (
     ENTROPY_BITS,
+    canary_at_relay,
     clear_inside,
     judge_capture,
     no_clear_text,
     readable_inside,
-    relay_seen,
 )
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
@@ -65,8 +65,8 @@ def send_canary(session: Session) -> list[Check]:
     via = session.route.via if session.route is not None else None
     for name, each in at_relays.items():
         checks.append(no_clear_text(each, f"at {name}"))
-        if name == via:
-            checks.append(relay_seen(each, name))
+        payload_bytes = received * CANARY_PAYLOAD_BYTES
+        checks.append(canary_at_relay(each, name, payload_bytes, used=name == via))
     checks += [clear_inside(each, name) for name, each in inside_relay.items()]
     if session.vpn.variant.integrity_only:
         checks.append(readable_inside(captured["canary"]))

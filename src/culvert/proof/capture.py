@@ -10,6 +10,9 @@ ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
 MIXED_ENTROPY_BITS = 7.0
 """The same with headers between the ciphertexts: small packets in a tunnel over TCP."""
+_BESIDE_CANARY = 0.5
+"""Bytes at a relay that the path does not use, as a share of those of a canary that crosses it:
+keepalives, and members that look for paths."""
 ENTROPY_SAMPLE_BYTES = 20_000
 """With fewer bytes the estimate itself is too low to be used."""
 
@@ -99,14 +102,23 @@ def no_clear_text(captured: Captured, where: str) -> Check:
     )
 
 
-def relay_seen(captured: Captured, relay: str) -> Check:
-    """Whether a relay that a path claims to use has seen packets: else it proves nothing."""
+def canary_at_relay(captured: Captured, relay: str, payload_bytes: int, *, used: bool) -> Check:
+    """Whether the canary crossed a relay that the path claims to use, and no other one.
+
+    Bytes are compared, since a relay's stream has many packets in one. The relay receives and sends
+    each request and each answer, so it carries ``payload_bytes`` (of the canaries that came back)
+    four times. Headers, which are not in them, are the tolerance.
+    """
+    least = 4 * payload_bytes
+    most = int(least * _BESIDE_CANARY)
     return Check(
-        f"packets are seen at {relay}",
-        captured.packets > 0,
-        f"{_looked_at(captured)} at the relay",
-        "the path does not use the relay, or the capture there sees nothing",
-        {"packets": captured.packets},
+        f"the canary's bytes at {relay}",
+        (captured.bytes >= max(least, 1)) if used else captured.bytes <= most or not payload_bytes,
+        f"{captured.bytes} bytes in {_looked_at(captured)}; expected: "
+        + (f"at least {least}" if used else f"at most {most}"),
+        "the path's route is not the one that the VPN reports: check its own status of the path, "
+        "and its log",
+        {"packets": captured.packets, "bytes": captured.bytes, "canary_bytes": payload_bytes},
     )
 
 

@@ -6,9 +6,12 @@ by their absence there.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from culvert.probe.results import Accounted
 from culvert.proof.control import to_control
 from culvert.proof.underlay import requested_loss
+from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
@@ -22,8 +25,12 @@ TO_SERVERS_PACKETS = 5
 _MOST_MISSING = 0.98
 """A path with any loss still shows its relay."""
 BESIDE = 0.02
-"""Packets that a relay may see, as a share of a direct path's: keepalives and its own traffic."""
-BESIDE_PACKETS = 100
+"""Packets that a relay may see, as a share of a direct path's: what the path's load causes."""
+BESIDE_PACKETS = 20
+BESIDE_PPS = 10
+"""The same by time: keepalives, and members that look for paths."""
+BESIDE_MOST = 0.25
+"""In no case more, so that the packets of a short trial cannot all cross the relay."""
 
 
 def judge_route(session: Session, when: str) -> Check:
@@ -50,14 +57,16 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
     via = session.route.via if session.route is not None else None
     sent = _sent(session, watched)
     to_relay = sent - to_control(session, watched).packets
-    missing = min(ALL_BUT + _lost(session.link), _MOST_MISSING)
+    lost = most_lost(session.link, packets=sent, seconds=watched.seconds)
+    missing = min(ALL_BUT + lost, _MOST_MISSING)
+    most_beside = BESIDE * sent + BESIDE_PACKETS + BESIDE_PPS * watched.seconds
     checks = _by_own_count(watched, relayed=via is not None)
     for relay in relays:
         device = watched.others[relay.name].device(relay.underlay.device)
         crossed = device.rx_packets if device is not None else 0
         used = relay.name == via
         enough = crossed >= (1 - missing) * to_relay - TO_SERVERS_PACKETS
-        beside = crossed <= BESIDE * sent + BESIDE_PACKETS
+        beside = crossed <= min(most_beside, BESIDE_MOST * sent)
         expected = "all of them" if used else "none of them"
         checks.append(
             Check(
@@ -70,6 +79,23 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
             )
         )
     return checks
+
+
+def judge_all_relayed(
+    session: Session, *, sent: int, received: int, members: int, seconds: float
+) -> Check:
+    """That of all packets which members sent, those to servers too, the servers received as many:
+    then none went from member to member. The servers are counted for longer; each member may have
+    sent one packet elsewhere."""
+    lost = most_lost(session.link, packets=sent, seconds=seconds)
+    least = (1 - min(ALL_BUT + lost, _MOST_MISSING)) * sent - members
+    return Check(
+        "no packet went from member to member",
+        received >= least,
+        f"{members} members sent {sent} packets, of which {received} arrived at the servers",
+        "some pairs have a direct path, against the VPN's report: check its own status of them",
+        {"sent": sent, "received": received},
+    )
 
 
 def _by_own_count(watched: Watched, *, relayed: bool) -> list[Check]:
@@ -91,11 +117,20 @@ def _by_own_count(watched: Watched, *, relayed: bool) -> list[Check]:
     ]
 
 
-def _lost(link: LinkSpec) -> float:
-    """Share of the packets that the links on the path lose as requested, in the worse direction;
-    all where that depends on time or on single packets."""
-    shares = map(requested_loss, (link.impairment.a_to_b, link.impairment.b_to_a))
-    return max(1.0 if share is None else share for share in shares)
+def most_lost(link: LinkSpec, *, packets: int, seconds: float) -> float:
+    """Largest share of a path's packets, sent in ``seconds``, that its links lose as requested, in
+    the worse direction."""
+    ways = (link.impairment.a_to_b, link.impairment.b_to_a)
+    return max(_most_lost_in(way, packets, seconds) for way in ways)
+
+
+def _most_lost_in(way: OneWay, packets: int, seconds: float) -> float:
+    """A path that is measured has no packets of a protocol that the link drops altogether."""
+    dark_s = 0.0 if way.blackout is None else way.blackout.for_ns / 1e9
+    dark = min(dark_s / max(seconds, 1e-9), 1.0)
+    if isinstance(way.loss, tuple):
+        return dark + len(way.loss) / max(packets, 1)
+    return dark + (requested_loss(replace(way, blackout=None, drop_udp=False)) or 0.0)
 
 
 def _sent(session: Session, watched: Watched) -> int:

@@ -31,6 +31,7 @@ from culvert.measurements.mesh.routes import Routed, await_routes
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
+from culvert.proof.route import judge_all_relayed
 from culvert.topology.graph import Path
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -122,6 +123,7 @@ class Convergence(Measurement[ConvergenceParameters]):
             if not silent:
                 exchange.await_again(session.path)
             costs = costs_of(session, links, exchange.end())
+            watched_s = (time.monotonic_ns() - exchange.begun_ns) / 1e9
         return Outcome(
             metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
             watched=[],
@@ -129,6 +131,7 @@ class Convergence(Measurement[ConvergenceParameters]):
                 *judge_looks(session, ends, sightings),
                 _all_exchanged(silent, len(pairs), parameters.exchange_max_s),
                 _all_routed(session, routed, parameters.route_max_s),
+                *_all_relayed(session, costs, [pair.path for pair in pairs], watched_s),
             ],
         )
 
@@ -233,6 +236,25 @@ def _all_routed(session: Session, routed: Routed, deadline_s: float) -> Check:
         else f"{routed.direct} pairs are direct, {routed.relayed} relayed as the VPN claims",
         "a NAT or blocked UDP may force a relay; give it more time: raise route_max",
     )
+
+
+def _all_relayed(
+    session: Session, costs: Costs, paths: Sequence[Path], watched_s: float
+) -> list[Check]:
+    """Where every pair is claimed to go through a server, unless links carry other packets too."""
+    servers = {cost.node for cost in costs.servers}
+    via = {session.vpn.route(path).via for path in paths}
+    if session.lab.real_links or not via <= servers:
+        return []
+    return [
+        judge_all_relayed(
+            session,
+            sent=costs.sent_by_members,
+            received=costs.received_by_servers,
+            members=len(costs.members),
+            seconds=watched_s,
+        )
+    ]
 
 
 def _named(paths: Sequence[Path]) -> str:

@@ -25,6 +25,9 @@ class NodeCost:
     control_bytes: int | None = None
     memory_bytes: int | None = None
     cpu_s: float = 0.0
+    sent_packets: int = 0
+    """On its link, as ``received_packets``."""
+    received_packets: int = 0
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,16 @@ class Costs:
 
     members: list[NodeCost]
     servers: list[NodeCost]
+
+    @property
+    def sent_by_members(self) -> int:
+        """Packets."""
+        return sum(cost.sent_packets for cost in self.members)
+
+    @property
+    def received_by_servers(self) -> int:
+        """Packets."""
+        return sum(cost.received_packets for cost in self.servers)
 
 
 def watch_links(session: Session, probes: Mapping[str, Probe]) -> dict[str, Task]:
@@ -74,7 +87,13 @@ def _member(session: Session, node: Node, counted: Accounted, used: Accounted) -
         # Packets that waited in vain for a tunnel are on the interface, but not on the link.
         control_bytes = max(link_bytes - carried, 0)
     return NodeCost(
-        node.name, str(node.role), link_bytes, control_bytes, _memory_bytes(used), _cpu_s(used)
+        node.name,
+        str(node.role),
+        link_bytes,
+        control_bytes,
+        _memory_bytes(used),
+        _cpu_s(used),
+        *_packets(node, counted),
     )
 
 
@@ -83,9 +102,17 @@ def _server(node: Node, used: Accounted) -> NodeCost:
         node.name,
         str(node.role),
         _ip_bytes(node, used),
-        memory_bytes=_memory_bytes(used),
-        cpu_s=_cpu_s(used),
+        None,
+        _memory_bytes(used),
+        _cpu_s(used),
+        *_packets(node, used),
     )
+
+
+def _packets(node: Node, counted: Accounted) -> tuple[int, int]:
+    """Sent and received on its link."""
+    link = counted.device(node.underlay.device)
+    return (0, 0) if link is None else (link.tx_packets, link.rx_packets)
 
 
 def _ip_bytes(node: Node, counted: Accounted) -> int:
