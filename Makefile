@@ -142,4 +142,7 @@ clean:
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \
 	  || echo "no sshd to be had: the tests of the lab hosts are skipped"
 	$(SUDO) $(CULVERT) vm build || echo "no guest kernel: the tests in a guest are skipped"
+	@$(SUDO) $(BIN)/python -c 'from culvert.labs.kubernetes.embedded.programs.built import built; \
+	  raise SystemExit(built() is None)' || echo "the embedded cluster is not built: its tests are skipped;" \
+	  "to build it (once, about 12 CPU-minutes): $(SUDO) $(CULVERT) kubernetes build"
 	@touch $@
