@@ -111,7 +111,7 @@ class K8sApi(Measurement[K8sApiParameters]):
         return Outcome(
             metrics=[*_times(times_ms), *_counts(found)],
             watched=[watched],
-            series=[_series(found)],
+            series=series_of(found.requests, parameters.instrument),
             doubts=[_succeeded(found), *_on_time(found, parameters)],
         )
 
@@ -181,15 +181,25 @@ def _counts(found: Responses) -> list[Metric]:
     ]
 
 
-def _series(found: Responses) -> Series:
-    """Every answered request: its time, by when it was due."""
-    kept = [one for one in found.requests if one.response_ns is not None]
-    return Series(
-        "response_ms",
-        "ms",
-        [one.due_ns for one in kept],
-        [(one.response_ns or 0) / answers.NS_PER_MS for one in kept],
-    )
+def series_of(requests: Sequence[Request], instrument: ApiInstrument) -> list[Series]:
+    """Every request that the instrument lists, by when it was due: its status (0 without an
+    answer), how late it was sent (the probe's only: hey has no schedule), and the time of each
+    answer."""
+    due_ns = [one.due_ns for one in requests]
+    times = [(one.due_ns, one.response_ns) for one in requests if one.response_ns is not None]
+    made = [
+        Series(
+            "response_ms",
+            "ms",
+            [due for due, _ in times],
+            [taken / answers.NS_PER_MS for _, taken in times],
+        ),
+        Series("response_status", "HTTP status", due_ns, [one.status for one in requests]),
+    ]
+    if instrument is ApiInstrument.PROBE:
+        late_ms = [one.late_ns / answers.NS_PER_MS for one in requests]
+        made.append(Series("sent_late_ms", "ms", due_ns, late_ms))
+    return made
 
 
 def _succeeded(found: Responses) -> Check:

@@ -1,0 +1,29 @@
+"""What is kept of requests to the API."""
+
+from __future__ import annotations
+
+from culvert.measurements.kubernetes.answers import Request
+from culvert.measurements.kubernetes.k8s_api import ApiInstrument, series_of
+
+REQUESTS = [
+    Request(0, 2_000_000, 200, 1_000_000),
+    Request(100, None, 0, 5_000_000),
+    Request(200, 3_000_000, 429),
+]
+
+
+def test_a_request_without_an_answer_is_kept_with_its_schedule() -> None:
+    times, statuses, late = series_of(REQUESTS, ApiInstrument.PROBE)
+    assert (times.name, times.t_ns, times.values) == ("response_ms", [0, 200], [2.0, 3.0])
+    assert (statuses.name, statuses.t_ns) == ("response_status", [0, 100, 200])
+    assert statuses.values == [200, 0, 429]
+    assert (late.name, late.t_ns, late.values) == ("sent_late_ms", [0, 100, 200], [1.0, 5.0, 0.0])
+
+
+def test_hey_has_no_schedule_to_be_late_for() -> None:
+    names = [one.name for one in series_of(REQUESTS, ApiInstrument.HEY)]
+    assert names == ["response_ms", "response_status"]
+
+
+def test_without_a_request_there_is_no_value() -> None:
+    assert all(not one.values for one in series_of([], ApiInstrument.PROBE))
