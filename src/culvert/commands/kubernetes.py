@@ -78,12 +78,15 @@ def kubernetes_check(
     target: TargetNode = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that nothing is clear between the nodes; exit code 0 if so, else 1."""
+    """Prove that nothing is clear between the nodes.
+
+    Exit code 0: so it is; 1: a part is clear; 2: wrong use; 3: a part could not be looked at.
+    """
     from culvert.run.pods.command import check_cluster
     from culvert.run.pods.request import IMAGE, ClusterRequest
 
     request = ClusterRequest(
         cluster, kubeconfig, context, namespace, image or IMAGE, source, target, prove=True
     )
-    if not check_cluster(request, vpn, traffic or (), as_json=as_json):
-        raise typer.Exit(1)
+    if code := check_cluster(request, vpn, traffic or (), as_json=as_json):
+        raise typer.Exit(code)

@@ -39,6 +39,11 @@ class Proved:
         return self.verdict is not None and all(check.passed for check in self.checks)
 
     @property
+    def known(self) -> bool:
+        """Whether it was seen what became of it."""
+        return self.verdict is not None and self.verdict.wire is not Wire.UNSEEN
+
+    @property
     def text(self) -> str:
         """In one line."""
         if self.verdict is None:
@@ -54,6 +59,7 @@ class Proved:
         return {
             "placement": str(self.placement),
             "ok": self.ok,
+            "known": self.known,
             "wire": None if verdict is None else str(verdict.wire),
             "encapsulation": None if verdict is None else verdict.encapsulation,
             "reason": self.reason,
@@ -73,10 +79,6 @@ def check(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Iter
 def _one(under: Under, placement: Placement) -> Proved:
     try:
         return _prove(under, placement)
-    except NotPossible as error:
-        if placement is Placement.ONE_NODE:
-            raise
-        return Proved(placement, None, (), str(error), error.remedy)
     except CulvertError as error:
         return Proved(placement, None, (), str(under.broken() or error), error.remedy)
 
@@ -105,6 +107,14 @@ class Summary:
     def ok(self) -> bool:
         """Whether nothing is clear between the nodes."""
         return all(one.ok for one in self.proved)
+
+    @property
+    def exit_code(self) -> int:
+        """0: nothing is clear; 1: a part is, or its packets do not agree; 3: neither is known."""
+        if self.ok:
+            return 0
+        bad = any(one.known and not one.ok for one in self.proved)
+        return CulvertError.exit_code if bad else NotPossible.exit_code
 
 
 def summary(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Summary:

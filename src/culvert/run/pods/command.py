@@ -8,7 +8,7 @@ from pathlib import Path
 
 from culvert import __version__
 from culvert.console import out, print_json
-from culvert.errors import UsageError
+from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.pods import manifests
 from culvert.run.pods import check
@@ -44,24 +44,31 @@ def print_manifest(reference: str, *, prove: bool) -> None:
 
 def check_cluster(
     request: ClusterRequest, vpn: str, traffic: Sequence[str], *, as_json: bool
-) -> bool:
-    """Prove a cluster's traffic and print it; whether nothing is clear."""
+) -> int:
+    """Prove a cluster's traffic and print it; the exit code. Raises UsageError, and NotPossible for
+    everything else that prevents it."""
     placements = [_placement(word) for word in traffic] or list(check.PLACEMENTS)
-    with clusters_of(request) as clusters:
-        found = check.summary(clusters, vpn, placements)
+    try:
+        with clusters_of(request) as clusters:
+            found = check.summary(clusters, vpn, placements)
+    except UsageError:
+        raise
+    except CulvertError as error:  # its own exit code would mean that traffic is clear
+        raise NotPossible(error.what, error.why, error.remedy) from error
     if as_json:
         proved = [one.as_json() for one in found.proved]
         print_json({"ok": found.ok, "seconds": found.seconds, "traffic": proved})
-        return found.ok
+        return found.exit_code
     for one in found.proved:
-        out.print(f"{'yes' if one.ok else 'NO '}  {one.text}", markup=False)
+        word = "yes" if one.ok else "NO " if one.known else "?  "
+        out.print(f"{word}  {one.text}", markup=False)
     failed = next((one for one in found.proved if not one.ok), None)
     remedies = [each.remedy for each in failed.checks if not each.passed] if failed else []
     if failed is not None:
         out.print(f"remedy: {failed.remedy or next(iter(remedies), '')}", markup=False)
     verdict = "nothing is clear between the nodes" if found.ok else "NOT PROVED"
     out.print(f"{verdict}, after {found.seconds:.1f} s", markup=False)
-    return found.ok
+    return found.exit_code
 
 
 def _placement(word: str) -> Placement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,17 @@ class ClusterRequest:
 
     def words(self) -> Iterator[str]:
         """The options of the command line that differ from the defaults."""
+        if self.cluster != KUBECONFIG:
+            yield from ("--cluster", self.cluster)
+        for name, value in self.of_reached.items():
+            yield from (name, value)
+        if self.prove:
+            yield "--prove"
+
+    @property
+    def of_reached(self) -> Mapping[str, str]:
+        """Those that differ from the defaults and are for a cluster that a kubeconfig reaches."""
         given: dict[str, object] = {
-            "--cluster": self.cluster if self.cluster != KUBECONFIG else None,
             "--kubeconfig": self.kubeconfig,
             "--context": self.context,
             "--namespace": self.namespace,
@@ -39,11 +48,7 @@ class ClusterRequest:
             "--from": self.source,
             "--to": self.target,
         }
-        for name, value in given.items():
-            if value is not None:
-                yield from (name, str(value))
-        if self.prove:
-            yield "--prove"
+        return {name: str(value) for name, value in given.items() if value is not None}
 
 
 REACHED = ClusterRequest()

@@ -18,6 +18,12 @@ def clusters_of(request: ClusterRequest) -> Clusters:
         raise UsageError(f"cluster '{request.cluster}'", "is unknown", f"use {' or '.join(KINDS)}")
     wishes = Wishes(Wish.parse(request.source), Wish.parse(request.target))
     if request.cluster == EMBEDDED:
+        if given := request.of_reached:
+            raise UsageError(
+                "--cluster embedded",
+                f"{', '.join(given)} does not apply: Culvert makes that cluster and its pods",
+                "leave it out, or use --cluster kubeconfig",
+            )
         return EmbeddedClusters()
     options = Options(request.image, request.namespace)
     api = Api.of(request.kubeconfig, request.context)
