@@ -19,13 +19,10 @@ from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
+from tests.labs.kubernetes.paper import paper_node
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-INFO = (
-    *("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "kubeletVersion"),
-    *("containerRuntimeVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
-)
 OPTIONS = Options(image="culvert.local/probe:0")
 
 
@@ -37,19 +34,9 @@ def place(server: EmbeddedCluster) -> Iterator[Workspace]:
 
 @pytest.fixture
 def one_node(server: EmbeddedCluster) -> Iterator[str]:
-    """A node that exists in the API only; it is ready, and accepts pods."""
-    core = server.api.core
-    core.create_node({"metadata": {"name": "paper"}})
-    status = {
-        "conditions": [{"type": "Ready", "status": "True"}],
-        "allocatable": {"cpu": "10m", "memory": "1Gi", "pods": "10"},
-        "capacity": {"cpu": "10m", "memory": "1Gi", "pods": "10"},
-        "nodeInfo": dict.fromkeys(INFO, "x"),
-    }
-    core.patch_node_status("paper", {"status": status})
-    core.patch_node("paper", {"spec": {"taints": None}})
-    yield "paper"
-    core.delete_node("paper")
+    """One on which no pod has room."""
+    with paper_node(server.api, {"cpu": "10m", "memory": "1Gi", "pods": "10"}) as name:
+        yield name
 
 
 def namespaces(server: EmbeddedCluster) -> set[str]:

@@ -60,8 +60,6 @@ def test_the_namespaces_have_their_levels() -> None:
 
 def test_the_printed_list_has_a_role_with_every_right() -> None:
     made = manifests.everything("RUN", "image:1", prove=True)
-    kinds = [each["kind"] for each in made]
-    assert kinds.count("Pod") == 3
     (role,) = (each for each in made if each["kind"] == "ClusterRole")
     granted = {
         f"{verb} {resource}"
@@ -70,8 +68,49 @@ def test_the_printed_list_has_a_role_with_every_right() -> None:
         for verb in rule["verbs"]
     }
     assert granted == {str(right) for right in manifests.rights(own_namespace=True)}
-    without = manifests.everything("RUN", "image:1", prove=False)
-    assert not [each for each in without if "privileged" in str(each)]
+
+
+def printed(*, prove: bool) -> dict[str, dict[str, Any]]:
+    """The objects by kind, namespace and name."""
+    made = manifests.everything("RUN", "image:1", prove=prove)
+    names = [
+        "/".join((each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]))
+        for each in made
+    ]
+    assert len(set(names)) == len(names)
+    return dict(zip(names, made, strict=True))
+
+
+def test_pods_in_the_nodes_networks_are_printed_without_the_proof_too() -> None:
+    made = printed(prove=False)
+    host = 'conditions with pods = "host-network"'
+    assert {
+        name: each["metadata"].get("annotations", {}).get(manifests.FOR)
+        for name, each in made.items()
+    } == {
+        "ClusterRole//culvert": None,
+        "Namespace//culvert-RUN": None,
+        "ConfigMap/culvert-RUN/culvert-RUN": None,
+        "Pod/culvert-RUN/a": None,
+        "Pod/culvert-RUN/b": None,
+        "Service/culvert-RUN/culvert-RUN": 'conditions with pods = "service"',
+        "Namespace//culvert-RUN-nodes": host,
+        "Pod/culvert-RUN-nodes/a": host,
+        "Pod/culvert-RUN-nodes/b": host,
+    }
+    assert made["Pod/culvert-RUN-nodes/a"]["spec"]["hostNetwork"]
+    assert "'privileged': True" not in str(made)
+
+
+def test_the_proof_adds_a_privileged_observer() -> None:
+    with_proof = printed(prove=True)
+    (added,) = set(with_proof) - set(printed(prove=False))
+    observer = with_proof[added]
+    assert observer["spec"]["containers"][0]["securityContext"]["privileged"]
+    assert observer["metadata"]["annotations"] == {manifests.FOR: "--prove"}
+    nodes = with_proof["Namespace//culvert-RUN-nodes"]["metadata"]["annotations"]
+    assert nodes[manifests.FOR] == 'conditions with pods = "host-network" and --prove'
+    assert nodes[manifests.HOME] == "culvert-RUN"
 
 
 def test_a_service_passes_its_ports_on_unchanged() -> None:

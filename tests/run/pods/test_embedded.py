@@ -17,7 +17,8 @@ from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
-from culvert.labs.kubernetes.pods.lab import NO_WISHES
+from culvert.labs.kubernetes.pods.choice import By, Wish
+from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.netns import cleanup
@@ -39,6 +40,7 @@ from culvert.trial.session import Session
 from culvert.vpns import registry
 from tests.here import HERE
 from tests.run.pods.leaks import KINDS, beside_the_vpn
+from tests.run.pods.shells import pods_with_a_shell
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -152,9 +154,13 @@ def test_every_request_to_the_api_is_kept(
     parameters = K8sApiParameters.model_validate(given)
     found = execution(clusters, WIREGUARD, K8sApi(), parameters).execute()
     assert (found.status, found.reason) == (Status.OK, "")
-    (series,) = (one for one in found.outcome.series if one.name == "response_ms")
-    assert len(series.values) == 20
-    assert all(value > 0 for value in series.values)
+    series = {one.name: one for one in found.outcome.series}
+    assert len(series["response_ms"].values) == 20
+    assert all(value > 0 for value in series["response_ms"].values)
+    assert list(series["response_status"].values) == [200] * 20
+    late = series.get("sent_late_ms")
+    assert (late is not None) == (instrument is ApiInstrument.PROBE)
+    assert late is None or len(late.values) == 20
 
 
 @pytest.mark.parametrize("leaking", list(KINDS))
@@ -170,6 +176,27 @@ def test_a_leak_of_one_kind_of_traffic_is_found_and_named(
     assert "u0 of a" in proved[leaking].text
     expected = {leaking} | ({Placement.SERVICE} if leaking is Placement.TWO_NODES else set())
     assert {kind for kind, one in proved.items() if not one.ok} == expected
+
+
+def test_the_probe_is_copied_into_pods_of_the_users_and_removed(
+    clusters: EmbeddedClusters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under = over(clusters, WIREGUARD)
+    with pods_with_a_shell(under) as theirs:
+        near, far = (Wish(By.POD, f"{one.where.namespace}/{one.where.pod}") for one in theirs)
+        monkeypatch.setattr(under, "wishes", Wishes(near, far))
+        kinds = [Placement.TWO_NODES, Placement.HOST_NETWORK, Placement.SERVICE, Placement.ONE_NODE]
+        proved, host, service, one_node = check.check(clusters, WIREGUARD, kinds)
+        assert proved.ok, proved.text
+        assert proved.verdict is not None
+        assert proved.verdict.wire is Wire.ENCRYPTED
+        assert "host-network with pod default/near: the pod has a network of its own" in host.reason
+        assert str(Placement.TWO_NODES) in host.remedy
+        assert "service to pod default/far: the run's service passes packets on" in service.reason
+        assert "no node is both" in one_node.reason
+        for one in theirs:
+            assert one.run(["ls", "/tmp"]).stdout == ""
+    assert pods(under) == []
 
 
 class Restarted(Rtt):

@@ -53,11 +53,11 @@ def image_of(programs: ClusterPrograms) -> Image:
     for name in INSTRUMENTS:
         program = programs.program(name)
         files[f"/usr/bin/{name}"] = program.read_bytes()
-        files |= {path: File(found).read_bytes() for path, found in _libraries(program).items()}
+        files |= libraries(program)
     return replace(probe, files=files)
 
 
-def _libraries(program: File) -> dict[str, str]:
+def libraries(program: File) -> dict[str, bytes]:
     """The shared libraries of a program by the paths at which it looks for them."""
     beside = program.parents[1] / "lib"
     places = os.pathsep.join(map(str, sorted(beside.glob("*-linux-gnu"))))
@@ -74,7 +74,8 @@ def _libraries(program: File) -> dict[str, str]:
         paths = [word for word in words if word.startswith("/")]
         if paths:
             name = File(words[0])
-            found[str(name) if name.is_absolute() else f"/lib/{name}"] = paths[-1]
+            path = str(name) if name.is_absolute() else f"/lib/{name}"
+            found[path] = File(paths[-1]).read_bytes()
     return found
 
 

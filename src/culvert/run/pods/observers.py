@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from ipaddress import IPv4Address
 from itertools import count
 
 from culvert.labs.kubernetes.pods.choice import Chosen, ClusterNodeInfo
-from culvert.labs.kubernetes.pods.manifests import CONTAINER, PodPlan
+from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.probe.client import Probe
@@ -63,13 +62,7 @@ class Observers:
 
     def _observe(self, host: ClusterNodeInfo, plan: PodPlan) -> Observer:
         pod = self._workspace.await_running(plan)
-        where = PodAddress(
-            pod.metadata.namespace,
-            pod.metadata.name,
-            CONTAINER,
-            IPv4Address(pod.status.pod_ip),
-            host_network=True,
-        )
+        where = PodAddress.of(pod)
         node = PodNode(f"observer on {host.name}", self._workspace.api, where, host)
         self._stack.callback(node.close)
         return Observer(host.name, self._stack.enter_context(Probe(node)), self._devices)

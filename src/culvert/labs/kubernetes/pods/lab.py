@@ -15,23 +15,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Any
 
 from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
-from culvert.labs.kubernetes.api.client import Http
+from culvert.labs.kubernetes.api.client import ApiError
 from culvert.labs.kubernetes.pods import choice, copied, manifests, state
 from culvert.labs.kubernetes.pods.choice import ANYWHERE, By, Chosen, ClusterNodeInfo, Wish
-from culvert.labs.kubernetes.pods.manifests import CONTAINER, PodPlan
+from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
 from culvert.topology.plan import Attachment
 from culvert.topology.spec import LabSpec
-
-SERVICE = "target"
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,7 @@ class KubernetesLab(Lab):
         """The service's address, for the placement that has one."""
         self.started_s: dict[str, float] = {}
         """Seconds from the creation of each pod until it ran, by node."""
+        self._service: str | None = None
         self._wishes = wishes
         self._plans: dict[str, PodPlan] = {}
         self._nodes: dict[str, PodNode] = {}
@@ -108,22 +106,12 @@ class KubernetesLab(Lab):
 
     def broken(self) -> CulvertError | None:
         """A pod that has ended or is gone, or a node that is not ready any more."""
-        for name, plan in self._plans.items():
-            try:
-                pod = self.workspace.read(plan)
-            except LabError as error:
-                return error
-            failed = state.failure(pod)
-            if failed is not None:
-                return failed
-            node = self._nodes[name].host.name
-            if not self._is_ready(node):
-                return LabError(
-                    f"node {node} of the cluster",
-                    "it is not ready any more",
-                    "see `kubectl describe node`; repeat the trial when it is back",
-                )
-        return None
+        try:
+            return self._broken()
+        except ApiError:  # it says nothing about the pods
+            return None
+        except LabError as error:
+            return error
 
     def open(self) -> None:
         """Choose nodes, create pods, wait until they run. After an error nothing remains."""
@@ -144,9 +132,24 @@ class KubernetesLab(Lab):
         self._nodes.clear()
         self.workspace.remove(*self._plans.values())
         self._plans.clear()
-        if self.service_address is not None:
-            self.workspace.remove_service(SERVICE)
-            self.service_address = None
+        if self._service is not None:
+            self.workspace.remove_service(self._service)
+            self._service = self.service_address = None
+
+    def _broken(self) -> CulvertError | None:
+        for plan in self._plans.values():
+            failed = state.failure(self.workspace.read(plan))
+            if failed is not None:
+                return failed
+        ready = {node.name for node in choice.nodes_of(self.workspace.api) if node.usable}
+        for node in self._nodes.values():
+            if node.host.name not in ready:
+                return LabError(
+                    f"node {node.host.name} of the cluster",
+                    "it is not ready any more",
+                    "see `kubectl describe node`; repeat the trial when it is back",
+                )
+        return None
 
     def _open(self) -> None:
         found = choice.nodes_of(self.workspace.api)
@@ -163,22 +166,31 @@ class KubernetesLab(Lab):
             self.workspace.start(plan)
         if self.placement is Placement.SERVICE:
             selector = {manifests.ROLE: self._label(self.path.target)}
-            self.service_address = IPv4Address(self.workspace.make_service(SERVICE, selector))
+            self._service = manifests.service_name(self.run_id)
+            self.service_address = self.workspace.make_service(self._service, selector)
         for name, host in hosts.items():
             if name in theirs:
                 self._nodes[name] = copied.node(self.workspace, name, theirs[name], host)
                 continue
             pod = self.workspace.await_running(self._plans[name])
             self.started_s[name] = time.monotonic() - begun
-            self._nodes[name] = PodNode(name, self.workspace.api, self._address(pod), host)
+            self._nodes[name] = PodNode(name, self.workspace.api, PodAddress.of(pod), host)
 
     def _choose(self, found: list[ClusterNodeInfo], theirs: Mapping[str, Wish]) -> Chosen:
-        source, target = self._wishes.source, self._wishes.target
-        if self.path.source in theirs:
-            source = Wish(By.NAME, copied.node_of(self.workspace.api, source))
-        if self.path.target in theirs:
-            target = Wish(By.NAME, copied.node_of(self.workspace.api, target))
-        return choice.choose(found, self.placement, source, target)
+        if self.placement is Placement.SERVICE and self.path.target in theirs:
+            raise NotPossible(
+                f"the placement {self.placement} to pod {theirs[self.path.target].value}",
+                "the run's service passes packets on to a pod of the run",
+                "leave --to out, or name a placement without a service (--traffic, or pods = in "
+                f"the study): {Placement.TWO_NODES}",
+            )
+        wishes = [
+            Wish(By.NAME, copied.node_of(self.workspace.api, wish, self.placement))
+            if wish.by is By.POD
+            else wish
+            for wish in (self._wishes.source, self._wishes.target)
+        ]
+        return choice.choose(found, self.placement, *wishes)
 
     def _plan(self, name: str, host: ClusterNodeInfo) -> PodPlan:
         host_network = self.placement is Placement.HOST_NETWORK
@@ -197,20 +209,6 @@ class KubernetesLab(Lab):
 
     def _label(self, name: str) -> str:
         return f"{self.run_id}-{name}"
-
-    def _address(self, pod: Any) -> PodAddress:
-        return PodAddress(
-            pod.metadata.namespace,
-            pod.metadata.name,
-            CONTAINER,
-            IPv4Address(pod.status.pod_ip),
-            bool(pod.spec.host_network),
-        )
-
-    def _is_ready(self, name: str) -> bool:
-        api = self.workspace.api
-        found = api.call_unless(Http.NOT_FOUND, f"node {name}", api.core.read_node, name)
-        return found is not None and ClusterNodeInfo.of(found).usable
 
 
 def _as_it_is(spec: LabSpec) -> LabSpec:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.labs.kubernetes.image import NOBODY, PROBE_PATH
+from culvert.topology.placement import Placement
 
 PREFIX = "culvert-"
 MANAGED = "app.kubernetes.io/managed-by"
@@ -30,6 +31,8 @@ HOME = "culvert.dev/home"
 """Annotation of namespaces: the one in which the run's config map is."""
 EXPIRES = "culvert.dev/expires"
 """Annotation of the config map: the Unix time after which no pod of the run can run any more."""
+FOR = "culvert.dev/for"
+"""Annotation of a printed object: the option or the conditions that it is made for."""
 CONTAINER = "probe"
 SERVICE_PORTS = range(20001, 20033)
 """Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
@@ -145,6 +148,11 @@ def owner_name(run_id: str) -> str:
     return f"{PREFIX}{run_id}"
 
 
+def service_name(run_id: str) -> str:
+    """The name of the service before the target of a trial: it begins with a letter (RFC 1035)."""
+    return f"{PREFIX}{run_id}"
+
+
 def owner(run_id: str, marks: Mapping[str, str]) -> Manifest:
     """That config map, with annotations."""
     metadata = {**_metadata(owner_name(run_id), run_id, {}), "annotations": dict(marks)}
@@ -165,7 +173,13 @@ def service(name: str, run_id: str, selector: Mapping[str, str], owned_by: Owner
     ]
     metadata = _metadata(name, run_id, {})
     metadata["ownerReferences"] = [owned_by.reference]
-    spec = {"selector": dict(selector), "ports": ports, "type": "ClusterIP"}
+    spec = {
+        "selector": dict(selector),
+        "ports": ports,
+        "type": "ClusterIP",
+        # With an address of IPv4 also where the cluster gives IPv6 addresses first.
+        "ipFamilyPolicy": "PreferDualStack",
+    }
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
@@ -197,6 +211,7 @@ def rights(*, own_namespace: bool) -> list[Right]:
     if own_namespace:
         verbs = ("create", "get", "list", "delete")
         made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
+        made.append(Right("list", "serviceaccounts"))  # without one no pod is admitted
     return made
 
 
@@ -219,24 +234,41 @@ def role(needed: Sequence[Right]) -> Manifest:
 
 
 def everything(run_id: str, image: str, *, prove: bool) -> list[Manifest]:
-    """All that a run of every placement creates, with placeholders for nodes and the owner."""
+    """All that a run of every placement creates, with placeholders for nodes and the owner; what
+    not every run creates has an annotation with what it is for (``FOR``), which is only printed."""
     home, own = namespace_of(run_id), Owner(owner_name(run_id), "UID-OF-THE-CONFIG-MAP")
     controller = {CONTROLLER: "PROCESS"}
     marks = {**controller, HOME: home}
     made: list[Manifest] = [
         role(rights(own_namespace=True)),
         home_namespace(run_id, marks),
-        *([nodes_namespace(run_id, marks)] if prove else []),
         _in(home, owner(run_id, {**controller, EXPIRES: "UNIX-TIME"})),
     ]
     for end in ("a", "b"):
         plan = PodPlan(end, "NODE", image, run_id, owner=own, labels={ROLE: end})
         made.append(_in(home, plan.manifest()))
-    made.append(_in(home, service("target", run_id, {ROLE: "b"}, own)))
+    before = service(service_name(run_id), run_id, {ROLE: "b"}, own)
+    made.append(_for(_of(Placement.SERVICE), _in(home, before)))
+    of_nodes = [_of(Placement.HOST_NETWORK), *(["--prove"] if prove else [])]
+    made.append(_for(" and ".join(of_nodes), nodes_namespace(run_id, marks)))
+    nodes = nodes_namespace_of(run_id)
+    for end in ("a", "b"):
+        plan = PodPlan(end, "NODE", image, run_id, host_network=True, labels={ROLE: end})
+        made.append(_for(_of(Placement.HOST_NETWORK), _in(nodes, plan.manifest())))
     if prove:
         seen = PodPlan("observer", "NODE", image, run_id, host_network=True, observer=True)
-        made.append(_in(nodes_namespace_of(run_id), seen.manifest()))
+        made.append(_for("--prove", _in(nodes, seen.manifest())))
     return made
+
+
+def _of(placement: Placement) -> str:
+    return f'conditions with pods = "{placement}"'
+
+
+def _for(purpose: str, manifest: Manifest) -> Manifest:
+    metadata = manifest["metadata"]
+    annotations = {**metadata.get("annotations", {}), FOR: purpose}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _in(namespace: str, manifest: Manifest) -> Manifest:

@@ -17,7 +17,9 @@ from culvert.labs.host import Completed
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
 from culvert.labs.kubernetes.image import PROBE_PATH
+from culvert.labs.kubernetes.pods import addresses
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
+from culvert.labs.kubernetes.pods.manifests import CONTAINER
 from culvert.labs.kubernetes.pods.process import PodProcess
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
@@ -41,6 +43,17 @@ class PodAddress:
     container: str
     address: IPv4Address
     host_network: bool = False
+
+    @classmethod
+    def of(cls, pod: Any, container: str = CONTAINER) -> PodAddress:
+        """From a V1Pod that runs. Raises NotPossible if it has no IPv4 address."""
+        return cls(
+            pod.metadata.namespace,
+            pod.metadata.name,
+            container,
+            addresses.of_pod(pod),
+            bool(pod.spec.host_network),
+        )
 
 
 class PodNode(Node):

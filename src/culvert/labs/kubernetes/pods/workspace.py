@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api, ApiError, Http
-from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
+from culvert.labs.kubernetes.pods import addresses, lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan, Right
 from culvert.waiting import wait_until
@@ -180,8 +181,9 @@ class Workspace:
                 remedy="see the state of its node",
             )
 
-    def make_service(self, name: str, selector: Mapping[str, str]) -> str:
-        """Create a service; returns its address in the cluster."""
+    def make_service(self, name: str, selector: Mapping[str, str]) -> IPv4Address:
+        """Create a service; returns its address in the cluster. Raises NotPossible if that is one
+        of IPv6 only."""
         assert self.owner is not None  # it is open
         made = self.api.call(
             f"service {name}",
@@ -189,7 +191,7 @@ class Workspace:
             self.home,
             manifests.service(name, self.run_id, selector, self.owner),
         )
-        return str(made.spec.cluster_ip)
+        return addresses.of_service(made)
 
     def remove_service(self, name: str) -> None:
         """Delete a service; no error if there is none."""
