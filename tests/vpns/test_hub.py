@@ -30,7 +30,8 @@ pytestmark = [
 BETWEEN = Path("c1", "c2")
 HUB = LabSpec(topology=star(2, paths=[BETWEEN]), link=LinkSpec(rate_bps=30_000_000_000))
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
-_SETTINGS = ("net/ipv4/ip_forward", "net/ipv4/conf/all/send_redirects")
+_REDIRECTS = "net/ipv4/conf/all/send_redirects"
+_GENERAL = ("net/ipv4/ip_forward", "net/ipv4/conf/all/accept_redirects")
 
 
 @pytest.mark.parametrize("kind", ["tcp", "rtt"])
@@ -117,18 +118,26 @@ def test_a_direct_report_is_contradicted_by_the_packets_at_the_gateway() -> None
     assert finding.reason.startswith(f"packets through {GATEWAY}: ")
 
 
-def test_the_gateways_settings_are_restored(lab: LabFactory) -> None:
+def test_only_the_tunnels_device_forwards_and_the_gateways_settings_are_restored(
+    lab: LabFactory,
+) -> None:
     made, hub = lab(HUB), driver(WIREGUARD)
     gateway = made.nodes[GATEWAY]
+    device = gateway.underlay.device
 
-    def settings() -> list[str]:
-        return [gateway.text(f"/proc/sys/{name}") for name in _SETTINGS]
+    def general() -> list[str]:
+        return [gateway.sysctl(name) for name in (*_GENERAL, f"net/ipv4/conf/{device}/forwarding")]
 
-    before = settings()
+    before = general()
+    assert gateway.sysctl(_REDIRECTS) == "1"
     bring_up(hub, made)
-    assert settings() == ["1", "0"]
+    assert gateway.sysctl(f"net/ipv4/conf/{hub.interface(gateway)}/forwarding") == "1"
+    assert gateway.sysctl(_REDIRECTS) == "0"
+    assert general() == before
+    assert before[0] == "0"
     hub.stop(made)
-    assert settings() == before != ["1", "0"]
+    assert gateway.sysctl(_REDIRECTS) == "1"
+    assert general() == before
 
 
 @pytest.mark.parametrize("word", ["openvpn/aes-256-gcm", "strongswan/esp-aes256gcm"])

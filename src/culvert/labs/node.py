@@ -157,6 +157,19 @@ class Node(Host):
         words += ["dev", device] if device is not None else []
         self.run([*self._ip(), "route", "add", str(destination), *words])
 
+    def set_sysctl(self, name: str, value: str) -> None:
+        """Write a setting of its kernel (``net/ipv4/conf/wg0/forwarding``), unless it has the
+        value."""
+        if self.sysctl(name) != value:
+            self.run(self._write_sysctl(name, value))
+
+    def sysctl(self, name: str) -> str:
+        """A setting of its kernel; raises OSError if there is none of that name."""
+        return self.text(f"/proc/sys/{name}")
+
+    def _write_sysctl(self, name: str, value: str) -> list[str]:
+        return [self.require("sysctl", "install procps there"), "-q", "-w", f"{name}={value}"]
+
     def _ip(self) -> list[str]:
         return [self.require("ip", "install iproute2 there")]
 

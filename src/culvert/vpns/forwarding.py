@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from culvert.labs.node import Node
 
-_FORWARD = "net.ipv4.ip_forward"
+_CONF = "net/ipv4/conf"
+_REDIRECTS = f"{_CONF}/all/send_redirects"
 
 
 class Forwarding:
-    """Settings of at most one node, with their values before."""
+    """Settings of at most one node, with the value before."""
 
     def __init__(self) -> None:
         self._node: Node | None = None
-        self._before: dict[str, str] = {}
+        self._redirects = ""
 
     def enable(self, node: Node, device: str) -> None:
-        """Forward, and send no redirects: the next hop is on the same device, but not reachable for
-        the sender."""
+        """Forward what comes in by the device, and send no redirects: the next hop is on the same
+        device, but not reachable for the sender.
+
+        The device's settings end with it. The general net/ipv4/ip_forward stays as it is: it would
+        make the node a router between all its devices, and change the forwarding of each and
+        accept_redirects too. Redirects are sent if the device's setting or that of all permits it
+        (ip-sysctl in the kernel's documentation).
+        """
         self.restore()
-        redirects = [f"net.ipv4.conf.{name}.send_redirects" for name in ("all", device)]
-        general = (_FORWARD, redirects[0])
+        self._redirects = node.sysctl(_REDIRECTS)
         self._node = node
-        self._before = {name: node.text(f"/proc/sys/{name.replace('.', '/')}") for name in general}
-        _set(node, {_FORWARD: "1", **dict.fromkeys(redirects, "0")})
+        node.set_sysctl(f"{_CONF}/{device}/forwarding", "1")
+        node.set_sysctl(f"{_CONF}/{device}/send_redirects", "0")
+        node.set_sysctl(_REDIRECTS, "0")
 
     def restore(self) -> None:
-        """Restore the values; a device's own settings end with the device. Idempotent."""
+        """Restore the value. Idempotent."""
         if self._node is not None:
-            _set(self._node, self._before)
+            self._node.set_sysctl(_REDIRECTS, self._redirects)
             self._node = None
-
-
-def _set(node: Node, values: dict[str, str]) -> None:
-    sysctl = node.require("sysctl", "install procps")
-    node.run([sysctl, "-q", "-w", *(f"{name}={value}" for name, value in values.items())])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from culvert.labs.hosts.lab import HostsLab
 from culvert.labs.hosts.node import SshNode
 from culvert.labs.process import Process
 from culvert.probe.client import Probe
+from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
+from culvert.vpns.forwarding import Forwarding
 from culvert.waiting import wait_until
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
 
@@ -183,16 +185,48 @@ def test_the_guard_removes_everything_when_the_agent_is_killed(
         node.run(["true"])
 
 
+@pytest.mark.parametrize("victim", ["agent", "ssh"])
+def test_settings_of_a_hub_are_undone_when_the_agent_is_killed(
+    demo: DemoHosts, fleet: Fleet, victim: str
+) -> None:
+    before = remains(demo, "a")
+    redirects = "net/ipv4/conf/all/send_redirects"
+    assert demo.node("a").sysctl(redirects) == "1"
+    lab = HostsLab(fleet, LabSpec())
+    lab.open()
+    node, hub = lab.nodes["a"], Forwarding()
+    _busy(node)
+    for _ in range(2):  # the value of the host's own is the first
+        hub.enable(node, "mine0")
+        assert demo.node("a").sysctl(redirects) == "0"
+        hub.restore()
+        assert demo.node("a").sysctl(redirects) == "1"
+    hub.enable(node, "mine0")
+    assert demo.node("a").sysctl("net/ipv4/conf/mine0/forwarding") == "1"
+    assert demo.node("a").sysctl("net/ipv4/ip_forward") == "0"
+    if victim == "agent":
+        _kill(node, "pid")
+        wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
+        node.host.connection.close()
+    else:
+        node.host.connection.kill()
+    wait_unchanged(demo, "a", before)
+    assert demo.node("a").sysctl(redirects) == "1"
+
+
+def test_a_setting_that_is_right_is_not_written(node: SshNode) -> None:
+    name = "net/ipv4/conf/all/send_redirects"
+    node.set_sysctl(name, node.sysctl(name))
+    assert not node.exists(f"{node.directory}/undo")
+    node.set_sysctl(name, "0")
+    assert node.exists(f"{node.directory}/undo")
+
+
 def test_the_next_connection_removes_what_a_killed_guard_left(
     demo: DemoHosts, fleet: Fleet
 ) -> None:
     before = remains(demo, "a")
-    lab = HostsLab(fleet, LabSpec())
-    lab.open()
-    node = lab.nodes["a"]
-    _busy(node)
-    _kill(node, "guard", "pid")
-    wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
+    _left(fleet, _busy)
     assert remains(demo, "a") != before
     others = Path(f"/proc/{init_of(demo, 'a')}/root/tmp/culvert-job-of-another-program")
     others.mkdir()
@@ -200,6 +234,59 @@ def test_the_next_connection_removes_what_a_killed_guard_left(
     fleet.close()
     others.rmdir()
     wait_unchanged(demo, "a", before)
+
+
+def test_after_a_restart_only_the_directory_is_removed(demo: DemoHosts, fleet: Fleet) -> None:
+    """What has the name of the run's device is another's."""
+    before = remains(demo, "a")
+    directory = _seen(demo, _left(fleet, _with_device))
+    (directory / "boot").write_text("00000000-0000-0000-0000-000000000000\n")
+    HostsLab(fleet, LabSpec())
+    assert not directory.exists()
+    assert demo.node("a").link("mine0") is not None
+    assert fleet.close() == []
+    demo.node("a").run(["ip", "link", "delete", "mine0"])
+    wait_unchanged(demo, "a", before)
+
+
+def test_a_clean_up_that_fails_is_named(demo: DemoHosts, fleet: Fleet) -> None:
+    node = _left(fleet, _with_device)
+    directory = _seen(demo, node)
+    directory.chmod(0o755)
+    entry = node.host.entry
+    (error,) = fleet.try_to_connect([entry])
+    assert isinstance(error, LabError)
+    assert str(node.directory) in error.what
+    assert "others may use it" in error.why
+    assert "host --clean --directory" in error.remedy
+    directory.chmod(0o700)
+    assert fleet.connect([entry])
+    assert not directory.exists()
+
+
+def test_a_run_that_goes_on_is_left_alone(inventory: Inventory, fleet: Fleet) -> None:
+    (host,) = fleet.connect([inventory.hosts[0]])
+    with Fleet(inventory, new_run_id()) as other:
+        (same,) = other.connect([inventory.hosts[0]])
+        assert str(host.directory) in same.contact.stale
+    host.require_answer()
+    assert host.exists(f"{host.directory}/boot")
+
+
+def _left(fleet: Fleet, work: Callable[[SshNode], object]) -> SshNode:
+    """Host a, on which a killed guard has left this work."""
+    lab = HostsLab(fleet, LabSpec())
+    lab.open()
+    node = lab.nodes["a"]
+    work(node)
+    _kill(node, "guard", "pid")
+    wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
+    return node
+
+
+def _seen(demo: DemoHosts, node: SshNode) -> Path:
+    """The run's directory on host a, as seen from here."""
+    return Path(f"/proc/{init_of(demo, 'a')}/root{node.directory}")
 
 
 def _kill(node: SshNode, *who: str) -> None:
@@ -210,10 +297,14 @@ def _kill(node: SshNode, *who: str) -> None:
 
 def _busy(node: SshNode) -> Process:
     """A device, an address, a route, files, a program, and one that has left its parent."""
-    node.add_link("mine0", "vxlan", vxlan_id=1, vxlan_port=4789)
+    _with_device(node)
     node.add_address("mine0", IPv4Interface("198.19.7.1/24"))
     node.set_link("mine0", up=True)
     node.add_route(IPv4Network("198.19.9.0/24"), device="mine0")
     node.write("secret", "x", secret=True)
     node.run(["sh", "-c", "setsid sleep 1234 >/dev/null 2>&1 & sleep 0.1"])
     return node.spawn(["sleep", "4321"], name="sleeper")
+
+
+def _with_device(node: SshNode) -> None:
+    node.add_link("mine0", "vxlan", vxlan_id=1, vxlan_port=4789)
