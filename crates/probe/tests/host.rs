@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 const PROBE: &str = env!("CARGO_BIN_EXE_culvert-probe");
 const DEADLINE: Duration = Duration::from_secs(5);
+const IN_USE: i32 = 5;
 
 struct Host {
     child: Child,
@@ -222,7 +223,7 @@ fn what_killed_processes_left_is_cleaned() {
     let used = command(&host.directory).arg("--clean").output().unwrap();
     assert_eq!(
         used.status.code(),
-        Some(3),
+        Some(IN_USE),
         "another agent's directory is left alone"
     );
     host.child.kill().unwrap();
@@ -237,6 +238,54 @@ fn what_killed_processes_left_is_cleaned() {
     };
     wait_until("the directory is cleaned", unlocked);
     assert!(!runs(&mark) && !host.directory.exists());
+    assert!(unlocked(), "another run may have cleaned it before");
+}
+
+#[test]
+fn after_a_restart_of_the_host_nothing_is_undone() {
+    let before = "00000000-0000-0000-0000-000000000000\n";
+    for (name, kept, undone) in [
+        ("same", None, true),
+        ("restarted", Some(before), false),
+        ("empty", Some(""), false),
+    ] {
+        let Some(mut host) = Host::start(name) else {
+            return;
+        };
+        let mark = host.directory.with_extension("undone");
+        let argv = json!(["/bin/touch", mark]);
+        let keep = json!({"id": 1, "do": "undo", "argv": argv});
+        assert_eq!(host.request(keep)["event"], "done");
+        host.child.kill().unwrap();
+        host.child.wait().unwrap();
+        if let Some(kept) = kept {
+            fs::write(host.directory.join("boot"), kept).unwrap();
+        }
+        let cleaned = || {
+            let status = command(&host.directory).arg("--clean").status().unwrap();
+            assert!([Some(0), Some(IN_USE)].contains(&status.code()));
+            status.success()
+        };
+        wait_until("the directory is cleaned", cleaned);
+        assert!(!host.directory.exists());
+        assert_eq!(mark.exists(), undone, "{name}");
+        let _ = fs::remove_file(mark);
+    }
+}
+
+#[test]
+fn a_reset_keeps_which_start_of_the_kernel_it_was() {
+    let Some(mut host) = Host::start("boot") else {
+        return;
+    };
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert_eq!(
+        host.request(json!({"id": 1, "do": "reset"}))["event"],
+        "done"
+    );
+    let kept = fs::read_to_string(host.directory.join("boot")).unwrap();
+    assert!(kept.starts_with(&boot_id), "{kept}");
+    assert_eq!(host.end(), Some(0));
 }
 
 #[test]

@@ -29,10 +29,22 @@ impl Directory {
     }
 }
 
+/// A directory that is this user's own, or none.
+pub enum Opened {
+    Locked(Directory),
+    InUse(Failure),
+    Missing(Failure),
+}
+
 /// Refuses a directory of another user, or one that others may use.
-pub fn open(path: &Path) -> Result<Directory, Failure> {
+pub fn open(path: &Path) -> Result<Opened, Failure> {
     let what = || format!("directory {}", path.display());
-    let path = path.canonicalize().map_err(during(what()))?;
+    let path = match path.canonicalize() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Opened::Missing(Failure::io(what(), &error)));
+        }
+        other => other.map_err(during(what()))?,
+    };
     let found = fs::symlink_metadata(&path).map_err(during(what()))?;
     if !owners().contains(&found.uid()) {
         let why = format!("it belongs to another user (id {})", found.uid());
@@ -44,12 +56,12 @@ pub fn open(path: &Path) -> Result<Directory, Failure> {
     }
     let file = File::create(path.join(LOCK)).map_err(during(what()))?;
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Ok(Directory { path, _lock: lock }),
-        Err((_, Errno::EAGAIN)) => Err(Failure::new(
+        Ok(lock) => Ok(Opened::Locked(Directory { path, _lock: lock })),
+        Err((_, Errno::EAGAIN)) => Ok(Opened::InUse(Failure::new(
             what(),
             "the agent of another connection uses it",
             "wait for its end, or use another run id",
-        )),
+        ))),
         Err((_, errno)) => Err(Failure::io(what(), &errno.into())),
     }
 }

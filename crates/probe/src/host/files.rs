@@ -1,6 +1,7 @@
 //! Files of this host, in the view of the run's programs.
 
 use super::agent::Refusal;
+use super::boot;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use culvert_probe::failure::Failure;
@@ -11,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 const MAX_BYTES: u64 = 256 << 20;
-const KEPT: [&str; 3] = ["culvert-probe", "lock", "resolv.conf"];
+const KEPT: [&str; 4] = ["culvert-probe", "lock", boot::FILE, "resolv.conf"];
 const OWN: [&str; 2] = ["run", "logs"];
 
 /// The content, in base64: files of /proc and /sys have no length before they are read.

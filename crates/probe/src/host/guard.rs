@@ -1,7 +1,7 @@
 //! The guard: waits for the agent's end, however it comes, and then removes all of the run.
 
 use super::directory::Directory;
-use super::{processes, undo};
+use super::{boot, processes, undo};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -52,9 +52,13 @@ pub fn watch(agent: Pid, signals: &SigSet, directory: &Directory) -> ExitCode {
     remove_all(directory)
 }
 
-/// Removes what a crashed run has left.
+/// Removes what a crashed run has left. After a restart of the host that is its directory only.
 pub fn clean(directory: &Directory) -> ExitCode {
-    remove_all(directory)
+    if boot::is_same(directory.path()) {
+        remove_all(directory)
+    } else {
+        remove_directory(directory, Vec::new())
+    }
 }
 
 fn remove_all(directory: &Directory) -> ExitCode {
@@ -68,6 +72,11 @@ fn remove_all(directory: &Directory) -> ExitCode {
     for failure in undo::all(directory.path()) {
         eprintln!("culvert-probe host: {failure}");
     }
+    remove_directory(directory, remains)
+}
+
+/// With what remains besides.
+fn remove_directory(directory: &Directory, mut remains: Vec<String>) -> ExitCode {
     if let Err(error) = directory.remove() {
         remains.push(format!("{}: {error}", directory.path().display()));
     }

@@ -13,6 +13,7 @@
 //! the agent dies with the guard.
 
 mod agent;
+mod boot;
 mod directory;
 mod files;
 mod guard;
@@ -25,6 +26,7 @@ mod usage;
 mod view;
 
 use culvert_probe::failure::{Failure, during};
+use directory::Opened;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, fork, getppid};
@@ -33,6 +35,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const NOT_POSSIBLE: u8 = 3;
+/// Of `--clean`: the run goes on.
+const IN_USE: u8 = 5;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -60,10 +64,14 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn serve(args: &Args) -> Result<ExitCode, Failure> {
-    let directory = directory::open(&args.directory)?;
-    if args.clean {
-        return Ok(guard::clean(&directory));
-    }
+    let directory = match directory::open(&args.directory)? {
+        Opened::Locked(directory) if args.clean => return Ok(guard::clean(&directory)),
+        Opened::InUse(_) if args.clean => return Ok(ExitCode::from(IN_USE)),
+        Opened::Missing(_) if args.clean => return Ok(ExitCode::SUCCESS),
+        Opened::Locked(directory) => directory,
+        Opened::InUse(failure) | Opened::Missing(failure) => return Err(failure),
+    };
+    boot::keep(directory.path())?;
     view::make(directory.path())?;
     let signals = guard::hold_signals().map_err(during("hold signals back"))?;
     prctl::set_child_subreaper(true).map_err(during("become the reaper"))?;

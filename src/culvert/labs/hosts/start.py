@@ -20,6 +20,8 @@ COPY_S = 120.0
 START_S = 30.0
 SILENCE_S = 20
 """A host that hears nothing for so long removes everything."""
+IN_USE = 5
+"""The exit code of a clean-up of a run that goes on (crates/probe/src/host/mod.rs)."""
 
 _SUDO = ("sudo", "-k", "-S", "-p", "", "--")
 """-k: with a password that sudo remembers it would leave ours for the agent to read."""
@@ -106,12 +108,24 @@ def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Ag
 
 
 def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> None:
-    """Remove what crashed runs have left there; directories of runs that go on stay."""
+    """Remove what crashed runs have left there; directories of runs that go on stay.
+
+    Raises LabError if some of it remains.
+    """
     entry = connection.entry
     words, first = _as_root(contact, entry.name, entry.sudo_password)
     for directory in contact.stale:
         command = [*words, probe, "host", "--clean", "--directory", directory]
-        connection.run(shlex.join(["exec", *command]), first)
+        done = connection.run(shlex.join(["exec", *command]), first)
+        if done.returncode not in (0, IN_USE):
+            printed = done.stderr.decode(errors="replace").strip().splitlines()
+            raise LabError(
+                f"host {entry.name}, {directory}",
+                "what an earlier run left there was not removed: "
+                + (printed[-1] if printed else f"the clean-up ended with {done.returncode}"),
+                f"see there, as root: {directory}/{PROBE} host --clean --directory {directory}; "
+                "or remove what that run left, and the directory, by hand",
+            )
 
 
 def discard(connection: Connection, contact: FirstContact) -> None:
