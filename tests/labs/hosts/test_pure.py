@@ -67,6 +67,8 @@ def test_shared_cpus_are_left_alone() -> None:
         ("armv7l", False, "armv7-unknown-linux-musleabihf"),
         ("mips", True, "mips-unknown-linux-musl"),
         ("mips", False, "mipsel-unknown-linux-musl"),
+        ("mips64", True, "mips64-unknown-linux-muslabi64"),
+        ("mips64", False, "mips64el-unknown-linux-muslabi64"),
     ],
 )
 def test_architectures_have_targets(machine: str, big: bool, target: str) -> None:

@@ -24,7 +24,8 @@ say release "$(uname -r)"
 say user "$(id -u)"
 say time "$(date +%s)"
 say client "${SSH_CONNECTION:-}"
-say endian "$(printf '\001\000' | od -An -td2 2>/dev/null | tr -d ' ')"
+# EI_DATA of ELF (elf(5)); routers have no od.
+say endian "$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null | tr '\001\002' 'lb')"
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 if [ "$(id -u)" = 0 ]; then say rise root
 elif sudo -n true 2>/dev/null; then say rise sudo
@@ -53,6 +54,8 @@ done
 say end ""
 """
 
+_BIG_ENDIAN = {"l": False, "b": True}
+
 
 def farewell(run_id: str) -> str:
     """For a shell there: removes the run's directory, unless a guard does."""
@@ -75,12 +78,13 @@ class Rise(StrEnum):
 
 @dataclass(frozen=True)
 class FirstContact:
-    """What the host has reported. ``machine`` is uname -m; ``clock_offset_s`` how much its clock is
-    ahead of ours, to a second; ``client`` and ``server`` are the addresses and ports of the SSH
-    connection as the host sees them. ``stale`` are directories of other runs there."""
+    """What the host has reported. ``machine`` is uname -m; ``big_endian`` None: unknown;
+    ``clock_offset_s`` how much its clock is ahead of ours, to a second; ``client`` and ``server``
+    are the addresses and ports of the SSH connection as the host sees them. ``stale`` are
+    directories of other runs there."""
 
     machine: str
-    big_endian: bool
+    big_endian: bool | None
     release: str
     boot: str
     rise: Rise
@@ -133,7 +137,7 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
     client, server = _connection(one("client"))
     return FirstContact(
         machine=one("machine"),
-        big_endian=one("endian") == "256",
+        big_endian=_BIG_ENDIAN.get(one("endian")),
         release=one("release"),
         boot=one("boot"),
         rise=Rise(one("rise")),

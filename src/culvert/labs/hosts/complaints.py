@@ -84,6 +84,12 @@ class Complaint(Enum):
     )
 
     @property
+    def kind(self) -> type[HostLost]:
+        """The error's type."""
+        refused = self in (Complaint.RESET, Complaint.EXCHANGE)
+        return LoginRefused if refused else HostLost
+
+    @property
     def message(self) -> str:
         """A part of ssh's message."""
         return str(self.value[0])
@@ -93,12 +99,17 @@ class HostLost(LabError):
     """A host that cannot be reached, or is not any more."""
 
 
+class LoginRefused(HostLost):
+    """Its sshd, or a jump host's, closed the connection before the login, as it does with some of
+    many at the same time."""
+
+
 def connection_error(name: str, destination: str, stderr: str) -> HostLost:
     """The error for what ssh printed."""
     for complaint in Complaint:
         if complaint.message in stderr:
             _, why, remedy = complaint.value
-            return HostLost(f"host {name}", why, remedy.format(host=destination))
+            return complaint.kind(f"host {name}", why, remedy.format(host=destination))
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return HostLost(
         f"host {name}",

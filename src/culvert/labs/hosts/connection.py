@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import shlex
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded
-from culvert.labs.hosts.complaints import HostLost, connection_error
+from culvert.labs.hosts.complaints import HostLost, LoginRefused, connection_error
 from culvert.labs.hosts.entry import HostEntry
 from culvert.waiting import wait_until
 
@@ -19,6 +21,9 @@ CONNECT_S = 15
 ALIVE_S = 5
 ALIVE_COUNT = 3
 """A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
+REPEATS = 3
+PAUSE_S = (0.5, 2.0)
+"""Between logins that sshd refused at once, at random."""
 FAREWELL_S = 3.0
 BEAT_S = 10.0
 WATCHED_S = 15.0
@@ -32,10 +37,11 @@ _WAITING = (
     'then while [ -n "$(timeout {silence_s} dd bs=1 count=1 2>/dev/null)" ]; do :; done; '
     "else cat >/dev/null; fi"
 )
+KNOWN_KEYS_ONLY = ("StrictHostKeyChecking=yes", "UpdateHostKeys=no")
+"""Unknown and changed host keys are refused, and none is added to known_hosts."""
 _OPTIONS = (
     "BatchMode=yes",
-    "StrictHostKeyChecking=yes",
-    "UpdateHostKeys=no",
+    *KNOWN_KEYS_ONLY,
     f"ConnectTimeout={CONNECT_S}",
     f"ServerAliveInterval={ALIVE_S}",
     f"ServerAliveCountMax={ALIVE_COUNT}",
@@ -69,6 +75,18 @@ class Connection:
 
     def open(self) -> None:
         """Connect. Raises HostLost with the reason."""
+        for _ in range(REPEATS):
+            try:
+                self._open_once()
+            except LoginRefused:
+                # sshd refuses logins at random while many are under way (MaxStartups): many hosts
+                # behind one jump host must not all come again at the same time.
+                time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - not a secret
+            else:
+                return
+        self._open_once()
+
+    def _open_once(self) -> None:
         self.close()
         argv = self._argv("-M", "-T", options=("ControlMaster=yes", "ControlPersist=no"))
         with self._log.open("wb") as log:

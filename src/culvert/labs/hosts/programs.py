@@ -38,9 +38,9 @@ class Architecture:
     def of(cls, machine: str, *, big_endian: bool) -> Architecture:
         """From ``uname -m``, which is mips for both orders of bytes."""
         name, target = _TARGETS.get(machine, (machine, f"{machine}-unknown-linux-musl"))
-        if name.startswith("mips") and not big_endian:
-            return cls(name.replace("mips", "mipsel"), target.replace("mips", "mipsel", 1))
-        return cls(name, target)
+        if not name.startswith("mips") or big_endian:
+            return cls(name, target)
+        return cls(_little_endian(name), target.replace(name, _little_endian(name), 1))
 
 
 def probe_for(what: str, architecture: Architecture) -> Path:
@@ -75,4 +75,9 @@ def program_architecture(path: Path) -> str:
     name = _MACHINES.get(machine, "")
     if name == "mips" and head[4] == 2:
         name = "mips64"
-    return name.replace("mips", "mipsel") if name.startswith("mips") and not big else name
+    return _little_endian(name) if name.startswith("mips") and not big else name
+
+
+def _little_endian(mips: str) -> str:
+    """As Rust's targets have it: mipsel, mips64el."""
+    return f"{mips}el"

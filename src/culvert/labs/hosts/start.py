@@ -33,14 +33,24 @@ _COPY = (
 _TAKE = 'umask 077; sha256sum < "$1" && cp "$1" "$0" && chmod 700 "$0"'
 
 
+def _architecture(contact: FirstContact, name: str) -> Architecture:
+    """Raises NotPossible if the order of bytes counts and is unknown."""
+    if contact.big_endian is None and contact.machine.startswith("mips"):
+        raise NotPossible(
+            f"host {name}",
+            f"it is {contact.machine}, and the order of its bytes was not found",
+            "install dd and tr there, and mount /proc",
+        )
+    return Architecture.of(contact.machine, big_endian=bool(contact.big_endian))
+
+
 def place_probe(connection: Connection, contact: FirstContact) -> str:
     """Put the probe into the run's directory, verified; returns its path there.
 
     Raises NotPossible without a probe for the architecture, LabError if it does not arrive whole.
     """
     name = connection.entry.name
-    architecture = Architecture.of(contact.machine, big_endian=contact.big_endian)
-    content = probe_for(f"host {name}", architecture).read_bytes()
+    content = probe_for(f"host {name}", _architecture(contact, name)).read_bytes()
     digest = hashlib.sha256(content).hexdigest().encode()
     target = f"{contact.directory}/{PROBE}"
     if contact.probe is not None:

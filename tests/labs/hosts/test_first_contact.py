@@ -1,0 +1,124 @@
+"""The first script on a host, run here with few programs; logins that sshd refuses at random."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, cast
+
+import pytest
+
+from culvert import tools
+from culvert.errors import NotPossible
+from culvert.labs.hosts import bootstrap, connection
+from culvert.labs.hosts.bootstrap import FirstContact, first_contact
+from culvert.labs.hosts.complaints import HostLost, LoginRefused
+from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.start import place_probe
+
+PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "tr", "uname")
+"""Of the script, without od, as on a router."""
+_SSH = """\
+#!/bin/sh
+echo >> {calls}
+if [ "$(wc -l < {calls})" -le {refused} ]; then
+  echo "kex_exchange_identification: Connection closed by remote host" >&2; exit 255
+fi
+for word; do case $word in ControlPath=*) : > "${{word#ControlPath=}}";; esac; done
+exec cat
+"""
+
+
+@dataclass(frozen=True)
+class Here:
+    """A connection to this machine's shell, which finds the programs of one directory."""
+
+    programs: Path
+    entry: ClassVar[HostEntry] = HostEntry("router", "192.0.2.1")
+
+    def run(self, command: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+        assert command == "exec sh -s"
+        env = {"PATH": str(self.programs)}
+        return subprocess.run(["/bin/sh", "-s"], input=given, capture_output=True, env=env)  # noqa: PLW1510
+
+
+def contact(here: Path, monkeypatch: pytest.MonkeyPatch, dd: str | None) -> FirstContact:
+    """``dd`` is a shell's script, or the path of the program."""
+    programs = here / "bin"
+    programs.mkdir()
+    for name in PROGRAMS:
+        if (path := shutil.which(name)) is not None:
+            (programs / name).symlink_to(path)
+    if dd is not None:
+        (programs / "dd").write_text(f"#!/bin/sh\n{dd}\n")
+        (programs / "dd").chmod(0o700)
+    monkeypatch.setattr(bootstrap, "DIRECTORIES", (str(here),))
+    return first_contact(cast(Connection, Here(programs)), "abc123")
+
+
+def test_the_order_of_bytes_is_found_without_od(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = contact(tmp_path, monkeypatch, f'exec {shutil.which("dd")} "$@"')
+    assert found.big_endian is (sys.byteorder == "big")
+    assert found.directory == str(tmp_path / "culvert-abc123")
+
+
+@pytest.mark.parametrize(("byte", "big"), [("001", False), ("002", True), ("000", None)])
+def test_it_is_that_of_a_program_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, byte: str, big: bool | None
+) -> None:
+    assert contact(tmp_path, monkeypatch, f"printf '\\{byte}'").big_endian is big
+
+
+def test_an_unknown_order_is_refused_only_where_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = contact(tmp_path, monkeypatch, None)
+    assert found.big_endian is None
+    here = cast(Connection, Here(tmp_path))
+    with pytest.raises(NotPossible, match="host router: it is mips, and the order of its bytes"):
+        place_probe(here, replace(found, machine="mips"))
+    with pytest.raises(NotPossible, match="it is s390x, and there is no probe"):
+        place_probe(here, replace(found, machine="s390x"))
+
+
+def opened(here: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> int:
+    """Opens a connection whose first logins are refused; returns the number of logins."""
+    calls, ssh = here / "calls", here / "ssh"
+    ssh.write_text(_SSH.format(calls=calls, refused=refused))
+    ssh.chmod(0o700)
+    monkeypatch.setattr(tools, "require", lambda name, remedy: ssh)
+    monkeypatch.setattr(connection, "PAUSE_S", (0.0, 0.01))
+    made = Connection(HostEntry("far", "192.0.2.1"), here / "socket")
+    try:
+        made.open()
+        assert made.alive()
+    finally:
+        made.close()
+        logins = len(calls.read_text().splitlines())
+    return logins
+
+
+@pytest.mark.parametrize("refused", [0, 1, connection.REPEATS])
+def test_a_refused_login_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    assert opened(tmp_path, monkeypatch, refused) == refused + 1
+
+
+def test_repeats_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LoginRefused, match="closed the connection at once"):
+        opened(tmp_path, monkeypatch, 100)
+    assert len((tmp_path / "calls").read_text().splitlines()) == connection.REPEATS + 1
+
+
+def test_other_failures_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}._SSH", _SSH.replace("kex_exchange_identification: ", "x: "))
+    with pytest.raises(HostLost, match="x: Connection closed"):
+        opened(tmp_path, monkeypatch, 100)
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
