@@ -16,10 +16,19 @@ import ansible_runner
 from culvert import tools
 from culvert.install.log import append
 from culvert.install.roles import ANSIBLE, failed_tasks, playbook_program, roles_path, wanted_vpns
+from culvert.labs.hosts.connection import KNOWN_KEYS_ONLY
 from culvert.labs.hosts.entry import HostEntry
 from culvert.vpns import registry
 
 FORKS = 50
+SSH_ARGUMENTS = " ".join(
+    (
+        "-C -o ControlMaster=auto -o ControlPersist=60s",
+        *(f"-o {option}" for option in KNOWN_KEYS_ONLY),
+    )
+)
+"""Ansible's own default, and the host keys' rule: first on ssh's command line, so that nothing in
+the user's configuration or in the inventory weakens it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,11 @@ def install_on_hosts(
                 extravars={
                     "culvert_role": driver.role,
                     "culvert_variants": list(variants),
-                    "culvert_tools": HostEntry.tools,
+                    # Where check and run search on each host: an extra variable has precedence over
+                    # those of the inventory.
+                    "culvert_tools": "{{ culvert_tools_of[inventory_hostname] }}",
+                    "culvert_tools_of": {host.name: host.tools for host in hosts},
+                    "ansible_ssh_args": SSH_ARGUMENTS,
                     "ansible_become": True,
                     **({"ansible_become_password": sudo_password} if sudo_password else {}),
                 },

@@ -39,6 +39,11 @@ class Completed:
             )
 
 
+def install_command(vpn: str) -> str:
+    """What installs a VPN on this machine."""
+    return f"culvert install {vpn}"
+
+
 class Host(ABC):
     """Finds files, reads them and runs programs. Nodes are hosts, and so is this machine."""
 
@@ -71,6 +76,10 @@ class Host(ABC):
     @abstractmethod
     def has(self, feature: str) -> bool:
         """Whether the machine has a feature; the names are those of ``culvert doctor``."""
+
+    def how_to_install(self, vpn: str) -> str:
+        """The command that installs a VPN there."""
+        return install_command(vpn)
 
     # -- based on the primitives -------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from culvert.errors import CulvertError
 from culvert.journal.marks import Mark
 from culvert.journal.record import Status
 from culvert.labs.base import Lab
+from culvert.labs.host import Host
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import (
@@ -107,7 +108,7 @@ class Attempt:
             self.lost |= lab.lost()
             for error in self.lost.values():
                 raise error
-            missing = list(chain(*at_once(self._vpn.missing, lab.hosts)))
+            missing = list(chain(*at_once(self._missing, lab.hosts)))
             if missing:
                 self.finding = _unsupported(missing)
                 return
@@ -118,6 +119,9 @@ class Attempt:
             except CulvertError:
                 self.lost |= lab.lost()
                 raise
+
+    def _missing(self, host: Host) -> list[Missing]:
+        return [one.on(host) for one in self._vpn.missing(host)]
 
     def _on_lab(self, lab: Lab) -> None:
         finding = self.finding

@@ -152,7 +152,7 @@ def _look_for_vpns(host: SshHost, found: HostFound) -> None:
     for vpn_id in registry.all_variants():
         if vpn_id.name == BASELINE:
             continue
-        missing = registry.create(vpn_id).missing(host)
+        missing = [one.on(host) for one in registry.create(vpn_id).missing(host)]
         if not missing:
             found.vpns.append(str(vpn_id))
             continue

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Self
 
+from culvert.labs.host import Host, install_command
 from culvert.topology.graph import Role
 
 LEAVE_OUT = "leave this event out for this VPN"
@@ -59,14 +61,22 @@ class Missing:
 
     what: str
     remedy: str
-    installable: bool = False
-    """Whether ``culvert install`` provides it; it does not for a feature of the kernel, for
-    example."""
+    vpn: str | None = None
+    """The VPN whose installation provides it; None: none does, as for a feature of the kernel."""
+
+    @property
+    def installable(self) -> bool:
+        """Whether an installation provides it."""
+        return self.vpn is not None
 
     @classmethod
     def to_install(cls, what: str, vpn: str) -> Missing:
         """Something that ``culvert install`` of that VPN provides."""
-        return cls(what, f"culvert install {vpn}", installable=True)
+        return cls(what, install_command(vpn), vpn)
+
+    def on(self, host: Host) -> Self:
+        """The same with the remedy for that host."""
+        return self if self.vpn is None else replace(self, remedy=host.how_to_install(self.vpn))
 
 
 @dataclass(frozen=True)

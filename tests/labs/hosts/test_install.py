@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from culvert.install.on_hosts import playbook_lines
+from culvert.install.on_hosts import HostsInstall, install_on_hosts, playbook_lines
+from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.inventory import read_inventory
+from culvert.run.attempt import Attempt, Work
+from culvert.topology.spec import LabSpec
+from culvert.vpns import registry
+from culvert.vpns.none import NoVpn
+from culvert.vpns.registry import Registry
 from tests.cli import Cli
+from tests.install.test_roles import Works
+from tests.run.fakes import Count, Fake
 
 
 def test_lines_of_a_role_are_counted_without_comments(tmp_path: Path) -> None:
@@ -29,3 +41,64 @@ def test_what_is_installed_is_not_changed(say: Cli, demo: DemoHosts) -> None:
     assert [host["host"] for host in found["hosts"]] == ["a", "b"]
     assert all(host["ok"] and not host["changed"] for host in found["hosts"])
     assert found["playbook_lines"] > 5
+
+
+def installed(
+    monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, place: Path, variables: dict[str, str]
+) -> HostsInstall:
+    """A role that makes a directory below ``culvert_tools``, with these variables of host a."""
+    known = Registry({driver.name: driver for driver in (NoVpn, Works)}, {})
+    monkeypatch.setattr(registry, "installed", lambda: known)
+    content = json.loads(demo.inventory.read_text())
+    content["all"]["hosts"] = {"a": content["all"]["hosts"]["a"] | variables}
+    inventory = place / "hosts.yml"
+    inventory.write_text(json.dumps(content))
+    (found,) = install_on_hosts(["works"], inventory, read_inventory(inventory).hosts, None)
+    return found
+
+
+@pytest.mark.lab
+def test_programs_go_where_the_inventory_has_them(
+    monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, fleet: Fleet, tmp_path: Path
+) -> None:
+    place = "/var/tmp/own-tools"  # of the host alone
+    found = installed(monkeypatch, demo, tmp_path, {"culvert_tools": place})
+    assert found.ok, found.failures
+    (host,) = fleet.connect(fleet.inventory.hosts[:1])
+    assert host.exists(f"{place}/slow-fast")
+
+
+@pytest.mark.lab
+def test_unknown_host_keys_are_refused_against_the_users_configuration(
+    monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, tmp_path: Path
+) -> None:
+    config, known = tmp_path / "config", tmp_path / "known"
+    known.touch()
+    # Another name, so that no connection which Ansible keeps is used.
+    own = f"Host stranger\n HostName {demo.management('a')}\n UserKnownHostsFile {known}\n"
+    own += " StrictHostKeyChecking accept-new\n UpdateHostKeys yes\n"
+    config.write_text(own + demo.ssh_config.read_text())
+    words = f"-F {config} -o StrictHostKeyChecking=no"
+    variables = {"ansible_host": "stranger", "ansible_ssh_common_args": words}
+    variables["ansible_ssh_args"] = "-o StrictHostKeyChecking=no"
+    found = installed(monkeypatch, demo, tmp_path, variables)
+    assert found.hosts[0].unreachable
+    assert "Host key verification failed" in str(found.failures)
+    assert known.read_text() == ""
+
+
+def test_what_a_host_lacks_is_installed_on_hosts(tmp_path: Path) -> None:
+    entry = HostEntry("a", "192.0.2.1", inventory=Path("my hosts.yml"))
+    host = SshHost(entry, "abc123", Connection(entry, tmp_path / "socket"))
+
+    class Unopened:
+        hosts = (host,)
+
+        def lost(self) -> dict[str, object]:
+            return {}
+
+    vpn = Fake(next(one for one in Fake.variants if one.name == "absent"))
+    work = Work(Count(), Count.Parameters(), lambda spec: Unopened(), {})  # type: ignore[arg-type, return-value]
+    attempt = Attempt(vpn, LabSpec(), work, several=False)
+    attempt.run()
+    assert attempt.finding.remedy == "culvert hosts install fake --inventory 'my hosts.yml'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -30,5 +31,7 @@ class HostEntry:
     shared_links: tuple[str, ...] = ()
     tools: str = "/var/lib/culvert/tools"
     """The directory on the host into which the Ansible roles put programs."""
+    inventory: Path = Path("hosts.yml")
+    """The file that names it."""
     variables: Mapping[str, object] = field(default_factory=dict, repr=False)
     """All of Ansible's variables, for the installation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -144,6 +145,10 @@ class SshHost(Host):
                 return None
             self._programs[program] = str(found)
         return self._programs[program]
+
+    def how_to_install(self, vpn: str) -> str:
+        """By Ansible, over SSH."""
+        return f"culvert hosts install {vpn} --inventory {shlex.quote(str(self.entry.inventory))}"
 
     @property
     def path(self) -> str:

@@ -158,6 +158,7 @@ def _entry(
         nodes=(node,) if node else tuple(roles),
         shared_links=given.names("culvert_shared_links"),
         tools=given.text("culvert_tools") or HostEntry.tools,
+        inventory=path,
         variables=dict(variables),
     )
 
