@@ -40,14 +40,27 @@ def kubernetes_build(
         out.print("\n".join(f"{name}: {value}" for name, value in built.items()), markup=False)
 
 
-@app.command("image", epilog="Example: culvert kubernetes image probe.tar")
+@app.command("image", epilog="Example: culvert kubernetes image --push registry.example/probe:1")
 def kubernetes_image(
-    path: Annotated[Path, typer.Argument(metavar="FILE")], as_json: Json = False
+    path: Annotated[Path | None, typer.Argument(metavar="FILE")] = None,
+    push: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGISTRY/NAME:TAG", help="Push it; credentials of ~/.docker/config.json."
+        ),
+    ] = None,
+    plain_http: Annotated[
+        bool, typer.Option("--plain-http", help="Push without TLS, the credentials too.")
+    ] = False,
+    into_containerd: Annotated[
+        bool, typer.Option("--import", help="Import FILE into this machine's containerd (ctr).")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Write the probe's image as an OCI archive; no container engine is needed."""
-    from culvert.run.pods.command import write_image
+    """Make the probe's image: an OCI archive in FILE, pushed, imported; without an engine."""
+    from culvert.run.pods.command import ImageRequest, make_image
 
-    write_image(path, as_json=as_json)
+    make_image(ImageRequest(path, push, plain_http, into_containerd), as_json=as_json)
 
 
 @app.command("manifest", epilog="Example: culvert kubernetes manifest --prove")

@@ -44,10 +44,38 @@ class Image:
     user: str = f"{NOBODY}:{NOBODY}"
 
 
-def archive(image: Image) -> bytes:
-    """The image as an OCI archive."""
-    layer = _layer(image)
-    config = _json(
+@dataclass(frozen=True)
+class Blob:
+    """``kind`` is its media type."""
+
+    kind: str
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        """As other blobs and registries name it."""
+        return f"sha256:{_hash(self.content)}"
+
+    @property
+    def described(self) -> dict[str, object]:
+        """A descriptor of it, for another blob."""
+        return {"mediaType": self.kind, "digest": self.digest, "size": len(self.content)}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The blobs of an image."""
+
+    layer: Blob
+    config: Blob
+    manifest: Blob
+
+
+def contents(image: Image) -> Contents:
+    """The image as blobs."""
+    layer = Blob(_LAYER, _layer(image))
+    config = _json_blob(
+        _CONFIG,
         {
             "architecture": architecture(),
             "os": "linux",
@@ -57,17 +85,24 @@ def archive(image: Image) -> bytes:
                 "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/", "TMPDIR=/dev/shm"],
                 "User": image.user,
             },
-            "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
-        }
+            "rootfs": {"type": "layers", "diff_ids": [layer.digest]},
+        },
     )
-    manifest = _json(
+    manifest = _json_blob(
+        _MANIFEST,
         {
             "schemaVersion": 2,
             "mediaType": _MANIFEST,
-            "config": _described(_CONFIG, config),
-            "layers": [_described(_LAYER, layer)],
-        }
+            "config": config.described,
+            "layers": [layer.described],
+        },
     )
+    return Contents(layer, config, manifest)
+
+
+def archive(image: Image) -> bytes:
+    """The image as an OCI archive."""
+    made = contents(image)
     tag = image.name.rpartition(":")[2]
     annotations = {
         "io.containerd.image.name": image.name,
@@ -77,10 +112,13 @@ def archive(image: Image) -> bytes:
         {
             "schemaVersion": 2,
             "mediaType": _INDEX,
-            "manifests": [{**_described(_MANIFEST, manifest), "annotations": annotations}],
+            "manifests": [{**made.manifest.described, "annotations": annotations}],
         }
     )
-    blobs = {f"blobs/sha256/{_hash(blob)}": blob for blob in (layer, config, manifest)}
+    blobs = {
+        f"blobs/sha256/{_hash(blob.content)}": blob.content
+        for blob in (made.layer, made.config, made.manifest)
+    }
     layout = _json({"imageLayoutVersion": "1.0.0"})
     return _tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644)
 
@@ -168,8 +206,8 @@ def _tar(
     return buffer.getvalue()
 
 
-def _described(kind: str, blob: bytes) -> dict[str, object]:
-    return {"mediaType": kind, "digest": _digest(blob), "size": len(blob)}
+def _json_blob(kind: str, content: object) -> Blob:
+    return Blob(kind, _json(content))
 
 
 def _json(content: object) -> bytes:
@@ -178,7 +216,3 @@ def _json(content: object) -> bytes:
 
 def _hash(blob: bytes) -> str:
     return hashlib.sha256(blob).hexdigest()
-
-
-def _digest(blob: bytes) -> str:
-    return f"sha256:{_hash(blob)}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from culvert import __version__
 from culvert.console import out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
+from culvert.labs.kubernetes.imported import import_archive
 from culvert.labs.kubernetes.pods import manifests
+from culvert.labs.kubernetes.registry.push import push
+from culvert.labs.kubernetes.registry.reference import Reference
 from culvert.run.pods import check
 from culvert.run.pods.request import ClusterRequest
 from culvert.run.pods.requested import clusters_of
@@ -20,20 +24,54 @@ RUN = "RUN"
 """In the place of a run's id."""
 
 
-def write_image(path: Path, *, as_json: bool) -> None:
-    """Write the probe's image as an OCI archive."""
+@dataclass(frozen=True)
+class ImageRequest:
+    """What becomes of the probe's image; ``push`` is REGISTRY/NAME:TAG."""
+
+    path: Path | None
+    push: str | None = None
+    plain_http: bool = False
+    into_containerd: bool = False
+
+    def require_valid(self) -> Reference | None:
+        """Where it is pushed; raises UsageError for options that do not agree."""
+        if self.path is None and self.push is None:
+            raise UsageError("the image", "has no place to go", "name a FILE, or --push")
+        if self.path is None and self.into_containerd:
+            raise UsageError("--import", "needs the archive", "name a FILE")
+        if self.push is None and self.plain_http:
+            raise UsageError("--plain-http", "applies to --push only", "leave it out")
+        return None if self.push is None else Reference.parse(self.push)
+
+
+def make_image(request: ImageRequest, *, as_json: bool) -> None:
+    """Write the probe's image as an OCI archive, push it, import it."""
+    to = request.require_valid()
     made = image.probe_image(__version__)
-    image.write(made, path)
+    done: dict[str, object] = {"image": made.name}
+    lines = []
+    if request.path is not None:
+        image.write(made, request.path)
+        done |= {"file": str(request.path), "bytes": request.path.stat().st_size}
+        lines.append(f"{made.name} is in {request.path}")
+    if to is not None:
+        digest = push(made, to, plain_http=request.plain_http)
+        done |= {"pushed": str(to), "digest": digest}
+        lines.append(f"pushed to {to} ({digest}): use it with --image {to}")
+    if request.path is not None and request.into_containerd:
+        import_archive(request.path)
+        done |= {"imported": True}
+        lines.append(f"imported into this machine's containerd as {made.name}")
     if as_json:
-        print_json({"image": made.name, "file": str(path), "bytes": path.stat().st_size})
+        print_json(done)
         return
-    out.print(f"{made.name} is in {path}", markup=False)
-    out.print(
-        f"push it:   skopeo copy oci-archive:{path} docker://REGISTRY/probe:{__version__}\n"
-        f"or import it on each node:   ctr -n k8s.io images import {path.name}",
-        markup=False,
-        style="dim",
-    )
+    out.print("\n".join(lines), markup=False)
+    if to is None and not request.into_containerd:
+        out.print(
+            "the cluster's nodes find it after --push REGISTRY/NAME:TAG, or after --import on each",
+            markup=False,
+            style="dim",
+        )
 
 
 def print_manifest(reference: str, *, prove: bool) -> None:

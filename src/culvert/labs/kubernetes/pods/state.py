@@ -19,7 +19,7 @@ REMEDIES: Mapping[str, str] = {
     "DeadlineExceeded": "the pod reached its time limit: resume the run",
 }
 IMAGE_REMEDY = (
-    "push the archive of `culvert kubernetes image` to a registry that the nodes reach and name it "
+    "push it with `culvert kubernetes image --push` to a registry that the nodes reach and name it "
     "with --image, or import it on each node (ctr -n k8s.io images import FILE)"
 )
 OTHERWISE = "see `kubectl describe pod`"
