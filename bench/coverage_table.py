@@ -39,13 +39,17 @@ def row(n: int) -> str:
     return f"| {n} | {100 * widest(n):.5g} % | {rates} | {least} |\n"
 
 
-def main() -> None:
-    """Replace what stands between the marks."""
+def put(table: str, begin: str, end: str) -> None:
+    """Replace what stands between these marks of the document."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    table = HEAD + "".join(row(n) for n in range(5, 31))
-    DOCUMENT.write_text(before + BEGIN + table + END + after, encoding="utf-8")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    DOCUMENT.write_text(before + begin + table + end + after, encoding="utf-8")
+
+
+def main() -> None:
+    """Write the table."""
+    put(HEAD + "".join(row(n) for n in range(5, 31)), BEGIN, END)
 
 
 if __name__ == "__main__":

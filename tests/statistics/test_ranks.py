@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.statistics.ranks import Rank, ranks_of
+from culvert.statistics.ranks import Lead, Rank, leads, ranks_of
 
 NAMES = "abcde"
 AHEAD = st.sets(st.sampled_from(list(combinations(NAMES, 2))))
@@ -29,3 +29,10 @@ def test_a_place_is_lost_only_to_those_that_are_told_apart() -> None:
         "c": Rank(2, 3),
     }
     assert ranks_of("ab", []) == {"a": Rank(1, 2), "b": Rank(1, 2)}
+
+
+def test_a_lead_needs_something_behind_it() -> None:
+    assert leads(ranks_of("abc", [])) == {}
+    assert leads(ranks_of("abc", [("a", "b")])) == {"a": Lead.JOINT, "c": Lead.JOINT}
+    assert leads(ranks_of("abc", [("a", "b"), ("a", "c")])) == {"a": Lead.BEST}
+    assert leads({}) == {}

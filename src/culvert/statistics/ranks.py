@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,21 @@ def ranks_of(names: Sequence[str], ahead: Iterable[tuple[str, str]]) -> dict[str
         better[second] += 1
         worse[first] += 1
     return {name: Rank(1 + better[name], len(names) - worse[name]) for name in names}
+
+
+class Lead(StrEnum):
+    """What a name of rank 1 is called, if not all are."""
+
+    BEST = "best"
+    JOINT = "joint best"
+
+
+def leads(ranks: Mapping[str, Rank]) -> dict[str, Lead]:
+    """The names that nothing is ahead of; none if nothing is behind anything either."""
+    if all(rank.best == 1 for rank in ranks.values()):
+        return {}
+    return {
+        name: Lead.BEST if rank.worst == 1 else Lead.JOINT
+        for name, rank in ranks.items()
+        if rank.best == 1
+    }

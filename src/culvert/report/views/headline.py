@@ -25,6 +25,7 @@ from culvert.report.sentences import (
     verdict,
 )
 from culvert.report.versions import short_version
+from culvert.statistics.ranks import leads
 
 QUIET = "#888888"
 """The colour of lines that belong to no VPN."""
@@ -204,12 +205,7 @@ def _against_baseline(question: Question, relative: Estimate) -> FigureText:
 
 def _badge(winner: Winner | None, vpn: str) -> str:
     """``best`` or ``joint best`` by rank; empty if all VPNs share the place."""
-    rank = winner.ranks.get(vpn) if winner else None
-    if winner is None or rank is None or rank.best > 1:
-        return ""
-    if all(other.best == 1 for other in winner.ranks.values()):
-        return ""
-    return "best" if rank.worst == 1 else "joint best"
+    return str(leads(winner.ranks).get(vpn, "")) if winner else ""
 
 
 def _rank(winner: Winner | None, vpn: str) -> str:
