@@ -8,6 +8,7 @@ import json
 import polars as pl
 from rich.console import Console
 
+from culvert.report.numbers import scale_for
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.surroundings import surroundings_table
 
@@ -32,7 +33,7 @@ def marked(run: Run, blocks: set[int]) -> Run:
 
 
 def small() -> Run:
-    return make_run(blocks=4, measurements=(("tcp", TCP),), faults=False)
+    return make_run(blocks=7, measurements=(("tcp", TCP),), faults=False)
 
 
 def test_a_quiet_run_has_no_such_table() -> None:
@@ -40,14 +41,25 @@ def test_a_quiet_run_has_no_such_table() -> None:
     assert "Disturbed trials" not in page_of(small())
 
 
-def test_each_cell_is_shown_with_and_without_its_marked_trials() -> None:
+HEADLINE = {"Goodput", "CPU per gigabyte"}
+"""Of TCP: titles of the metrics with a column."""
+
+
+def test_every_headline_figure_is_shown_with_and_without_the_marked_trials() -> None:
     data = marked(small(), {2}).data
     rows = surroundings_table(data).rows
-    assert len(rows) == len(data.vpns)
+    assert {row[:3:2] for row in rows} == {(vpn, title) for vpn in data.vpns for title in HEADLINE}
     for row in rows:
-        assert row[3].endswith("(n = 4)")
-        assert row[4].endswith("(n = 3)")
-        assert row[5:] == ("1 of 4", "foreign CPU time")
+        assert row[3].endswith("(n = 7)")
+        assert row[4].endswith("(n = 6)")
+        assert row[5:] == ("1 of 7", "foreign CPU time")
+        assert row[3] != row[4]
+    (question, *_) = data.headlines[0].questions
+    answer = data.headlines[0].answers[data.vpns[1], question.key].absolute
+    scale = scale_for(question.unit, [answer.value])
+    text = scale.with_unit_and_interval(answer.value, answer.low, answer.high)
+    assert text.endswith("]")
+    assert f"{text} (n = 7)" in {row[3] for row in rows if row[0] == data.vpns[1]}
     page = page_of(marked(small(), {2}))
     assert "Disturbed trials" in page
 
@@ -63,11 +75,11 @@ def test_the_terminal_shows_them_too() -> None:
     assert "Disturbed trials" not in printed(small())
     text = printed(marked(small(), {2}))
     assert "Disturbed trials" in text
-    assert text.count("1 of 4: foreign CPU time") == len(small().data.vpns)
+    assert text.count("1 of 7: foreign CPU time") == len(HEADLINE) * len(small().data.vpns)
 
 
 def test_where_all_are_marked_there_is_no_figure_without() -> None:
-    rows = surroundings_table(marked(small(), {1, 2, 3, 4}).data).rows
+    rows = surroundings_table(marked(small(), set(range(1, 8))).data).rows
     assert {row[4] for row in rows} == {"\u2013"}
 
 
@@ -80,4 +92,4 @@ def test_the_share_of_invalid_trials_stands_beside_a_vpn() -> None:
     run.rows = run.rows.with_columns(
         status=pl.when(first).then(pl.lit("invalid")).otherwise(pl.col("status"))
     )
-    assert "1 of 4 trials do not count, 25 % are invalid" in page_of(run)
+    assert "1 of 7 trials do not count, 14 % are invalid" in page_of(run)

@@ -73,9 +73,15 @@ def main_metrics() -> Mapping[str, str]:
     return {kind: metric for kind, metric in found.items() if metric}
 
 
+def headline_metrics() -> frozenset[tuple[str, str]]:
+    """Measurement and name of the measurements' main metrics and of the headline's columns."""
+    columns = ((measurement, spec.name) for measurement, spec, _ in headline_columns())
+    return frozenset((*main_metrics().items(), *columns))
+
+
 def figures() -> frozenset[str]:
     """Names of the measurements' main metrics and of the headline's columns."""
-    return frozenset((*main_metrics().values(), *(spec.name for _, spec, _ in headline_columns())))
+    return frozenset(metric for _, metric in headline_metrics())
 
 
 def compared_metrics() -> tuple[str, ...]:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import polars as pl
 
-from culvert.analysis.declared import main_metrics, title_of
-from culvert.analysis.observations import CELL
+from culvert.analysis.declared import headline_metrics, title_of
+from culvert.analysis.observations import CELL, METRIC
+from culvert.analysis.summary import summarise_observed
 from culvert.journal.marks import Disturber, disturbers
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
-from culvert.report.numbers import scale_for
+from culvert.report.numbers import Scale, scale_for
 
 _COLUMNS = ("VPN", "Cell", "Metric", "all trials", "without marked", "marked", "for")
 _NONE = "\u2013"
+_KEYS = [*CELL, *METRIC]
 
 
 def surroundings_table(data: Data) -> FigureTable:
-    """A row for the main metric of each such cell: medians, and how many trials they are of."""
+    """A row for each of ``headline_metrics`` in each such cell: medians with their intervals, as in
+    the headline, and how many trials they are of."""
     marks = _marked(data)
-    mains = [{"measurement": kind, "metric": metric} for kind, metric in main_metrics().items()]
-    schema = {"measurement": pl.String, "metric": pl.String}
-    found = data.observed.filter(pl.col("labels") == "{}").join(
-        pl.DataFrame(mains, schema=schema), on=["measurement", "metric"]
+    shown = pl.DataFrame(
+        sorted(headline_metrics()),
+        schema={"measurement": pl.String, "metric": pl.String},
+        orient="row",
     )
+    of_cells = data.observed.filter(pl.col("labels") == "{}").join(
+        shown, on=["measurement", "metric"]
+    )
+    marked = pl.col("trial").is_in(list(marks))
+    disturbed = of_cells.filter(marked).group_by(_KEYS, maintain_order=True).agg("trial")
+    quiet = of_cells.filter(~marked).join(disturbed, on=_KEYS, how="semi", nulls_equal=True)
+    without = _by_key(summarise_observed(quiet, looks=data.columns.design.looks))
+    every = _by_key(data.summary)
     rows = []
-    for _, cell in found.group_by([*CELL, "metric"], maintain_order=True):
-        by = {trial: marks[trial] for trial in cell["trial"].to_list() if trial in marks}
-        if by:
-            rows.append(_row(data, cell, by))
+    for *key, trials in disturbed.iter_rows():
+        place = tuple(key)
+        by = [marks[trial] for trial in trials]
+        rows.append(_row(data, every[place], without.get(place), by))
     return FigureTable(_COLUMNS, "lllrrrl", tuple(rows))
 
 
@@ -40,23 +54,30 @@ def _marked(data: Data) -> dict[int, frozenset[Disturber]]:
     return {trial: by for trial, by in found.items() if by}
 
 
-def _row(data: Data, cell: pl.DataFrame, by: dict[int, frozenset[Disturber]]) -> tuple[str, ...]:
-    one = cell.row(0, named=True)
-    quiet = cell.filter(~pl.col("trial").is_in(list(by)))
-    names = sorted({str(disturber) for marked in by.values() for disturber in marked})
+def _by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+    return {tuple(row[key] for key in _KEYS): row for row in summary.iter_rows(named=True)}
+
+
+def _row(
+    data: Data,
+    every: Mapping[str, Any],
+    without: Mapping[str, Any] | None,
+    by: Sequence[frozenset[Disturber]],
+) -> tuple[str, ...]:
+    names = sorted({str(disturber) for marked in by for disturber in marked})
+    medians = [one["median"] for one in (every, without) if one is not None]
+    scale = scale_for(every["unit"], medians)
     return (
-        one["vpn"],
-        data.labels.cell(one["condition"], one["measurement"], one["parameters"]),
-        title_of(one["metric"], one["measurement"]) or one["metric"],
-        _median(cell, one["unit"]),
-        _median(quiet, one["unit"]),
-        f"{len(by)} of {cell.height}",
+        every["vpn"],
+        data.labels.cell(every["condition"], every["measurement"], every["parameters"]),
+        title_of(every["metric"], every["measurement"]) or every["metric"],
+        _figure(every, scale),
+        _NONE if without is None else _figure(without, scale),
+        f"{len(by)} of {every['n']}",
         ", ".join(names),
     )
 
 
-def _median(cell: pl.DataFrame, unit: str) -> str:
-    value = cell["value"].median()
-    if not isinstance(value, int | float):
-        return _NONE
-    return f"{scale_for(unit, [value]).text(value, None, None)} (n = {cell.height})"
+def _figure(summary: Mapping[str, Any], scale: Scale) -> str:
+    figure = scale.with_unit_and_interval(summary["median"], summary["low"], summary["high"])
+    return f"{figure} (n = {summary['n']})"
