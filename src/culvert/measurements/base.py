@@ -69,6 +69,10 @@ class Measurement(ABC, Generic[P]):
     """True if it measures the link itself: no firewall, NAT or block applies to its packets."""
     of_clusters: ClassVar[bool] = False
     """True if only the lab kubernetes has what it measures."""
+    saturates: ClassVar[bool] = False
+    """True if it may send as fast as the path carries: captures beside it take a sample."""
+    marks_packets: ClassVar[bool] = True
+    """False if none of its packets carry the session's canary."""
 
     def __init_subclass__(cls) -> None:
         """Take the name of the headline from the declared metrics."""

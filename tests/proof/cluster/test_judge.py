@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from culvert.probe.results import Captured
 from culvert.proof.cluster import encapsulation
+from culvert.proof.cluster.carrier import entropy
 from culvert.proof.cluster.encapsulation import Encapsulation
-from culvert.proof.cluster.judge import Marked, Seen, Verdict, Wire, checks, verdict
+from culvert.proof.cluster.judge import Verdict, Wire, checks, verdict
+from culvert.proof.cluster.seen import Marked, Seen, between
 from culvert.vpns.outer import OuterPacket
 
 MARKED = Marked(40, 40, 1028)
@@ -20,11 +24,20 @@ def recorded(length: int, payload: str, port: int, *, outgoing: bool = True) -> 
     }  # fmt: skip
 
 
-def captured(packets: list[dict[str, object]], *, hits: int = 0, bits: float = 7.99) -> Captured:
+def captured(
+    packets: list[dict[str, object]],
+    *,
+    hits: int = 0,
+    bits: float = 7.99,
+    unrecorded: int = 0,
+    drops: int = 0,
+) -> Captured:
+    matching = {"in": {}, "out": {"packets": len(packets) + unrecorded}}
     return Captured.model_validate(
         {
-            "packets": len(packets), "bytes": 0, "matching": {"in": {}}, "other": {},
-            "canary_hits": hits, "canary_example": "UDP 1 > 2" if hits else None,
+            "packets": len(packets), "bytes": 0, "matching": matching, "other": {},
+            "kernel_drops": drops, "canary_hits": hits,
+            "canary_example": "UDP 1 > 2" if hits else None,
             "randomness": {"bytes": 50_000, "bits_per_byte": bits}, "recorded": packets,
         }
     )  # fmt: skip
@@ -97,6 +110,83 @@ def test_too_few_packets_do_not_reconcile() -> None:
     found = judged(WIREGUARD, 51820, 1136, count=20)
     assert found.wire is Wire.ENCRYPTED
     assert [check.passed for check in checks(found, encrypted=True)] == [True, False]
+
+
+NOISE = [recorded(1448, WIREGUARD, 51820) for _ in range(2000)]
+
+
+def with_noise(
+    packets: list[dict[str, object]], *, unrecorded: int = 0, drops: int = 0, hits: int = 0
+) -> Verdict:
+    carried = captured([*NOISE, *packets], unrecorded=unrecorded, drops=drops, hits=hits)
+    seen = [Seen(node, "eth0", carried) for node in ("a", "b")]
+    return verdict("pod to pod", MARKED, seen, source="a", target="b")
+
+
+def test_of_2000_other_packets_the_carriers_are_those_in_the_number_of_the_marked() -> None:
+    found = with_noise([recorded(1136, WIREGUARD, 51820) for _ in range(40)])
+    assert [(one.length, one.packets) for one in found.carriers] == [(1136, 40), (1136, 40)]
+    assert found.wire is Wire.ENCRYPTED
+
+
+def test_packets_that_were_not_recorded_are_not_known_to_be_encrypted() -> None:
+    found = with_noise([], unrecorded=500)
+    assert found.wire is Wire.UNKNOWN
+    made = checks(found, encrypted=True)
+    assert not any(check.passed for check in made)
+    assert "only the first 2000 of 2500 packets on eth0 of a were recorded" in made[0].detail
+    assert not any(check.passed for check in checks(found, encrypted=False))
+
+
+def test_packets_that_the_capture_dropped_are_not_known_to_be_encrypted() -> None:
+    found = with_noise([recorded(1136, WIREGUARD, 51820) for _ in range(40)], drops=3)
+    assert found.wire is Wire.UNKNOWN
+    assert "not known, 3 packets on eth0 of a were not captured" in found.text()
+    one = [Seen("a", "eth0", captured([], drops=1))]
+    there = verdict("pod to pod on one node", MARKED, one, source="a", target="a")
+    assert there.wire is Wire.UNKNOWN
+
+
+def test_a_canary_among_packets_that_were_not_recorded_is_clear() -> None:
+    assert with_noise([], unrecorded=500, drops=3, hits=1).wire is Wire.CLEAR
+
+
+def test_the_entropy_is_that_of_the_carriers_and_not_of_others() -> None:
+    """Other traffic that is random hides no carrier that is not."""
+    encoded = [recorded(1136, "0102" * 128, 51820) for _ in range(40)]
+    found = with_noise(encoded)
+    assert found.bits_per_byte == 1.0
+    assert found.wire is Wire.CLEAR
+
+
+def test_the_entropy_of_random_bytes_and_of_too_few() -> None:
+    payloads = [Random(number).randbytes(256) for number in range(40)]
+    assert 7.9 < (entropy(payloads) or 0.0) < 8.0
+    assert entropy(payloads[:10]) is None
+
+
+def test_packets_of_pods_own_addresses_are_carried_by_nothing_and_clear() -> None:
+    found = judged("00" * 32, 5000, MARKED.length, hits=40, bits=5.0)
+    assert (found.wire, found.encapsulation) == (Wire.CLEAR, "no encapsulation")
+
+
+def test_packets_of_translated_addresses_are_recognised_at_both_ends() -> None:
+    """Their ports may differ there; what only one of both nodes has is another's."""
+
+    def payload(number: int, way: int) -> str:
+        return WIREGUARD + f"{way:08x}{number:08x}" * 8
+
+    def ways(there: int, back: int, port: int) -> Captured:
+        sent = [recorded(1136, payload(number, there), port) for number in range(40)]
+        got = [recorded(1136, payload(number, back), port, outgoing=False) for number in range(40)]
+        return captured([*NOISE, *sent, *got])
+
+    seen = [Seen("a", "eth0", ways(1, 2, 51820)), Seen("b", "eth0", ways(2, 1, 1024))]
+    matched = between(seen, "a", "b")
+    assert [len(one.captured.recorded) for one in matched] == [80, 80]
+    assert verdict("x", MARKED, matched, source="a", target="b").wire is Wire.ENCRYPTED
+    lonely = between([seen[0], Seen("b", "eth0", captured(NOISE))], "a", "b")
+    assert verdict("x", MARKED, lonely, source="a", target="b").wire is Wire.UNSEEN
 
 
 def test_one_node_is_not_left() -> None:

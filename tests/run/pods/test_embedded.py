@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -28,6 +29,7 @@ from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sAp
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.cluster.judge import Wire
+from culvert.run.finding import TrialFinding
 from culvert.run.pods import check
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
@@ -242,6 +244,64 @@ def test_a_leak_while_the_agent_restarts_makes_the_trial_invalid(
     assert not found.evidence.proved
 
 
+class TenLeaked(Rtt):
+    """Ten of its packets leave a beside the VPN."""
+
+    def __init__(self, under: UnderEmbedded) -> None:
+        self.under = under
+
+    def run(self, session: Session, parameters: RttParameters) -> Outcome:
+        outcome = super().run(session, parameters)
+        with beside_the_vpn(self.under, Placement.TWO_NODES):
+            super().run(session, parameters.model_copy(update={"probes": 10}))
+        return outcome
+
+
+def test_ten_packets_that_leak_make_the_trial_invalid(clusters: EmbeddedClusters) -> None:
+    measurement = TenLeaked(over(clusters, WIREGUARD))
+    parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
+    found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+    assert found.status is Status.INVALID, found.reason
+    assert "nothing clear during the measurement (pod to pod): readable in 1" in found.reason
+
+
+class LeakingAfterwards(Rtt):
+    """From its end on packets of pods to node b leave a beside the VPN."""
+
+    def __init__(self, under: UnderEmbedded, stack: ExitStack) -> None:
+        self.under, self.stack = under, stack
+
+    def run(self, session: Session, parameters: RttParameters) -> Outcome:
+        outcome = super().run(session, parameters)
+        self.stack.enter_context(beside_the_vpn(self.under, Placement.TWO_NODES))
+        return outcome
+
+
+def test_a_leak_that_begins_at_the_end_makes_the_trial_invalid(clusters: EmbeddedClusters) -> None:
+    parameters = RttParameters.model_validate({"probes": 100, "rate": "1000/s"})
+    with ExitStack() as stack:
+        measurement = LeakingAfterwards(over(clusters, WIREGUARD), stack)
+        found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+    assert found.status is Status.INVALID, found.reason
+    assert "encrypted between the nodes (pod to pod, after the measurement)" in found.reason
+
+
+def reached_and_proved(under: UnderEmbedded) -> TrialFinding:
+    """A trial on it as on a cluster of the user's: nothing is known of its nodes."""
+    driver = registry.create(registry.parse(NOTHING))
+    parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
+    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=True) as reached:
+        return PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+
+
+def test_a_cluster_that_is_reached_is_proved_over_wireguard(clusters: EmbeddedClusters) -> None:
+    found = reached_and_proved(over(clusters, WIREGUARD))
+    assert (found.status, found.reason) == (Status.OK, "")
+    assert found.evidence.proved
+    (proof, _) = [one for one in found.evidence.checks if one.name.startswith("encrypted")]
+    assert proof.detail.endswith("; captured on u0 of a, u0 of b")
+
+
 def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedClusters) -> None:
     core = over(clusters, WIREGUARD).workspace.api.core
 
@@ -286,6 +346,15 @@ def test_a_cluster_without_encryption_is_caught(clusters: EmbeddedClusters) -> N
     assert proved.verdict is not None, proved.reason
     assert (proved.verdict.wire, proved.verdict.encapsulation) == (Wire.CLEAR, "VXLAN")
     assert not proved.ok
+
+
+def test_a_cluster_that_is_reached_without_encryption_is_invalid(
+    clusters: EmbeddedClusters,
+) -> None:
+    found = reached_and_proved(over(clusters, NOTHING))
+    assert found.status is Status.INVALID, found.reason
+    assert "encrypted between the nodes (pod to pod): pod to pod: clear" in found.reason
+    assert not found.evidence.proved
 
 
 def test_the_baseline_is_clear_and_counts(clusters: EmbeddedClusters) -> None:

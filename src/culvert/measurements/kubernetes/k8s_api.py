@@ -90,6 +90,7 @@ class K8sApi(Measurement[K8sApiParameters]):
     )
     Parameters = K8sApiParameters
     of_clusters: ClassVar[bool] = True
+    marks_packets: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: K8sApiParameters) -> float:

@@ -89,6 +89,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         *FLOOR_METRICS,
     )
     Parameters = LoadedRttParameters
+    saturates: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: LoadedRttParameters) -> float:

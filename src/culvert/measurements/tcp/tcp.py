@@ -142,6 +142,7 @@ class Tcp(Measurement[TcpParameters]):
         ),
     )
     Parameters = TcpParameters
+    saturates: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: TcpParameters) -> float:

@@ -111,6 +111,7 @@ class Throughput(Measurement[ThroughputParameters]):
         *FLOOR_METRICS,
     )
     Parameters = ThroughputParameters
+    saturates: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: ThroughputParameters) -> float:

@@ -140,6 +140,7 @@ class Udp(Measurement[UdpParameters]):
         *CEILING_METRICS,
     )
     Parameters = UdpParameters
+    saturates: ClassVar[bool] = True
 
     @classmethod
     def estimate_s(cls, parameters: UdpParameters) -> float:

@@ -1,18 +1,21 @@
 """The devices by which a node's packets leave it, from the kernel's files. Pure.
 
-A device is the node's own if hardware is behind it, or if the node has a network on it and it
-neither encapsulates, nor bridges, nor hands packets to a program. Devices of pods have routes to
-single addresses only.
+A device is the node's own if hardware is behind it, or if it is of Ethernet, the node has a network
+on it, and it neither encapsulates, nor bridges, nor hands packets to a program, nor leads to
+another device of the node. Below a VLAN or the like the device that it leads to counts in its
+place. Devices of pods have routes to single addresses only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 DEVICES = "/proc/net/dev"
 ROUTES = "/proc/net/route"
 _ONE_ADDRESS = 0xFFFFFFFF
+_ETHERNET = 1
+"""ARPHRD_ETHER of the kernel's if_arp.h; those of tunnels (ipip, gre, vti, xfrm) are others."""
 _VIRTUAL = frozenset(
     {"vxlan", "geneve", "bridge", "wireguard", "gre", "ipip", "ip6tnl", "tun", "vti", "xfrm"}
 )
@@ -20,17 +23,21 @@ _VIRTUAL = frozenset(
 
 @dataclass(frozen=True)
 class Device:
-    """``kind`` is the kernel's DEVTYPE, ``tun`` for one of a program, else empty."""
+    """``kind`` is the kernel's DEVTYPE, ``tun`` for one of a program, else empty; ``link`` is the
+    index of the device that it leads to: its own, one here or one elsewhere, 0 of a tunnel."""
 
     name: str
     kind: str
     hardware: bool
     network: bool
+    arp_type: int
+    index: int
+    link: int
 
     @property
-    def is_own(self) -> bool:
-        """Whether packets leave the node there."""
-        return self.hardware or (self.network and self.kind not in _VIRTUAL)
+    def may_be_own(self) -> bool:
+        """Whether packets may leave the node there, as far as it alone shows."""
+        return self.arp_type == _ETHERNET and self.kind not in _VIRTUAL and self.link != 0
 
 
 def names(devices: str) -> list[str]:
@@ -46,6 +53,9 @@ def files_of(name: str) -> dict[str, str]:
         "kind": f"{base}/uevent",
         "hardware": f"{base}/device/uevent",
         "tun": f"{base}/tun_flags",
+        "type": f"{base}/type",
+        "index": f"{base}/ifindex",
+        "link": f"{base}/iflink",
     }
 
 
@@ -53,7 +63,53 @@ def device(name: str, texts: Mapping[str, str | None], routes: str) -> Device:
     """From the texts of ``files_of`` and of /proc/net/route."""
     lines = dict(line.split("=", 1) for line in (texts["kind"] or "").splitlines() if "=" in line)
     kind = "tun" if texts["tun"] is not None else lines.get("DEVTYPE", "")
-    return Device(name, kind, texts["hardware"] is not None, name in _with_network(routes))
+    arp_type, index, link = (int(texts[what] or 0) for what in ("type", "index", "link"))
+    hardware, network = texts["hardware"] is not None, name in _with_network(routes)
+    return Device(name, kind, hardware, network, arp_type, index, link)
+
+
+def below(devices: Sequence[Device]) -> dict[tuple[str, str], str]:
+    """The file that exists if a device is stacked on another one here, by the names of both, for
+    those whose link may be that; an index may be that of a device elsewhere as well."""
+    by_index = {each.index: each for each in devices}
+    return {
+        (each.name, by_index[each.link].name): f"/sys/class/net/{each.name}"
+        f"/lower_{by_index[each.link].name}/ifindex"
+        for each in devices
+        if each.link != each.index and each.link in by_index
+    }
+
+
+def own(devices: Sequence[Device], stacked: Mapping[str, str]) -> list[str]:
+    """The names of those that are the node's own; ``stacked`` has the name of the device below by
+    that of the one above."""
+    networks = {each.name for each in devices if each.network}
+    candidates = {each.name for each in devices if each.may_be_own}
+    for _ in devices:  # at most so many are stacked
+        networks |= {
+            lower for upper, lower in stacked.items() if upper in networks and upper in candidates
+        }
+    by_index = {each.index: each for each in devices}
+    return [
+        each.name
+        for each in devices
+        if each.hardware
+        or (
+            each.name in networks
+            and each.name in candidates
+            and each.name not in stacked
+            and not _leads_here(each, by_index.get(each.link))
+        )
+    ]
+
+
+def _leads_here(device: Device, linked: Device | None) -> bool:
+    """Whether a device leads to another one here: the other end of a pair, or hardware. The index
+    of an end elsewhere, such as that of a node that is a container, may be one of another device
+    here too."""
+    if linked is None or linked is device:
+        return False
+    return linked.link == device.index or linked.hardware
 
 
 def _with_network(routes: str) -> set[str]:

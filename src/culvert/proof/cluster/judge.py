@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.probe.results import Captured
 from culvert.proof.capture import ENTROPY_SAMPLE_BYTES, MIXED_ENTROPY_BITS
-from culvert.proof.cluster import encapsulation
-from culvert.proof.cluster.encapsulation import Encapsulation
+from culvert.proof.cluster.carrier import ENOUGH, Carrier, carrier
+from culvert.proof.cluster.seen import Marked, Seen
 from culvert.topology.placement import Placement
 from culvert.trial.check import Check
-from culvert.vpns.outer import outer_packet
 
-ENOUGH = 0.95
-"""Share of the marked packets that must be found on the interfaces that carry them."""
 REMEDY = (
     "switch the CNI's encryption on for this traffic, or run the cluster over a VPN "
     "(--cluster embedded shows one)"
 )
+CALMER = "repeat it while less other traffic passes between these nodes, or on other nodes"
 
 
 class Wire(StrEnum):
@@ -30,6 +26,8 @@ class Wire(StrEnum):
     CLEAR = "clear"
     NOT_LEAVING = "not leaving the node"
     UNSEEN = "not seen"
+    UNKNOWN = "not known"
+    """Not all packets were looked at."""
 
 
 TRAFFIC: Mapping[Placement, str] = {
@@ -38,48 +36,6 @@ TRAFFIC: Mapping[Placement, str] = {
     Placement.SERVICE: "pod to service",
     Placement.HOST_NETWORK: "node to node (host network)",
 }
-
-
-@dataclass(frozen=True)
-class Marked:
-    """Marked packets: inner IP packets of ``length`` bytes, sent from source to target and back."""
-
-    sent: int
-    received: int
-    length: int
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What one interface of a node carried while the marked packets were sent."""
-
-    node: str
-    device: str
-    captured: Captured
-
-    @property
-    def where(self) -> str:
-        """For messages."""
-        return f"{self.device} of {self.node}"
-
-
-@dataclass(frozen=True)
-class Carrier:
-    """Packets of one kind and length that carried the marked ones, in one direction; of a stream
-    (TCP) ``length`` is that of all its packets, and ``packets`` how many marked ones it has room
-    for."""
-
-    kind: Encapsulation
-    length: int
-    where: str
-    packets: int
-
-    def text(self, marked: Marked) -> str:
-        """In words, with the overhead of each packet."""
-        if self.kind is Encapsulation.TCP:
-            return f"{self.kind} (a stream of {self.length} bytes)"
-        overhead = self.length - marked.length
-        return f"{self.kind} ({self.packets} packets of {self.length} bytes, {overhead:+d})"
 
 
 @dataclass(frozen=True)
@@ -94,6 +50,8 @@ class Verdict:
     bits_per_byte: float | None = None
     captured_on: tuple[str, ...] = ()
     """The devices of nodes on which packets were captured."""
+    missed: tuple[str, ...] = ()
+    """What was not looked at, in words."""
 
     @property
     def encapsulation(self) -> str:
@@ -103,7 +61,7 @@ class Verdict:
     @property
     def reconciled(self) -> bool:
         """Whether the interfaces carried as many packets as were sent and answered."""
-        if self.wire in (Wire.NOT_LEAVING, Wire.UNSEEN):
+        if self.wire in (Wire.NOT_LEAVING, Wire.UNSEEN, Wire.UNKNOWN):
             return self.wire is Wire.NOT_LEAVING
         counts = [carrier.packets for carrier in self.carriers]
         needed = (self.marked.sent, self.marked.received)
@@ -116,6 +74,8 @@ class Verdict:
         parts = [f"{self.traffic}: {self.wire}"]
         if self.clear:
             parts.append("; ".join(self.clear))
+        elif self.missed:
+            parts.append("; ".join(self.missed))
         elif self.carriers and self.wire is not Wire.NOT_LEAVING:
             parts.append(" and back ".join(one.text(self.marked) for one in self.carriers))
         return ", ".join(parts)
@@ -131,17 +91,20 @@ def verdict(
         for each in seen
         if each.captured.canary_hits
     )
-    ways = [_carrier(marked, seen, source), _carrier(marked, seen, target)]
-    carriers = tuple(way for way in ways if way is not None)
-    random = [
-        each.captured.randomness.bits_per_byte
-        for each in seen
-        if each.captured.randomness is not None
-        and each.captured.randomness.bytes >= ENTROPY_SAMPLE_BYTES
+    ways = [
+        carrier(marked, marked.sent, seen, source),
+        carrier(marked, marked.received, seen, target),
     ]
-    bits = min(random, default=None)
+    carriers = tuple(way for way in ways if way is not None)
+    missed = [each.missed for each in seen]
+    if source != target:
+        missed += [each.unrecorded for each in seen]
+    missed = [words for words in missed if words]
+    bits = _bits_per_byte(carriers, seen)
     if clear:
         wire = Wire.CLEAR
+    elif missed:
+        wire = Wire.UNKNOWN
     elif source == target:
         wire = Wire.NOT_LEAVING
     elif len(carriers) == len(ways):
@@ -149,7 +112,19 @@ def verdict(
     else:
         wire = Wire.UNSEEN
     devices = tuple(dict.fromkeys(each.where for each in seen))
-    return Verdict(traffic, wire, marked, clear, carriers, bits, devices)
+    return Verdict(traffic, wire, marked, clear, carriers, bits, devices, tuple(missed))
+
+
+def _bits_per_byte(carriers: Sequence[Carrier], seen: Sequence[Seen]) -> float | None:
+    """The least entropy of the carriers' payload; that of all packets where theirs is too short."""
+    of_carriers = [one.bits_per_byte for one in carriers if one.bits_per_byte is not None]
+    of_all = [
+        each.captured.randomness.bits_per_byte
+        for each in seen
+        if each.captured.randomness is not None
+        and each.captured.randomness.bytes >= ENTROPY_SAMPLE_BYTES
+    ]
+    return min(of_carriers or of_all, default=None)
 
 
 def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
@@ -165,12 +140,14 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
             for one in found.carriers
         ],
         "bits_per_byte": found.bits_per_byte,
+        "missed": list(found.missed),
     }
     leaves = found.wire is not Wire.NOT_LEAVING
     passed = found.wire is (Wire.ENCRYPTED if encrypted else Wire.CLEAR) or not leaves
     name = "encrypted between the nodes" if encrypted else "clear between the nodes"
     where = f"; captured on {', '.join(found.captured_on)}" if found.captured_on else ""
-    made = [Check(f"{name} ({found.traffic})", passed, found.text() + where, REMEDY, figures)]
+    remedy = CALMER if found.wire is Wire.UNKNOWN else REMEDY
+    made = [Check(f"{name} ({found.traffic})", passed, found.text() + where, remedy, figures)]
     if leaves:
         made.append(
             Check(
@@ -182,40 +159,10 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
                     " and back ".join(one.text(found.marked) for one in found.carriers)
                     or "nothing that the nodes' interfaces show"
                 ),
-                "a part takes another way: see the routes and devices of the nodes",
+                CALMER
+                if found.wire is Wire.UNKNOWN
+                else "a part takes another way: see the routes and devices of the nodes",
                 figures,
             )
         )
     return made
-
-
-def _carrier(marked: Marked, seen: Sequence[Seen], node: str) -> Carrier | None:
-    """The commonest kind of packets, long enough, that left a node; or a stream, in which packets
-    have no length of their own."""
-    counts: Counter[tuple[Encapsulation, int, str]] = Counter()
-    streams: Counter[str] = Counter()
-    for each in seen:
-        if each.node != node:
-            continue
-        for recorded in each.captured.recorded:
-            packet = outer_packet(recorded)
-            if not packet.outgoing:
-                continue
-            kind = encapsulation.of(packet)
-            if kind is Encapsulation.TCP:
-                streams[each.where] += packet.length
-            elif packet.length >= marked.length:
-                clear = packet.length == marked.length
-                key = Encapsulation.NONE if clear else kind
-                counts[key, packet.length, each.where] += 1
-    single = next((Carrier(*key, packets=packets) for key, packets in counts.most_common(1)), None)
-    stream = next(
-        (
-            Carrier(Encapsulation.TCP, length, where, length // marked.length)
-            for where, length in streams.most_common(1)
-        ),
-        None,
-    )
-    enough = ENOUGH * marked.received
-    found = [one for one in (single, stream) if one is not None and one.packets]
-    return next((one for one in found if one.packets >= enough), next(iter(found), None))

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from ipaddress import IPv4Address
 
 from culvert.errors import CulvertError, LabError
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.proof.cluster import devices
+from culvert.proof.cluster import addresses, devices
 from culvert.proof.cluster.devices import Device
-from culvert.proof.cluster.judge import Seen
+from culvert.proof.cluster.seen import Seen
 from culvert.trial.outside import SNAPLEN, capture_parameters
 
 READ_S = 10.0
-RECORDED = 2000
+RECORDED = 5000
 """Packets of an interface that are kept, to find those that carried the marked ones."""
-RECORDED_BYTES = 32
+RECORDED_BYTES = 256
+"""Of each packet's payload: enough of 40 packets to estimate their entropy."""
+Among = Sequence[IPv4Address] | None
+"""The ends of the packets to capture; None: of any. All others are searched for the canary too."""
 
 
 class Observer:
     """``node`` is the name of the cluster's node; ``devices`` are those by which packets leave it,
-    if they are known, else they are found."""
+    if they are known, else they are found. ``known`` are addresses of the node; its others are
+    found."""
 
-    def __init__(self, node: str, probe: Probe, devices: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        node: str,
+        probe: Probe,
+        devices: Sequence[str] = (),
+        known: Sequence[IPv4Address] = (),
+    ) -> None:
         self.node = node
         self.probe = probe
         self.devices = tuple(devices) or self._own_devices()
+        found = addresses.local(self._read([addresses.TRIE])[addresses.TRIE] or "")
+        self.addresses = tuple(dict.fromkeys([*known, *found]))
         if not self.devices:
             raise LabError(
                 f"node {node} of the cluster",
@@ -34,8 +47,11 @@ class Observer:
                 "report this, with its `ip -d link` and `ip route`",
             )
 
-    def begin(self, canary: bytes, *, record: int, sample_one_in: int) -> list[tuple[str, Task]]:
+    def begin(
+        self, canary: bytes, among: Among, *, record: int, sample_one_in: int
+    ) -> list[tuple[str, Task]]:
         """Begin to capture on all of the node's own devices; returns when all do."""
+        scope = {} if among is None else {"scope": {"among": [str(one) for one in among]}}
         tasks = [
             (
                 device,
@@ -48,6 +64,7 @@ class Observer:
                     record=record,
                     snaplen_record=RECORDED_BYTES,
                     **capture_parameters(None, canary),
+                    **scope,
                 ),
             )
             for device in self.devices
@@ -69,7 +86,10 @@ class Observer:
             contents = self._read(list(files.values()))
             about = {what: contents[path] for what, path in files.items()}
             found.append(devices.device(name, about, routes))
-        return tuple(device.name for device in found if device.is_own)
+        below = devices.below(found)
+        there = self._read(list(below.values())) if below else {}
+        stacked = {upper: lower for (upper, lower), path in below.items() if there[path]}
+        return tuple(devices.own(found, stacked))
 
     def _read(self, paths: Sequence[str]) -> Mapping[str, str | None]:
         answer = self.probe.call("read", READ_S, paths=list(paths))
@@ -81,6 +101,7 @@ def watching(
     observers: Sequence[Observer],
     canary: bytes,
     seen: list[Seen],
+    among: Among,
     *,
     record: int = 0,
     sample_one_in: int = 1,
@@ -88,7 +109,8 @@ def watching(
     """Capture on all nodes while the body runs, then add to ``seen`` what each device carried;
     after an error of the body what the captures of nodes that still answer show."""
     begun = [
-        (each, each.begin(canary, record=record, sample_one_in=sample_one_in)) for each in observers
+        (each, each.begin(canary, among, record=record, sample_one_in=sample_one_in))
+        for each in observers
     ]
     try:
         yield

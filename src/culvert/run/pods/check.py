@@ -92,7 +92,7 @@ def _prove(under: Under, placement: Placement) -> Proved:
         none = registry.create(registry.parse("none"))
         session = open_session(stack, lab, none, {})
         first_packet(session)
-        verdict = prove.prove(session, lab, watched)
+        verdict = prove.prove(session, lab, watched).verdict
         return Proved(placement, verdict, tuple(prove.checks_of(verdict, encrypted=True)))
 
 

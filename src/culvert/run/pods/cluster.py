@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.kubernetes.api.client import Api
@@ -34,9 +35,11 @@ class Under:
     wishes: Wishes = NO_WISHES
     devices: tuple[str, ...] = ()
     """The devices by which packets leave each node, if they are known."""
+    relays: tuple[IPv4Address, ...] = ()
+    """Addresses of others through which the nodes may reach each other, if they are known."""
 
     def __post_init__(self) -> None:
-        self.observers = Observers(self.workspace, self.devices)
+        self.observers = Observers(self.workspace, self.devices, self.relays)
         """On the nodes of trials' pods, where the proof is wanted; kept for later trials."""
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:

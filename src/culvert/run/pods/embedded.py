@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 from pathlib import Path as File
 
 from culvert import __version__
@@ -32,7 +33,7 @@ from culvert.labs.process import Usage
 from culvert.proof.alive import survivors
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.runid import new_run_id
-from culvert.topology.graph import Path
+from culvert.topology.graph import SERVERS, Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
@@ -145,6 +146,16 @@ class OverVpn:
             "cluster up after": f"{self.up_s:.1f} s",
         }
 
+    @property
+    def servers(self) -> tuple[IPv4Address, ...]:
+        """The addresses of the VPN's servers and relays."""
+        nodes = [node for node in self.lab.spec.topology.nodes if node.role in SERVERS]
+        return tuple(
+            attachment.address.ip
+            for node in nodes
+            for attachment in self.lab.attachments(node.name)
+        )
+
     def _underlay(self, name: str) -> Underlay:
         node = self.lab.nodes[name]
         device = self.vpn.interface(node)
@@ -221,6 +232,7 @@ class EmbeddedClusters(Clusters):
             shared_kernel=True,
             # A wire's end looks like a tunnel's: both are devices of a program.
             devices=(over.lab.nodes[CONTROL].underlay.device,),
+            relays=over.servers,
             over=over,
         )
         self._stack.callback(under.observers.close)

@@ -20,12 +20,13 @@ from culvert.journal.record import Metric, Status
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import ends_in_silence, still_carries
-from culvert.proof.cluster.judge import Seen
 from culvert.proof.cluster.observer import Observer, watching
+from culvert.proof.cluster.seen import Seen
 from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.prove import Beside, Watch
 from culvert.run.pods.session import PodSession, open_session
 from culvert.topology.drawing import as_json
 from culvert.topology.ip import IpVersion
@@ -37,7 +38,8 @@ from culvert.vpns.base import Vpn
 
 FIRST_PACKET_S = 30.0
 SAMPLE_ONE_IN = 16
-"""Of the packets beside a measurement."""
+"""Of the packets beside a measurement that sends as fast as the path carries: a look at all of them
+would take processor time from it."""
 NOT_LOOKED_AT = "not looked at: --prove does"
 
 
@@ -136,32 +138,46 @@ class PodExecution:
         finding: TrialFinding,
     ) -> Outcome | None:
         """The outcome with its common metrics; None if a proof failed."""
-        encrypted = under.encrypted
-        before = (
-            [prove.carries(session)]
-            if encrypted is None
-            else prove.checks_of(prove.prove(session, lab, observers), encrypted=encrypted)
-        )
+        encrypted, measurement = under.encrypted, self._measurement
+        if encrypted is None:
+            watch = Watch((), None)
+            before = [prove.carries(session)]
+        else:
+            proof = prove.prove(session, lab, observers)
+            watch, before = proof.watch, prove.checks_of(proof.verdict, encrypted=encrypted)
         if not finding.proved(before):
             return None
         measuring, seen = time.monotonic(), list[Seen]()
+        sample_one_in = SAMPLE_ONE_IN if measurement.saturates else 1
+        beside = Beside(seen, lab.placement, sample_one_in, measurement.marks_packets)
         try:
             with (
                 accounting(under, observers) as programs,
-                watching(observers, session.canary, seen, sample_one_in=SAMPLE_ONE_IN),
+                watching(
+                    watch.observers,
+                    session.canary,
+                    seen,
+                    watch.among,
+                    sample_one_in=sample_one_in,
+                ),
             ):
-                outcome = self._measurement.run(session, self._parameters)
+                outcome = measurement.run(session, self._parameters)
         except CulvertError:
             # What was clear counts for more than the failure that it came with.
-            if encrypted and not finding.proved(prove.during(seen, lab)):
+            if encrypted and not beside.nothing_clear.passed:
+                finding.proved([beside.nothing_clear])
                 return None
             raise
         finding.measuring_s += time.monotonic() - measuring
-        clear = prove.during(seen, lab) if encrypted else []
+        clear = beside.checks if encrypted else []
         if not finding.proved([*clear, *outcome.doubts, *ends_in_silence(session, outcome)]):
             return None
         if not finding.proved([still_carries(session)]):
             return None
+        if encrypted is not None:
+            after = prove.prove(session, lab, observers, prove.AFTERWARDS).verdict
+            if not finding.proved(prove.checks_of(after, encrypted=encrypted)):
+                return None
         outcome.metrics += programs.metrics()
         for each in outcome.watched:
             add_accounts(

@@ -11,15 +11,23 @@ from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.probe.client import Probe
+from culvert.proof.cluster.addresses import of_version_4
 from culvert.proof.cluster.observer import Observer
 
 
 class Observers:
     """One on each of the cluster's nodes that was requested, until it is closed."""
 
-    def __init__(self, workspace: Workspace, devices: Sequence[str] = ()) -> None:
-        """``devices`` are those by which packets leave each node, if they are known."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        devices: Sequence[str] = (),
+        relays: Sequence[IPv4Address] = (),
+    ) -> None:
+        """``devices`` are those by which packets leave each node, if they are known; ``relays``
+        addresses of others through which the nodes may reach each other."""
         self._devices = devices
+        self._relays = relays
         self._workspace = workspace
         self._stack = ExitStack()
         self._made: dict[str, Observer] = {}
@@ -65,7 +73,9 @@ class Observers:
         where = PodAddress.of(pod)
         node = PodNode(f"observer on {host.name}", self._workspace.api, where, host)
         self._stack.callback(node.close)
-        return Observer(host.name, self._stack.enter_context(Probe(node)), self._devices)
+        probe = self._stack.enter_context(Probe(node))
+        known = [*of_version_4([host.address]), *self._relays]
+        return Observer(host.name, probe, self._devices, known)
 
 
 def _word(name: str) -> str:

@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.proof.canary import CANARY_PAYLOAD_BYTES, echo_marked
 from culvert.proof.cluster import judge
-from culvert.proof.cluster.judge import Marked, Seen, Verdict
-from culvert.proof.cluster.observer import RECORDED, Observer, watching
+from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.proof.cluster.observer import RECORDED, Among, Observer, watching
+from culvert.proof.cluster.seen import Marked, Seen, between
+from culvert.topology.placement import Placement
 from culvert.trial.check import Check
 from culvert.trial.session import Session
+
+ATTEMPTS = 3
+"""While the captures miss packets: a burst of other traffic ends."""
+AFTERWARDS = "after the measurement"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who captures, and the packets that are recorded and counted: those ``among`` these addresses.
+    All others are searched for the canary only."""
+
+    observers: Sequence[Observer]
+    among: Among
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A verdict, and the watch that led to it."""
+
+    verdict: Verdict
+    watch: Watch
+
+
+def watch_of(lab: KubernetesLab, observers: Sequence[Observer]) -> Watch:
+    """Packets between the nodes, and between the pods where nothing encapsulates them."""
+    nodes = [address for each in observers for address in each.addresses]
+    pods = [node.underlay.address.ip for node in (lab.a, lab.b)]
+    service = [lab.service_address] if lab.service_address is not None else []
+    return Watch(observers, tuple(dict.fromkeys([*nodes, *pods, *service])))
 
 
 def carries(session: Session) -> Check:
@@ -20,18 +52,43 @@ def carries(session: Session) -> Check:
     return _crossed(answered.received, answered.sent)
 
 
-def prove(session: Session, lab: KubernetesLab, observers: Sequence[Observer]) -> Verdict:
-    """Send marked packets from source to target and back while all interfaces are captured."""
+def prove(
+    session: Session, lab: KubernetesLab, observers: Sequence[Observer], phase: str = ""
+) -> Proof:
+    """Send marked packets from source to target and back while all interfaces are captured.
+
+    Where no packet between the nodes' own addresses carried them, those are looked for that left
+    one node and reached the other: addresses may be translated, or of IPv6.
+    """
+    watch = watch_of(lab, observers)
+    found = _attempts(session, lab, watch, phase)
+    if found.wire is Wire.UNSEEN:
+        anywhere = Watch(observers, None)
+        found_there = _attempts(session, lab, anywhere, phase)
+        if found_there.wire is not Wire.UNSEEN:
+            return Proof(found_there, anywhere)
+    return Proof(found, watch)
+
+
+def _attempts(session: Session, lab: KubernetesLab, watch: Watch, phase: str) -> Verdict:
+    for _ in range(ATTEMPTS):
+        found = _attempt(session, lab, watch, phase)
+        if found.wire is not Wire.UNKNOWN:
+            break
+    return found
+
+
+def _attempt(session: Session, lab: KubernetesLab, watch: Watch, phase: str) -> Verdict:
     seen: list[Seen] = []
-    with watching(observers, session.canary, seen, record=RECORDED):
+    with watching(watch.observers, session.canary, seen, watch.among, record=RECORDED):
         answered = echo_marked(session)
-    marked = Marked(answered.sent, answered.received, CANARY_PAYLOAD_BYTES + UDP_HEADERS)
+    source, target = lab.chosen.source.name, lab.chosen.target.name
     return judge.verdict(
-        judge.TRAFFIC[lab.placement],
-        marked,
-        seen,
-        source=lab.chosen.source.name,
-        target=lab.chosen.target.name,
+        ", ".join(filter(None, (judge.TRAFFIC[lab.placement], phase))),
+        Marked(answered.sent, answered.received, CANARY_PAYLOAD_BYTES + UDP_HEADERS),
+        seen if watch.among is not None else between(seen, source, target),
+        source=source,
+        target=target,
     )
 
 
@@ -41,22 +98,64 @@ def checks_of(verdict: Verdict, *, encrypted: bool) -> list[Check]:
     return [crossed, *judge.checks(verdict, encrypted=encrypted)]
 
 
-def during(seen: Sequence[Seen], lab: KubernetesLab) -> list[Check]:
-    """Checks of the captures beside a measurement whose traffic must be encrypted: a part of it may
-    have leaked, such as while an agent of the CNI restarted."""
-    traffic = judge.TRAFFIC[lab.placement]
-    hits = {each.where: each.captured.canary_hits for each in seen if each.captured.canary_hits}
-    packets = sum(each.captured.packets for each in seen)
-    return [
-        Check(
-            f"nothing clear during the measurement ({traffic})",
+@dataclass(frozen=True)
+class Beside:
+    """The captures beside a measurement. ``marked``: its packets carry the canary."""
+
+    seen: Sequence[Seen]
+    placement: Placement
+    sample_one_in: int
+    marked: bool
+
+    @property
+    def checks(self) -> list[Check]:
+        """Of a measurement whose traffic must be encrypted: a part of it may have leaked, such as
+        while an agent of the CNI restarted."""
+        return [self.nothing_clear, self.looked_at]
+
+    @property
+    def nothing_clear(self) -> Check:
+        """Whether the canary was in no packet."""
+        hits = {each.where: each.captured.canary_hits for each in self.seen}
+        hits = {where: count for where, count in hits.items() if count}
+        name = "nothing clear" if self.marked else "no canary"
+        return Check(
+            f"{name} during the measurement ({self._traffic})",
             not hits,
             "; ".join(f"readable in {count} packets on {where}" for where, count in hits.items())
-            or f"the canary was in none of {packets} captured packets",
+            or f"the canary was in none of {self._packets} captured packets between the nodes"
+            + ("" if self.marked else "; the measurement's own packets carry none"),
             judge.REMEDY,
-            {"packets": packets, "canary_hits": hits},
+            {"packets": self._packets, "canary_hits": hits, "sample_one_in": self.sample_one_in},
         )
-    ]
+
+    @property
+    def looked_at(self) -> Check:
+        """Whether the captures have seen what they were to see: else they prove nothing."""
+        missed = [each.missed for each in self.seen if each.missed]
+        leaves = self.placement.of_two_nodes
+        seen_none = leaves and self.marked and not self._packets
+        share = (
+            "every packet was looked at"
+            if self.sample_one_in == 1
+            else f"of the packets a random one in {self.sample_one_in} was looked at"
+        )
+        return Check(
+            f"the captures beside the measurement are whole ({self._traffic})",
+            not missed and not seen_none,
+            "; ".join(missed)
+            or ("no packet between the nodes was captured" if seen_none else share),
+            judge.CALMER if missed else "see the routes and devices of the nodes",
+            {"packets": self._packets, "missed": missed, "sample_one_in": self.sample_one_in},
+        )
+
+    @property
+    def _traffic(self) -> str:
+        return judge.TRAFFIC[self.placement]
+
+    @property
+    def _packets(self) -> int:
+        return sum(each.captured.packets for each in self.seen)
 
 
 def _crossed(received: int, sent: int) -> Check:
