@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from ipaddress import IPv4Address
 from itertools import count
 
 from culvert.labs.kubernetes.pods.choice import Chosen, ClusterNodeInfo
