@@ -8,7 +8,14 @@ import pytest
 
 from culvert.errors import LabError
 from culvert.labs.kubernetes.pods.node import device_of
-from tests.proof.cluster.test_devices import ROUTES
+
+ROUTES = """\
+Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
+eth0\t00000000\t010012C6\t0003\t0\t0\t0\t00000000\t0\t0\t0
+wg0\t000013C6\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+vxlan.calico\t0000F40A\t0000F40A\t0003\t0\t0\t0\tC0FFFFFF\t0\t0\t0
+cali0123456789a\t4200F40A\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0
+"""
 
 
 @pytest.mark.parametrize(

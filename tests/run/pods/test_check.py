@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from culvert.errors import UsageError
-from culvert.proof.cluster.judge import Marked, Verdict, Wire
+from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.proof.cluster.seen import Marked
 from culvert.run.pods.check import Proved, Summary
 from culvert.run.pods.request import EMBEDDED, ClusterRequest
 from culvert.run.pods.requested import clusters_of
