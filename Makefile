@@ -33,7 +33,8 @@ MESHES := nebula headscale
 # To build a guest kernel from source, and libFuzzer.
 TEST_APT := gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils
 
-APT_GET := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
+# No file that the environment names decides which packages are trusted.
+APT_GET := $(SUDO) env -u APT_CONFIG DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 
 # Debian packages that are not there yet; $(1) names them.
 define install-packages
@@ -131,7 +132,7 @@ clean:
 	$(UV) sync --locked --inexact --extra kubernetes --compile-bytecode
 	@touch $@
 
-.venv/.set-up-tests: .venv/.set-up ansible/roles
+.venv/.set-up-tests: .venv/.set-up $(shell find ansible -type f)
 	@command -v chromium chromium-browser google-chrome >/dev/null || { $(APT_GET) update && \
 	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"

@@ -90,7 +90,7 @@ def _prepare(goal: Goal) -> None:
                 check=False,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive", "APT_CONFIG": ""},
             )
         for program, package in goal.programs:
             tools.require(program, f"apt-get could not install it: install {package} by hand")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,11 @@ class Forgoes(Works):
         return [Missing.to_install("the archive's best", "forgoes")] if fast else []
 
 
+class AsksApt(Works):
+    name = "asks-apt"
+    role = "asks-apt"
+
+
 class RoleMissing(Works):
     name = "roleless"
     role = "no-such-role"
@@ -64,7 +70,7 @@ class Incomplete(Works):
         return [Missing("a kernel module", "modprobe it")]
 
 
-DRIVERS = (NoVpn, Works, Fails, Mends, Forgoes, RoleMissing, Incomplete)
+DRIVERS = (NoVpn, Works, Fails, Mends, Forgoes, AsksApt, RoleMissing, Incomplete)
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +149,21 @@ def test_a_role_that_is_not_there() -> None:
     result = one("roleless")
     assert not result.ok
     assert "no-such-role" in result.failures[0]
+
+
+@needs_root
+@pytest.mark.skipif(shutil.which("apt-config") is None, reason="this machine has no apt")
+def test_no_file_that_the_environment_names_configures_a_roles_apt(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "apt.conf").write_text('Culvert::Test "of the environment";\n')
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    dumped = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
+    assert "Culvert::Test" in dumped.stdout
+    assert (result := one("asks-apt")).ok, result.failures
+    used = (tools.tools_directory() / "apt.conf").read_text()
+    assert "APT::Architecture" in used
+    assert "Culvert::Test" not in used
 
 
 @needs_root
