@@ -18,6 +18,28 @@ def test_processes_of_one_name_count_together() -> None:
     assert of_node(accounted) == {"shim": Used(3.0, 12)}
 
 
+def test_threads_of_the_kernel_count_by_kind() -> None:
+    """Kernel WireGuard encrypts in workers, which no process is the parent of."""
+    threads = [
+        {"comm": "kworker/0:1-wg-crypt-wg0", "pid": 20, "run_ns": 10**9},
+        {"comm": "kworker/1:2-events", "pid": 21, "run_ns": 2 * 10**9},
+        {"comm": "ksoftirqd/0", "pid": 9, "run_ns": 10**9},
+        {"comm": "ksoftirqd/1", "pid": 10, "run_ns": None},
+    ]
+    given = {"seconds": 1.0, "cpus": [], "kernel_threads": threads}
+    found = of_node(Accounted.model_validate(given))
+    assert found == {"kworker": Used(3.0, 0), "ksoftirqd": Used(1.0, 0)}
+    names = [metric.name for metric in Programs({"a": found}).metrics()]
+    assert names == ["cpu_process_s"] * 2
+
+
+def test_what_was_not_looked_at_is_withheld_with_the_reason() -> None:
+    (withheld,) = Programs().withheld()
+    assert "cpu_process_s" in withheld.metrics
+    assert "--prove" in withheld.reason
+    assert Programs({"a": {"felix": Used(1.0, 1)}}).withheld() == []
+
+
 def test_a_program_that_was_started_meanwhile_has_no_figure() -> None:
     before = {("a", "felix"): Usage(10**9, 0, 0, 5)}
     after = {("a", "felix"): Usage(3 * 10**9, 0, 0, 9), ("a", "new"): Usage(10**9, 0, 0, 1)}

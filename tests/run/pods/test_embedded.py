@@ -387,6 +387,7 @@ def test_without_the_proof_a_trial_counts_and_is_not_proved(clusters: EmbeddedCl
     assert (found.status, found.reason) == (Status.OK, "")
     assert found.evidence.checks
     assert not found.evidence.proved
+    assert ["--prove" in each.reason for each in found.evidence.withheld] == [True]
 
 
 def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(

@@ -17,10 +17,18 @@ from culvert.labs.process import Usage
 from culvert.probe.results import Accounted, parse
 from culvert.proof.cluster.observer import READ_S, Observer
 from culvert.run.pods.cluster import Under
+from culvert.trial.check import Withheld
 
 MOST = 12
 """Programs of a node that are reported: those that used most."""
 _EVERYTHING = ({"pid": 1, "label": "node"},)
+"""The first process and its descendants: all but the threads of the kernel."""
+KERNEL_THREADS = ("kworker/.*", "ksoftirqd/.*", "napi/.*")
+"""They encrypt for WireGuard and IPsec of the kernel, and pass packets on."""
+NOT_LOOKED_AT = (
+    "the CPU time and memory of the cluster's processes (the CNI's, a VPN's, the kubelet's) were "
+    "not looked at: only observers on the nodes can, which --prove makes"
+)
 NS_PER_S = 1e9
 
 
@@ -49,11 +57,16 @@ class Programs:
             ordered = sorted(programs.items(), key=lambda item: -item[1].cpu_s)
             for name, used in ordered[:MOST]:
                 labels = {"node": node, "process": name}
-                made += [
-                    Metric("cpu_process_s", "s", used.cpu_s, labels),
-                    Metric("memory_peak_bytes", "bytes", used.peak_bytes, labels),
-                ]
+                made.append(Metric("cpu_process_s", "s", used.cpu_s, labels))
+                if used.peak_bytes:  # threads of the kernel have none
+                    peak = Metric("memory_peak_bytes", "bytes", used.peak_bytes, labels)
+                    made.append(peak)
         return made
+
+    def withheld(self) -> list[Withheld]:
+        """The reason if there is nothing to report."""
+        names = ("cpu_process_s", "memory_peak_bytes")
+        return [] if self.by_node else [Withheld(names, NOT_LOOKED_AT)]
 
 
 @contextmanager
@@ -61,7 +74,10 @@ def accounting(under: Under, observers: Sequence[Observer]) -> Iterator[Programs
     """Account for the body."""
     found = Programs()
     tasks = {
-        each.node: each.probe.begin("accounting", pids=list(_EVERYTHING)) for each in observers
+        each.node: each.probe.begin(
+            "accounting", pids=list(_EVERYTHING), kernel_threads=list(KERNEL_THREADS)
+        )
+        for each in observers
     }
     for task in tasks.values():
         task.ready()
@@ -75,13 +91,18 @@ def accounting(under: Under, observers: Sequence[Observer]) -> Iterator[Programs
 
 
 def of_node(accounted: Accounted) -> dict[str, Used]:
-    """The processes of a node by name, those of one name together."""
+    """The processes of a node by name, those of one name together; threads of the kernel by the
+    part of their name before the processor's number."""
     found: dict[str, Used] = defaultdict(Used)
     for process in accounted.processes:
         if process.run_ns is not None:
             name = process.comm or process.label
             cpu_s = process.run_ns / NS_PER_S + (process.children_s or 0.0)
             found[name] = found[name].plus(cpu_s, process.vm_hwm_bytes or 0)
+    for thread in accounted.kernel_threads:
+        if thread.run_ns:
+            name = thread.comm.partition("/")[0]
+            found[name] = found[name].plus(thread.run_ns / NS_PER_S, 0)
     return dict(found)
 
 

@@ -179,6 +179,7 @@ class PodExecution:
             if not finding.proved(prove.checks_of(after, encrypted=encrypted)):
                 return None
         outcome.metrics += programs.metrics()
+        outcome.withheld += programs.withheld()
         for each in outcome.watched:
             add_accounts(
                 outcome, each.accounted, shared_kernel=lab.shared_kernel, attributable=False
