@@ -3,6 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
+from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
 from bench.goals.hosts_50 import Hosts50
@@ -57,6 +58,7 @@ GOALS: tuple[type[Goal], ...] = (
     MeshRelayed,
     ClusterUp,
     PodsFirstFigure,
+    ClusterLeaksCaught,
     PodTcpAgreement,
     ApiAgreement,
     ApiAgreementAtThePapersRate,

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from bench import memory
 from bench.goal import Goal, Samples
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
@@ -19,7 +20,6 @@ from culvert.topology.shapes import member_names
 
 HOSTS = 50
 MOST_BYTES = 500_000_000
-KIB = 1024
 SAMPLED_EVERY_S = 0.5
 LONGEST_S = 1800
 _STUDY = """\
@@ -78,28 +78,8 @@ def _most_bytes(words: list[str]) -> int:
     run = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + LONGEST_S
     while run.poll() is None and time.monotonic() < deadline:
-        most = max(most, sum(map(_own_bytes, _family(run.pid))))
+        most = max(most, memory.bytes_of(memory.family(run.pid)))
         time.sleep(SAMPLED_EVERY_S)
     run.kill()
     run.wait()
     return most
-
-
-def _family(pid: int) -> list[int]:
-    children: list[int] = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children += map(int, file.read_text().split())
-        except OSError:
-            continue
-    return [pid, *(each for child in children for each in _family(child))]
-
-
-def _own_bytes(pid: int) -> int:
-    """The proportional set size (proc_pid_smaps(5))."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    found = [line.split()[1] for line in lines if line.startswith("Pss:")]
-    return int(found[0]) * KIB if found else 0

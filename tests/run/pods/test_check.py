@@ -31,6 +31,7 @@ def proved(wire: Wire | None, *, passed: bool = True) -> Proved:
 FINE = proved(Wire.ENCRYPTED)
 CLEAR = proved(Wire.CLEAR, passed=False)
 UNSEEN = proved(Wire.UNSEEN, passed=False)
+MISSED = proved(Wire.UNKNOWN, passed=False)
 UNRECONCILED = proved(Wire.ENCRYPTED, passed=False)
 NOT_LOOKED = proved(None)
 
@@ -43,6 +44,8 @@ NOT_LOOKED = proved(None)
         ((FINE, UNRECONCILED), 1),
         ((NOT_LOOKED, CLEAR, UNSEEN), 1),
         ((FINE, UNSEEN), 3),
+        ((FINE, MISSED), 3),
+        ((MISSED, CLEAR), 1),
         ((FINE, NOT_LOOKED), 3),
         ((NOT_LOOKED,), 3),
     ],

@@ -29,6 +29,11 @@ class Wire(StrEnum):
     UNKNOWN = "not known"
     """Not all packets were looked at."""
 
+    @property
+    def known(self) -> bool:
+        """Whether it was seen what became of it."""
+        return self not in (Wire.UNSEEN, Wire.UNKNOWN)
+
 
 TRAFFIC: Mapping[Placement, str] = {
     Placement.TWO_NODES: "pod to pod",

@@ -41,7 +41,7 @@ class Proved:
     @property
     def known(self) -> bool:
         """Whether it was seen what became of it."""
-        return self.verdict is not None and self.verdict.wire is not Wire.UNSEEN
+        return self.verdict is not None and self.verdict.wire.known
 
     @property
     def text(self) -> str:
