@@ -181,3 +181,14 @@ def _printed_rows(text: str) -> list[tuple[str, str, str, float, float, str]]:
         )
         rows.append((vpn, place, condition, float(mean), float(sd), note))
     return rows
+
+
+@pytest.mark.parametrize("scale", ["quick", "cluster"])
+def test_the_scales_of_kjorveziroski2024_have_the_papers_vpns_alone(
+    scale: str,
+) -> None:
+    study = toml("kjorveziroski2024")
+    printed = {one["vpn"] for one in study["published"]} | {"none", "none/mtu-1450"}
+    assert set(study["scale"][scale]["vpns"]) == printed
+    beyond = {"zerotier/relay", "nebula/aes", "nebula/relay", "innernet", "wesher", "netmaker"}
+    assert set(study["vpns"]) == printed | beyond
