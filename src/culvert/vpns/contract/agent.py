@@ -17,8 +17,10 @@ import itertools
 import json
 import os
 import select
+import shutil
 import socket
 import struct
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -148,14 +150,34 @@ def state() -> dict[str, object]:
         for address in route.get_addr(family=socket.AF_INET):
             prefix = f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"
             found.append(f"address {prefix} on {address.get_attr('IFA_LABEL')}")
-        for entry in route.get_routes(family=socket.AF_INET):
-            destination = f"{entry.get_attr('RTA_DST')}/{entry['dst_len']}"
-            found.append(f"route {destination} in table {entry.get_attr('RTA_TABLE')}")
-        for rule in route.get_rules(family=socket.AF_INET):
-            priority, table = rule.get_attr("FRA_PRIORITY"), rule.get_attr("FRA_TABLE")
-            found.append(f"rule {priority} to table {table}")
+        for address in route.get_addr(family=socket.AF_INET6):
+            if permanent(prefix := f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"):
+                found.append(f"address {prefix} on device {address['index']}")
+        for family, version in ((socket.AF_INET, ""), (socket.AF_INET6, " of IPv6")):
+            for entry in route.get_routes(family=family):
+                destination = f"{entry.get_attr('RTA_DST')}/{entry['dst_len']}"
+                if permanent(destination):
+                    table = entry.get_attr("RTA_TABLE")
+                    found.append(f"route{version} {destination} in table {table}")
+            for rule in route.get_rules(family=family):
+                priority, table = rule.get_attr("FRA_PRIORITY"), rule.get_attr("FRA_TABLE")
+                found.append(f"rule{version} {priority} to table {table}")
     namespace = os.stat("/proc/thread-self/ns/net").st_ino  # noqa: PTH116
-    return {"namespace": namespace, "objects": sorted([*found, *ipsec()])}
+    return {"namespace": namespace, "objects": sorted([*found, *firewall(), *ipsec()])}
+
+
+def permanent(prefix: str) -> bool:
+    """Whether it is of no addresses that the kernel gives each device and takes back later."""
+    return not prefix.startswith(("fe80:", "ff"))
+
+
+def firewall() -> list[str]:
+    """Tables of nftables; empty without nft."""
+    nft = shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if nft is None:
+        return []
+    listed = subprocess.run([nft, "list", "tables"], capture_output=True, text=True, check=False)
+    return [f"nft {line}" for line in listed.stdout.splitlines()]
 
 
 def ipsec() -> list[str]:
