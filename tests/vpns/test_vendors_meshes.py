@@ -23,7 +23,7 @@ from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
-from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.contract.observe import node_state, pings_answered
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.netbird.driver import NetBird
 from culvert.vpns.policy import Protocol
@@ -167,6 +167,24 @@ def test_a_relay_that_is_gone_is_named_within_the_deadline(word: str, reason: st
                 vpn.join(lab.a)
         finally:
             vpn.stop(lab)
+
+
+@pytest.mark.parametrize("word", ["netbird/direct", "zerotier/direct"])
+def test_nothing_is_left_on_a_member_whose_daemon_is_killed(word: str) -> None:
+    vpn = made(word)
+    with NetnsLab(new_run_id(), LabSpec(serving(mesh(2), vpn.needs))) as lab:
+        before = {node.name: node_state(node) for node in lab.members}
+        try:
+            vpn.prepare(lab)
+            vpn.bring_up()
+            up = node_state(lab.a).left_since(before["a"])
+            vpn.crash(lab.a)
+        finally:
+            vpn.stop(lab)
+        if word == "netbird/direct":
+            assert "left: nft table ip culvert" in up
+        for node in lab.members:
+            assert node_state(node).left_since(before[node.name]) == [], node.name
 
 
 def test_a_wrong_setup_key_is_named() -> None:

@@ -46,6 +46,14 @@ def environment(member: Node, servers: Iterable[Address], *, relayed: bool) -> M
     }
 
 
+def sweep(member: Node) -> None:
+    """Remove the table, which a killed daemon leaves, of IPv4 and IPv6; no error if there is
+    none."""
+    nft = member.find("nft")
+    for family in ("ip", "ip6") if nft else ():
+        member.run([str(nft), "delete", "table", family, FIREWALL_TABLE], check=False)
+
+
 @dataclass(frozen=True)
 class Daemon:
     """That of a member. Methods raise OSError if it does not listen, VpnError if it refuses."""

@@ -131,7 +131,10 @@ class NetBird(AssigningMeshVpn):
         )
 
     def _stop_processes(self, node: Node, *, grace_s: float = _STOP_S) -> None:
+        ran = bool(self.processes[node.name])
         super()._stop_processes(node, grace_s=grace_s)
+        if ran and node.role is Role.MEMBER:
+            daemon.sweep(node)
 
     def drop(self, path: Path) -> None:
         """The source's daemon disconnects from all peers and removes its interface."""
