@@ -12,6 +12,7 @@ from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
@@ -102,6 +103,34 @@ def test_an_expired_certificate() -> None:
     assert finding.status is Status.FAILED
     assert "node b" in finding.reason
     assert "expired" in finding.reason
+
+
+def test_a_member_whose_clock_is_a_day_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    day_ns = 86_400 * 10**9
+    monkeypatch.setattr(
+        NetnsNode, "realtime_ns", lambda node: time.time_ns() + (node.name == "b") * day_ns
+    )
+    finding = trial(Expired.like("nebula/aes"), mesh_spec())
+    assert finding.status is Status.FAILED
+    assert "the clock of node b is 86400 s ahead of that of node " in finding.reason
+    assert "expired" in finding.reason
+    assert finding.remedy.startswith("set the clocks")
+
+
+class TakenAddresses(Hurried):
+    """An interface on node b has an address that the mesh is about to use."""
+
+    def configure(self) -> None:
+        super().configure()
+        for words in ("tuntap add dev other0 mode tun", "address add 198.19.0.9/24 dev other0"):
+            self.lab.b.run(["ip", *words.split()])
+
+
+def test_addresses_of_another_vpn() -> None:
+    finding = trial(TakenAddresses.like("nebula/aes"), mesh_spec())
+    assert finding.status is Status.UNSUPPORTED
+    assert "198.19.0.0/16, and other0 there has 198.19.0.9/24" in finding.reason
+    assert "other0" in finding.remedy
 
 
 class ExpiresAfterwards(Hurried):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network
+from typing import ClassVar
+
+from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.outer import OuterFlow
+from culvert.vpns.ranges import refuse_taken
 from culvert.vpns.variant import DataPath
 
 UDP = 17
@@ -17,6 +22,14 @@ class TunDevice(Vpn):
 
     device: str
     port: int
+    fixed_range: ClassVar[IPv4Network | None] = None
+    """Of the members' addresses, if it is not the lab's network for tunnels."""
+
+    def prepare(self, lab: Lab) -> None:
+        """Also refuse a range that a member's interfaces have already."""
+        super().prepare(lab)
+        for member in lab.members:
+            refuse_taken(self.id, member, self.fixed_range or lab.tunnels)
 
     def interface(self, node: Node) -> str:
         """The tun device."""

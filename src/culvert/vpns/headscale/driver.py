@@ -28,7 +28,6 @@ from culvert.vpns.headscale.relay import Relay
 from culvert.vpns.headscale.variants import OPTIONS, PLAIN, RELAYED, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import OPEN, Policy
-from culvert.vpns.ranges import refuse_taken
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, RouteCount, Variant
 from culvert.vpns.wireguard import packet as wireguard
@@ -45,7 +44,7 @@ class Headscale(TunDevice):
     capabilities: ClassVar[frozenset[Capability]] = members.CAPABILITIES
     server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset()
     tables = frozenset({"52"})
-    device = members.DEVICE
+    device, fixed_range = members.DEVICE, control.ADDRESSES
     port = Ports.member
     up_deadline_s = 20.0
     rekey_deadline_s = 130.0
@@ -82,12 +81,8 @@ class Headscale(TunDevice):
         self._control = Control(controlling, self.key_lifetime, networks, self.ports)
         relay_map = self._relay.map(measured=not self._relayed)
         self._control.write(relay_map, acl.as_json(OPEN, {}))
-        self._members = {
-            node.name: Member(
-                self.id, node, self.processes[node.name], device=self.device, port=self.port
-            )
-            for node in self.lab.members
-        }
+        own, nodes = self.processes, self.lab.members
+        self._members = members.of_nodes(self.id, nodes, own, device=self.device, port=self.port)
 
     def serve(self, server: Node) -> None:
         """Start derper; or headscale, which makes the members' key."""
@@ -104,7 +99,6 @@ class Headscale(TunDevice):
         both servers. Nothing to do if it runs."""
         here = self._members[member.name]
         if not here.running:
-            refuse_taken(self.id, member, control.ADDRESSES)
             here.deadline_s = self.up_deadline_s
             here.join(self._control.url, relayed=self._relayed, plain=PLAIN in self.chosen)
 
@@ -120,7 +114,7 @@ class Headscale(TunDevice):
         relayed, and a ping is answered. Starts an end that does not run."""
         for node in self.lab.ends(path):
             self.join(node)
-        source, target = (self._members[name] for name in (path.source, path.target))
+        source, target = self._ends(path)
         source.meet(target, direct=not self._relayed)
 
     def stop(self, lab: Lab) -> None:
@@ -141,7 +135,7 @@ class Headscale(TunDevice):
     def rekey(self, path: Path) -> None:
         """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
         sends."""
-        source, target = (self._members[name] for name in (path.source, path.target))
+        source, target = self._ends(path)
         source.wait_for_rekey(target, deadline_s=self.rekey_deadline_s)
 
     def apply_policy(self, policy: Policy) -> None:
@@ -190,6 +184,9 @@ class Headscale(TunDevice):
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""
         return outer.is_handshake(packet, self.ports)
+
+    def _ends(self, path: Path) -> tuple[Member, Member]:
+        return self._members[path.source], self._members[path.target]
 
     @property
     def _through_relay(self) -> Route:

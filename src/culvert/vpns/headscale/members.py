@@ -5,7 +5,7 @@ Each member has its own state, socket and log directory; no log leaves the lab.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 
 from culvert.errors import DeadlineExceeded, VpnError
@@ -30,6 +30,20 @@ _TO_RELAY, _CANCELLED = "connect to region", "context canceled"
 _POLL_S = 0.005
 _DISCOVER_S = 0.05
 """Time between attempts to find a direct path; by itself tailscaled repeats them after 5 s."""
+
+
+def of_nodes(
+    vpn: str,
+    nodes: Iterable[Node],
+    running: Mapping[str, list[Process]],
+    *,
+    device: str,
+    port: int,
+) -> dict[str, Member]:
+    """By the node's name."""
+    return {
+        node.name: Member(vpn, node, running[node.name], device=device, port=port) for node in nodes
+    }
 
 
 class Member:
