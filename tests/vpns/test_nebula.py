@@ -82,11 +82,6 @@ def test_only_what_has_a_relay_needs_one() -> None:
         driver("nebula/relay+fallback")
 
 
-def test_a_variant_that_is_kept_relayed_names_the_setting() -> None:
-    assert "remote_allow_list" in driver("nebula/relay").variant.facts["kept relayed by"]
-    assert "kept relayed by" not in driver("nebula/aes+fallback").variant.facts
-
-
 MESH = LabSpec(topology=mesh(2), link=LinkSpec(rate_bps=30_000_000_000))
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
 

@@ -46,6 +46,8 @@ class MeshVpn(TunDevice):
 
     programs: Sequence[str]
     """Names of all programs that members and servers run."""
+    by_hand: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that ``culvert install`` does not provide."""
     direct: ClassVar[frozenset[str]] = frozenset({"direct"})
     """Names of the variants that claim a direct path."""
 
@@ -61,14 +63,19 @@ class MeshVpn(TunDevice):
     def missing(self, host: Host) -> list[Missing]:
         """The programs, and /dev/net/tun."""
         absent = [each for each in self.programs if host.find(each) is None]
-        return missing_tun(host) + [Missing.to_install(each, self.id) for each in absent]
+        return missing_tun(host) + [self._lacks(each) for each in absent]
 
     def program(self, host: Host, name: str) -> str:
         """The path of one of the programs there; raises NotPossible."""
         path = host.find(name)
         if path is None:
-            raise NotPossible(self.id, f"{name} is missing", f"culvert install {self.id}")
+            raise NotPossible(self.id, f"{name} is missing", self._lacks(name).remedy)
         return path
+
+    def _lacks(self, program: str) -> Missing:
+        if program in self.by_hand:
+            return Missing(program, f"put {program} on PATH: see docs/vendor-meshes.md")
+        return Missing.to_install(program, self.id)
 
     def launch(
         self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None

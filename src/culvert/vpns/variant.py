@@ -10,6 +10,11 @@ from typing import Self
 from culvert.labs.host import Host, install_command
 from culvert.topology.graph import Role
 
+KEPT_RELAYED_BY = "kept relayed by"
+"""The fact of a variant whose paths all are relayed, although they could be direct."""
+OWN_SWITCH = "the VPN's own switch: "
+"""How that fact begins; ``BLOCKED_PATH`` where a VPN has none."""
+BLOCKED_PATH = "a blocked path: "
 LEAVE_OUT = "leave this event out for this VPN"
 
 

@@ -18,6 +18,7 @@ from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
+from culvert.vpns.variant import KEPT_RELAYED_BY
 from tests.run.cells import execute, vpn
 from tests.vpns.tunnels import skip_reason
 
@@ -50,7 +51,7 @@ def test_every_packet_takes_the_route_of_the_variant(word: str) -> None:
     assert crossed["relayed"] is relayed
     if relayed:
         assert crossed["crossed"] >= 0.98 * crossed["sent"]
-        assert finding.evidence.vpn["relayed by"].endswith("on every member")
+        assert finding.evidence.vpn[KEPT_RELAYED_BY].endswith("on every member")
     used = {
         metric.labels["node"]: metric.value
         for metric in finding.outcome.metrics

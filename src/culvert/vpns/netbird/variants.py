@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.topology.graph import Role
 from culvert.vpns.netbird.ports import Ports
-from culvert.vpns.variant import DataCipher, Variant
+from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
 
 MTU = 1280
 """NetBird's default."""
@@ -16,8 +16,10 @@ _FACTS = {
 _NEEDS = (Role.RELAY, Role.CONTROL)
 
 
-def _variant(name: str, summary: str, **facts: str) -> Variant:
-    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.CHACHA20, needs=_NEEDS)
+def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> Variant:
+    kept = {KEPT_RELAYED_BY: f"{OWN_SWITCH}{relayed_by}"} if relayed_by else {}
+    facts = {**_FACTS, "transport": transport, **kept}
+    return Variant(name, summary, facts, cipher=DataCipher.CHACHA20, needs=_NEEDS)
 
 
 VARIANTS = (
@@ -26,6 +28,6 @@ VARIANTS = (
         "relay",
         "through NetBird's relay",
         transport=f"WebSocket over TCP {Ports.relay}",
-        relayed="by NB_FORCE_RELAY in each daemon's environment",
+        relayed_by="NB_FORCE_RELAY in each daemon's environment",
     ),
 )

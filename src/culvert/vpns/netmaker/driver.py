@@ -55,6 +55,7 @@ class Netmaker(AssigningMeshVpn):
         *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
         *("socat", "wg", "curl", "ping"),
     )
+    by_hand = frozenset({"netclient", "netmaker"})
     direct = frozenset({"netmaker"})
     device = "netmaker"
     port = Ports.member

@@ -17,6 +17,7 @@ VARIANTS = (
             "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",
             "transport": f"UDP {Ports.member}",
             "MTU": str(MTU),
+            "run with": "1.4.0, built from its sources, in namespaces; never with its packages",
         },
         cipher=DataCipher.CHACHA20,
         needs=(Role.CONTROL,),

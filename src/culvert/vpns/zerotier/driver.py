@@ -54,6 +54,7 @@ class ZeroTier(MeshVpn):
     )
     """The relay over TCP listens at port 443."""
     programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
+    by_hand = frozenset({_PROXY})
     device = "zt0"
     port = PORT
     up_deadline_s = 60.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from culvert.topology.graph import Role
-from culvert.vpns.variant import DataCipher, Variant
+from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
 from culvert.vpns.zerotier.world import PORT
 
 TCP_RELAY = "tcp-relay"
@@ -14,9 +14,11 @@ _FACTS = {
 }
 
 
-def _variant(name: str, summary: str, **facts: str) -> Variant:
+def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> Variant:
+    kept = {KEPT_RELAYED_BY: f"{OWN_SWITCH}{relayed_by}"} if relayed_by else {}
+    facts = {**_FACTS, "transport": transport, **kept}
     needs = (Role.RELAY, Role.CONTROL)
-    return Variant(name, summary, {**_FACTS, **facts}, cipher=DataCipher.AES, needs=needs)
+    return Variant(name, summary, facts, cipher=DataCipher.AES, needs=needs)
 
 
 VARIANTS = (
@@ -25,12 +27,12 @@ VARIANTS = (
         "relay",
         "through the root",
         transport=f"UDP {PORT}",
-        relayed="by local.conf: each member's blacklist has all paths to the other members",
+        relayed_by="each member's local.conf, whose blacklist has all paths to the other members",
     ),
     _variant(
         TCP_RELAY,
         "through the root, over TCP",
         transport=f"TCP {TCP_PORT}",
-        relayed="by forceTcpRelay in each member's local.conf",
+        relayed_by="forceTcpRelay in each member's local.conf",
     ),
 )
