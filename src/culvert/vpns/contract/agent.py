@@ -6,7 +6,7 @@
                                 "mark" after all earlier packets
     agent.py serve              prints "ready", then answers these requests on stdin:
       ping ADDRESS LENGTH N     number of N pings, IP packets of LENGTH bytes, that came back
-      state                     links, addresses, routes, rules and IPsec, and the namespace
+      state                     network objects that a VPN could leave, and the namespace
 
 Packets and answers are JSON, one per line.
 """
