@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from culvert.measurements.kubernetes.answers import Request
-from culvert.measurements.kubernetes.k8s_api import ApiInstrument, series_of
+from culvert.measurements.kubernetes.k8s_api import ApiInstrument, series_of, url
 
 REQUESTS = [
     Request(0, 2_000_000, 200, 1_000_000),
@@ -27,3 +27,8 @@ def test_hey_has_no_schedule_to_be_late_for() -> None:
 
 def test_without_a_request_there_is_no_value() -> None:
     assert all(not one.values for one in series_of([], ApiInstrument.PROBE))
+
+
+def test_an_address_of_ipv6_is_between_brackets() -> None:
+    assert url("10.96.0.1", 443, "/version") == "https://10.96.0.1:443/version"
+    assert url("fd00::1", 443, "/version") == "https://[fd00::1]:443/version"

@@ -150,7 +150,7 @@ def _by_hey(session: Session, parameters: K8sApiParameters, host: str, port: int
         *(hey, "-n", str(parameters.requests), "-c", "1", "-q", f"{parameters.rate_per_s:g}"),
         *("-t", str(max(round(parameters.timeout_s), 1)), "-o", "csv"),
         *("-T", "application/json", "-A", "application/json"),
-        f"https://{host}:{port}{parameters.path}",
+        url(host, port, parameters.path),
     ]
     timeout_s = parameters.lasting_s * 2 + parameters.timeout_s + SLACK_S
     done = session.source.run(words, timeout_s=timeout_s, check=False)
@@ -158,6 +158,11 @@ def _by_hey(session: Session, parameters: K8sApiParameters, host: str, port: int
         printed = (done.stderr or done.stdout).strip()[-200:]
         raise InstrumentError("hey", printed or "it failed", f"try in the pod: {shlex.join(words)}")
     return answers.of_hey(done.stdout)
+
+
+def url(host: str, port: int, path: str) -> str:
+    """Of a path of the API: an address of IPv6 is between brackets (RFC 3986)."""
+    return f"https://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 def _times(times_ms: Sequence[float]) -> list[Metric]:
