@@ -142,6 +142,23 @@ def test_an_underlay_that_changes_says_so() -> None:
     assert "Not the same in all 8 trials" in Page(page_of(run)).text
 
 
+def test_paths_between_hosts_are_shown_with_their_changes() -> None:
+    run = small()
+    first = pl.col("trial") == 1
+    way = '"paths": {"b": {"gateway": "none", "ttl": "64"}}, "underlay": {"device"'
+    plain = pl.col("evidence").str.replace('"underlay": {"device"', way, literal=True)
+    run.trials = run.trials.with_columns(
+        evidence=pl.when(first)
+        .then(plain.str.replace('"ttl": "64"', '"ttl": "61"'))
+        .otherwise(plain)
+    )
+    (view,) = underlay_views(run.data)
+    rows = {row[0]: row[1] for row in view.table.rows}
+    assert not view.steady
+    shown = ("gateway = none, ttl = 64 in 7 trials", "gateway = none, ttl = 61 in 1 trials")
+    assert rows["path to b"] == f"differs: {'; '.join(shown)}"
+
+
 def test_conditions_with_other_underlays_have_tables_of_their_own() -> None:
     run = make_run(
         blocks=1, conditions=("a", "b"), measurements=(("tcp", TCP),), faults=False, run=RUN

@@ -16,6 +16,8 @@ PART = "part"
 
 MISSING_PATHS = "missing_paths"
 """The key in the evidence of a trial that lost a host: the paths that were not measured."""
+NOTES = "notes"
+"""The key in the evidence of a verification of real links: what changed since the block before."""
 PATH = "path"
 """The label of figures measured on one of several paths."""
 

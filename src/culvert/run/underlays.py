@@ -6,6 +6,7 @@ next trial that needs it, a few times in a block. What a real link is like is me
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from culvert.plan.attempts import Beside, Place, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.run.finding import TrialFinding
+from culvert.run.passages import Passages, changes, passages_of
 from culvert.run.record import records_of
 from culvert.run.verifications import LinkOf, emulated, verification_of
 from culvert.trial.check import Evidence
@@ -52,6 +54,7 @@ class Underlays:
         self._journal = journal
         self._verdicts: dict[tuple[int, str], _Verdict] = {}
         self._refuted: set[Place] = set()
+        self._passages: dict[str, tuple[int, Passages]] = {}
 
     def verify(
         self,
@@ -78,6 +81,7 @@ class Underlays:
         started_at, begun = datetime.now(UTC), time.monotonic()
         verification = Trial(trial.block, POSITION, cell)
         finding = execute(verification)
+        self._compare_paths(trial, finding)
         kept = {*done, *self._refuted}
         earlier = len(keys_of(Beside.REFUTED, trial.block, cell.key, kept))
         again = finding.status is Status.INVALID and not self._real and earlier < ATTEMPTS - 1
@@ -95,6 +99,27 @@ class Underlays:
             self._refuted.add((trial.block, key))
             record = replace(record, cell_key=key)
         return [*parts, record]
+
+    def _compare_paths(self, trial: Trial, finding: TrialFinding) -> None:
+        """Note where the paths of packets differ from those in the block before."""
+        now = passages_of(finding.evidence.underlay)
+        if not now:
+            return
+        condition = trial.cell.condition
+        before = self._passages.get(condition) or self._passages_before(trial)
+        if before is not None:
+            finding.evidence.notes += changes(*before, now)
+        self._passages[condition] = trial.block, now
+
+    def _passages_before(self, trial: Trial) -> tuple[int, Passages] | None:
+        """Block and paths of the last verification in the journal of an interrupted run."""
+        key = verification_of(trial.cell.condition).key
+        trials = self._journal.trials()
+        found = trials.filter((pl.col("cell") == key) & (pl.col("block") < trial.block))
+        for row in reversed(found.rows(named=True)):
+            if passages := passages_of(json.loads(row["evidence"]).get("underlay", {})):
+                return int(row["block"]), passages
+        return None
 
     def lost(self, trial: Trial) -> Mapping[str, CulvertError]:
         """The nodes whose paths were not verified for this trial, because they were lost."""

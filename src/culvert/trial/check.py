@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.journal.marks import HOST_LOST, MARKS, MISSING_PATHS, PART, Mark
+from culvert.journal.marks import HOST_LOST, MARKS, MISSING_PATHS, NOTES, PART, Mark
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Evidence:
     withheld: list[Withheld] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     """Bounds of the surroundings that were exceeded: the trial counts, and is marked."""
+    notes: list[str] = field(default_factory=list)
+    """What differs from the block before: the trial counts."""
     observed: bool = True
     """Whether the path of the traffic was looked at; in a cluster only with --prove."""
     host_lost: bool = False
@@ -72,6 +74,7 @@ class Evidence:
             **({"topology": self.topology} if self.topology else {}),
             **({"withheld": [asdict(each) for each in self.withheld]} if self.withheld else {}),
             **({MARKS: [asdict(each) for each in self.marks]} if self.marks else {}),
+            **({NOTES: list(self.notes)} if self.notes else {}),
             **({HOST_LOST: True} if self.host_lost else {}),
             **({PART: list(self.part)} if self.part else {}),
             **({MISSING_PATHS: list(self.missing_paths)} if self.missing_paths else {}),

@@ -1,4 +1,5 @@
-"""A link whose MTU is not Ethernet's: measured with it, and judged only if the study writes one."""
+"""A link whose MTU is not Ethernet's: measured with it, and judged only if the study writes one.
+The path of its packets."""
 
 from __future__ import annotations
 
@@ -56,6 +57,24 @@ def test_an_mtu_that_is_requested_is_judged(say: Cli, cloud: DemoHosts, tmp_path
     found, _ = trials(say, cloud, study)
     assert set(found["status"]) == {"invalid"}
     assert all(f"requested 1500 bytes, found {MTU}" in reason for reason in found["reason"])
+
+
+@pytest.mark.lab
+def test_routes_and_the_ttl_of_echoes_are_facts(cloud: DemoHosts) -> None:
+    with (
+        Fleet(read_inventory(cloud.inventory), new_run_id()) as fleet,
+        HostsLab(fleet, LabSpec()) as lab,
+    ):
+        ends = {name: cloud.node(name).underlay for name in cloud.names}
+        for name, other in (("a", "b"), ("b", "a")):
+            assert lab.nodes[name].facts()["paths"] == {
+                other: {
+                    "device": ends[name].device,
+                    "source": str(ends[name].address.ip),
+                    "gateway": "none",
+                    "ttl": "64",
+                }
+            }
 
 
 @pytest.mark.lab

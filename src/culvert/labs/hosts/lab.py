@@ -31,6 +31,8 @@ from culvert.topology.spec import LabSpec
 
 MOST_OFFSET_S = 300.0
 """Certificates that are made here must be valid there."""
+MOST_PEERS = 3
+"""Other ends to which the path is described in the evidence of each trial."""
 MOST_IN_SCOPE = 50
 """Nodes whose addresses the kernel compares with those of each packet."""
 
@@ -249,6 +251,10 @@ class HostsLab(Lab):
             self._nodes[node.name] = SshNode(
                 host, node.name, node.role, end, cpus=cpus[node.name], variables=variables
             )
+            self._nodes[node.name].peers = {
+                other: str(reached[other].end.address.ip)
+                for other in self._others(node.name)[:MOST_PEERS]
+            }
             client = host.contact.client
             if client is not None and client[0] in ways[node.name]:
                 self._management[node.name] = ways[node.name][client[0]]
@@ -278,13 +284,17 @@ class HostsLab(Lab):
 
     def _ways(self, name: str, reached: Mapping[str, Reached]) -> dict[str, Way]:
         """From a host to the other ends of its paths, and to the controller."""
-        paths = [path for path in self.spec.topology.paths if name in (path.source, path.target)]
-        others = [path.target if path.source == name else path.source for path in paths]
-        addresses = [str(reached[other].end.address.ip) for other in dict.fromkeys(others)]
+        addresses = [str(reached[other].end.address.ip) for other in self._others(name)]
         client = self._hosts[name].contact.client
         if client is not None and network.is_ipv4(client[0]):
             addresses.append(client[0])
         return network.ways_to(self._hosts[name], addresses)
+
+    def _others(self, name: str) -> list[str]:
+        """The other ends of a node's paths."""
+        paths = [path for path in self.spec.topology.paths if name in (path.source, path.target)]
+        ends = (path.target if path.source == name else path.source for path in paths)
+        return list(dict.fromkeys(ends))
 
     def _note_ends(self) -> None:
         """Offloads of a real card are as they are: proofs must expect super-packets. An MTU that

@@ -17,11 +17,13 @@ from culvert.labs.hosts import facts
 from culvert.labs.hosts.agent import encoded
 from culvert.labs.hosts.clock import offset_of
 from culvert.labs.hosts.complaints import HostLost
+from culvert.labs.hosts.hops import passages
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.pipes import CHUNK
 from culvert.labs.hosts.process import RemoteProcess
 from culvert.labs.hosts.sockets import dial
 from culvert.labs.node import Node
+from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
@@ -49,6 +51,8 @@ class SshNode(Node):
         self.underlay = underlay
         self.cpus = cpus
         self.directory = Path(host.directory)
+        self.peers: Mapping[str, str] = {}
+        """Nodes at the other ends of its paths, with their addresses."""
         self._variables = dict(variables or {})
         self._changed_sysctls: set[str] = set()
 
@@ -227,6 +231,7 @@ class SshNode(Node):
             "cpus": list(self.cpus) if self.cpus else None,
             "underlay": self.device_facts(self.underlay.device),
             "sysctls": facts.sysctls(self),
+            **({PASSAGES: passages(self.host, self.peers)} if self.peers else {}),
             **({"variables": self._variables} if self._variables else {}),
         }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from culvert.analysis.observations import BASELINE
+from culvert.labs.passage import PASSAGES
 from culvert.report.leaves import evidence, find, leaf
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
@@ -120,6 +121,9 @@ def _facts(underlay: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         for key, name in (("variables", "set for all programs"), ("steering", "packet steering")):
             if isinstance(recorded.get(key), Mapping):
                 yield name, node, _settings(recorded[key])
+        passages = recorded.get(PASSAGES)
+        for other, passage in passages.items() if isinstance(passages, Mapping) else ():
+            yield f"path to {other}", node, _settings(passage)
         for key, name in _DEVICE.items():
             value = find(recorded, "underlay", key)
             if value is not None:
