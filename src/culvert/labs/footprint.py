@@ -11,14 +11,16 @@ from ipaddress import IPv4Network
 class Footprint:
     """``devices`` by node that will be created; IP ``protocols`` with the ``ports`` that are bound
     on nodes (without ports for ESP and such); inner addresses come from ``networks``; ``tables`` of
-    routes are its own."""
+    routes and ``firewall_tables`` (nftables: names in the families ip and ip6) are its own."""
 
     devices: Mapping[str, str]
     ports: Mapping[int, frozenset[int]]
     networks: tuple[IPv4Network, ...]
     tables: frozenset[str] = frozenset()
+    firewall_tables: frozenset[str] = frozenset()
 
     @property
     def unused(self) -> bool:
         """Whether nothing will be used."""
-        return not (self.devices or self.ports or self.networks or self.tables)
+        numbered = self.ports or self.networks or self.tables
+        return not (self.devices or numbered or self.firewall_tables)

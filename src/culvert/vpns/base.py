@@ -87,6 +87,8 @@ class Vpn(ABC):
     first packet after drop(), and resume() is not called."""
     tables: ClassVar[frozenset[str]] = frozenset()
     """Numbers of routing tables that its programs use; they are not configurable."""
+    firewall_tables: ClassVar[frozenset[str]] = frozenset()
+    """Names of tables of nftables that its programs create, of families ip and ip6."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""
     server_capabilities: ClassVar[frozenset[Capability] | None] = None

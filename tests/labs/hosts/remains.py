@@ -18,6 +18,7 @@ _NETWORK = (
     ["xfrm", "state"],
     ["xfrm", "policy"],
 )
+_FIREWALL = "! command -v nft >/dev/null || nft list tables"
 _SYSCTLS = "grep -rs . /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv[46]/conf || true"
 
 
@@ -79,5 +80,5 @@ def wait_unchanged(demo: DemoHosts, name: str, before: dict[str, object]) -> Non
 
 def _network(node: NetnsNode) -> list[str]:
     """One process for all of it."""
-    commands = "; ".join((*(f"ip -o {' '.join(words)}" for words in _NETWORK), _SYSCTLS))
+    commands = "; ".join((*(f"ip -o {' '.join(words)}" for words in _NETWORK), _SYSCTLS, _FIREWALL))
     return sorted(node.run(["sh", "-c", commands]).stdout.splitlines())

@@ -21,11 +21,13 @@ from culvert.labs.footprint import Footprint
 from culvert.labs.hosts.choice import LONGEST_NAME, Choice
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
+from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.lab import HostsLab
 from culvert.labs.hosts.survey import Survey
 from culvert.topology.plan import TUNNELS
 from culvert.topology.spec import LabSpec
 from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.netbird.driver import NetBird
 from tests.cli import Cli
 from tests.labs.hosts.remains import remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
@@ -103,6 +105,7 @@ def occupied(demo: DemoHosts, *commands: str) -> Iterator[None]:
         yield
     finally:
         node.run(["ip", "link", "delete", "wg0"], check=False)
+        node.run(["nft", "delete", "table", "inet", "theirs"], check=False)
         node.run(["ip", "rule", "delete", "priority", "9999"], check=False)
 
 
@@ -250,12 +253,16 @@ def choose_others(
         (Footprint({}, {6: frozenset({22})}, ()), "TCP port 22: is in use there"),
         (Footprint({}, {}, (TUNNELS,)), "wg0 has 198.19.7.1/24"),
         (Footprint({}, {}, (), frozenset({"52"})), "the routing table 52"),
+        (
+            Footprint({}, {}, (), firewall_tables=frozenset({"theirs"})),
+            "the nftables table theirs: exists there",
+        ),
     ],
 )
 def test_a_collision_is_an_error_before_anything_is_changed(
     demo: DemoHosts, fleet: Fleet, footprint: Footprint, what: str
 ) -> None:
-    other = (*_OTHER_VPN, "ip rule add priority 9999 table 52")
+    other = (*_OTHER_VPN, "ip rule add priority 9999 table 52", "nft add table inet theirs")
     with occupied(demo, *other), HostsLab(fleet, LabSpec()) as lab:
         before = [remains(demo, name) for name in demo.names]
         with pytest.raises(NotPossible) as error:
@@ -275,3 +282,44 @@ def test_what_the_vpn_changes_of_a_hosts_network_is_found(demo: DemoHosts, fleet
     assert disturbed is not None
     assert "host b" in disturbed.what
     assert "wg0" in disturbed.why
+
+
+@pytest.mark.lab
+def test_a_firewall_that_the_vpn_changes_is_found(demo: DemoHosts, fleet: Fleet) -> None:
+    other = (*_OTHER_VPN, "nft add table inet theirs")
+    with occupied(demo, *other), HostsLab(fleet, LabSpec()) as lab:
+        lab.admit(Footprint({"a": "wg1"}, {}, (), firewall_tables=frozenset({"ours"})))
+        lab.b.run(["nft", "add", "table", "ip", "ours"])
+        assert lab.disturbed() is None
+        lab.b.run(["nft", "delete", "table", "inet", "theirs"])
+        disturbed = lab.disturbed()
+    assert disturbed is not None
+    assert "host b" in disturbed.what
+    assert "firewall table theirs family inet" in disturbed.why
+
+
+@pytest.mark.lab
+def test_a_table_of_a_killed_program_is_removed(demo: DemoHosts, fleet: Fleet) -> None:
+    with occupied(demo, "nft add table inet theirs"):
+        before = remains(demo, "b")
+        lab = HostsLab(fleet, LabSpec())
+        lab.open()
+        lab.admit(Footprint({}, {}, (), firewall_tables=NetBird.firewall_tables))
+        for family in ("ip", "ip6"):
+            lab.b.run(["nft", "add", "table", family, *NetBird.firewall_tables])
+        assert remains(demo, "b") != before
+        lab.nodes["b"].host.connection.kill()
+        wait_unchanged(demo, "b", before)
+
+
+@pytest.mark.lab
+def test_without_nft_a_table_could_not_be_undone(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HostsLab(fleet, LabSpec()) as lab:
+        found = SshHost.find
+        missing = lambda host, name: None if name == "nft" else found(host, name)  # noqa: E731
+        monkeypatch.setattr(SshHost, "find", missing)
+        with pytest.raises(NotPossible, match="nft") as error:
+            lab.admit(Footprint({}, {}, (), firewall_tables=NetBird.firewall_tables))
+        assert error.value.remedy.startswith("install nftables there")

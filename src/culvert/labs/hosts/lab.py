@@ -165,6 +165,7 @@ class HostsLab(Lab):
             host = self._hosts[name]
             if network.uses_ipsec(footprint):
                 network.undo_ipsec(host)
+            network.undo_firewall(host, footprint.firewall_tables)
             for inner in footprint.networks:
                 network.bar(host, inner)
 

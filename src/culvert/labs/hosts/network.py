@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
@@ -17,6 +17,7 @@ _NAMES = {6: "TCP", 17: "UDP"}
 _IPSEC_PORTS = frozenset({500, 4500})
 _ESP, _AH = 50, 51
 _CHARON_TABLE = "220"
+_FIREWALL_FAMILIES = ("ip", "ip6")
 _STEPS = ("dev", "gateway", "prefsrc")
 
 Way = dict[str, str]
@@ -65,7 +66,7 @@ def ways_to(host: SshHost, addresses: Sequence[str]) -> dict[str, Way]:
 
 def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey) -> None:
     """Raise NotPossible for a device, a port, addresses, tables or security associations that the
-    host has already. Nothing has been changed then."""
+    host has already, or without the program that undoes them. Nothing has been changed then."""
     device = footprint.devices.get(node)
     if device in survey.devices:
         raise _taken(host, f"the device {device}", "exists there")
@@ -77,6 +78,12 @@ def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey)
             raise _taken(host, f"{_NAMES[protocol]} port {port}", "is in use there")
     for table in sorted(footprint.tables & survey.tables):
         raise _taken(host, f"the routing table {table}", "has a route or a rule already")
+    if footprint.firewall_tables:
+        host.require(
+            "nft", "install nftables there: what the VPN's firewall leaves is undone by it"
+        )
+    for table in sorted(footprint.firewall_tables & survey.firewall_tables):
+        raise _taken(host, f"the nftables table {table}", "exists there")
     if uses_ipsec(footprint):
         _require_no_ipsec(host)
 
@@ -118,6 +125,14 @@ def undo_ipsec(host: SshHost) -> None:
         ("rule", "delete", "table", _CHARON_TABLE),
     ):
         host.undo(["ip", *words])
+
+
+def undo_firewall(host: SshHost, tables: Iterable[str]) -> None:
+    """Tables of nftables that a killed program leaves are removed at the end: all of those names
+    are the run's, because there were none before."""
+    for table in sorted(tables):
+        for family in _FIREWALL_FAMILIES:
+            host.undo(["nft", "delete", "table", family, table])
 
 
 def uses_ipsec(footprint: Footprint) -> bool:

@@ -19,6 +19,7 @@ _SECTIONS = {
     "addresses": "ip -j -4 address show",
     "routes": "ip -j -4 route show table all",
     "rules": "ip -j rule show",
+    "firewall": "! command -v nft >/dev/null || nft list tables 2>/dev/null",
     # Of TCP only sockets that listen (proc(5)).
     "tcp": "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep ' 0A '",
     "udp": "cat /proc/net/udp /proc/net/udp6 2>/dev/null",
@@ -27,6 +28,7 @@ _SECTIONS = {
 _NEEDED = ("links", "addresses", "routes", "rules")
 _NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _PORT = re.compile(r"^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", re.MULTILINE)
+_FIREWALL_TABLE = re.compile(r"^table (\S+) (\S+)", re.MULTILINE)
 MOST_CPUS = 8192
 """Of Linux (NR_CPUS)."""
 _DIGITS = 9
@@ -35,6 +37,7 @@ _LASTING = {
     "addresses": ("local", "prefixlen", "scope"),
     "routes": ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc"),
     "rules": ("priority", "src", "dst", "fwmark", "table"),
+    "firewall": ("table", "family"),
 }
 """What of each entry only somebody changes; counters and lifetimes change by themselves."""
 
@@ -42,7 +45,8 @@ _LASTING = {
 @dataclass(frozen=True)
 class Survey:
     """Links, addresses, routes and rules as ``ip -j`` prints them; ``ports`` by IP protocol: bound
-    ones of UDP, and of TCP those that listen; ``cpus`` that programs may use."""
+    ones of UDP, and of TCP those that listen; ``cpus`` that programs may use; ``firewall``: tables
+    of nftables by ``table`` and ``family``, none without nft there."""
 
     host: str
     links: Sequence[dict[str, Any]]
@@ -51,6 +55,7 @@ class Survey:
     rules: Sequence[dict[str, Any]]
     ports: dict[int, frozenset[int]]
     cpus: tuple[int, ...]
+    firewall: Sequence[dict[str, Any]] = ()
 
     @classmethod
     def of(cls, host: SshHost) -> Survey:
@@ -62,7 +67,8 @@ class Survey:
         found = {name: text for name, _, text in (part.partition("\n") for part in parts)}
         shown = {name: iproute.entries(found.get(name, "?"), host.name) for name in _NEEDED}
         ports = {6: _ports(found.get("tcp", "")), 17: _ports(found.get("udp", ""))}
-        return cls(host.name, **shown, ports=ports, cpus=_cpus(found.get("cpus", "")))
+        cpus, firewall = _cpus(found.get("cpus", "")), _firewall(found.get("firewall", ""))
+        return cls(host.name, **shown, ports=ports, cpus=cpus, firewall=firewall)
 
     @property
     def devices(self) -> frozenset[str]:
@@ -74,6 +80,11 @@ class Survey:
         """Routing tables with a route or a rule, as ``ip`` names them, without the kernel's own."""
         used = {str(entry.get("table", "main")) for entry in (*self.routes, *self.rules)}
         return frozenset(used - {"main", "local", "default", "all"})
+
+    @property
+    def firewall_tables(self) -> frozenset[str]:
+        """Names of nftables' tables, of all families."""
+        return frozenset(str(entry["table"]) for entry in self.firewall)
 
     def end(self, address: str | None) -> Attachment:
         """The device with this address. Raises LabError that lists those there are."""
@@ -104,7 +115,7 @@ class Survey:
         gone = []
         for kind in _LASTING:
             there = set(after._entries(kind))
-            gone += [f"{kind[:-1]} {one}" for one in self._entries(kind) if one not in there]
+            gone += [f"{kind.rstrip('s')} {one}" for one in self._entries(kind) if one not in there]
         return gone
 
     def _entries(self, kind: str) -> list[str]:
@@ -127,6 +138,12 @@ class Survey:
 def _ports(text: str) -> frozenset[int]:
     """Local ports of a table of sockets (proc(5))."""
     return frozenset(int(found, 16) for found in _PORT.findall(text))
+
+
+def _firewall(text: str) -> list[dict[str, Any]]:
+    """From lines such as ``table inet filter`` (nft(8))."""
+    found = _FIREWALL_TABLE.findall(text)
+    return [{"table": table, "family": family} for family, table in found]
 
 
 def _cpus(text: str) -> tuple[int, ...]:

@@ -51,6 +51,7 @@ class NetBird(AssigningMeshVpn):
     variants: ClassVar[tuple[Variant, ...]] = VARIANTS
     role = "netbird"
     programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
+    firewall_tables = frozenset({daemon.FIREWALL_TABLE})
     device = "wt0"
     port = Ports.member
     up_deadline_s = 40.0
