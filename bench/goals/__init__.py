@@ -21,6 +21,7 @@ from bench.goals.machine_cpu import (
 )
 from bench.goals.mesh_proved import MeshDirect, MeshRelayed
 from bench.goals.packets_per_cpu import PACKETS_BESIDE, PacketsUnsegmented
+from bench.goals.parts_within_whole import PartsWithinWhole
 from bench.goals.pods_agreement import ApiAgreement, ApiAgreementAtThePapersRate, PodTcpAgreement
 from bench.goals.quick import QuickMeasuring, QuickTime
 from bench.goals.quick_verdicts import QuickVerdicts
@@ -94,6 +95,7 @@ GOALS: tuple[type[Goal], ...] = (
     QuickTime,
     QuickVerdicts,
     QuickMeasuring,
+    PartsWithinWhole,
     *STATEMENTS,
     ImportSpeed,
     Replay,
