@@ -113,6 +113,11 @@ class Node(Host):
         ``uncertainty_ns``; empty if it is the same clock."""
         return {}
 
+    def surroundings(self) -> Mapping[str, Any]:
+        """Load, temperatures, and the share of CPU time stolen since the call before, of a node
+        that is another machine; empty if it is this one."""
+        return {}
+
     # -- interfaces, by iproute2 -------------------------------------------------------------------
 
     def link(self, device: str) -> LinkState | None:

@@ -145,7 +145,7 @@ class Attempt:
             name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
         )
         finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
-        _note_clocks(finding, lab, "clock before")
+        _note_machines(finding, lab, "before")
         finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(vpn.variant.facts)
         refuse_without_effect(vpn, lab)
@@ -178,7 +178,7 @@ class Attempt:
                     raise one.error
                 if one.outcome is None:
                     return
-        _note_clocks(finding, lab, "clock after")
+        _note_machines(finding, lab, "after")
         finding.status = Status.OK
 
     def _rounds(self, lab: Lab) -> Sequence[Sequence[Path]]:
@@ -262,11 +262,14 @@ class Attempt:
             outcome.metrics += third_node_metrics(watched.others, session.lab)
 
 
-def _note_clocks(finding: TrialFinding, lab: Lab, when: str) -> None:
-    """Offsets of the clocks of nodes that are other machines."""
+def _note_machines(finding: TrialFinding, lab: Lab, when: str) -> None:
+    """Offsets of the clocks of nodes that are other machines, their load, temperatures and stolen
+    time."""
     for name, facts in finding.evidence.underlay.items():
         if clock := lab.nodes[name].clock():
-            facts[when] = dict(clock)
+            facts[f"clock {when}"] = dict(clock)
+        if surroundings := lab.nodes[name].surroundings():
+            facts[f"surroundings {when}"] = dict(surroundings)
 
 
 def _unsupported(missing: list[Missing]) -> TrialFinding:

@@ -22,6 +22,7 @@ from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.pipes import CHUNK
 from culvert.labs.hosts.process import RemoteProcess
 from culvert.labs.hosts.sockets import dial
+from culvert.labs.hosts.surroundings import Surroundings
 from culvert.labs.node import Node
 from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process
@@ -55,6 +56,7 @@ class SshNode(Node):
         """Nodes at the other ends of its paths, with their addresses."""
         self._variables = dict(variables or {})
         self._changed_sysctls: set[str] = set()
+        self._surroundings: Surroundings | None = None
 
     # -- programs ----------------------------------------------------------------------------------
 
@@ -179,6 +181,11 @@ class SshNode(Node):
     def clock(self) -> Mapping[str, int]:
         """From the request with the shortest round trip."""
         return asdict(offset_of(self.host))
+
+    def surroundings(self) -> Mapping[str, Any]:
+        """The host's."""
+        before, self._surroundings = self._surroundings, Surroundings.of(self.host)
+        return self._surroundings.facts(before)
 
     # -- network: what is added is removed by the host's guard as well -----------------------------
 
