@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -323,3 +324,49 @@ def test_without_nft_a_table_could_not_be_undone(
         with pytest.raises(NotPossible, match="nft") as error:
             lab.admit(Footprint({}, {}, (), firewall_tables=NetBird.firewall_tables))
         assert error.value.remedy.startswith("install nftables there")
+
+
+_OF_IPV6 = (
+    "sysctl -q -w net.ipv6.conf.wg0.disable_ipv6=0",
+    "ip address add fd00:7::2/64 dev wg0 nodad",
+    "ip address add fd00:8::2/64 dev wg0 nodad",
+    "ip -6 route add fd00:9::/64 via fd00:7::1",
+    "ip link add wg9 type dummy 2>/dev/null || ip link add wg9 type bridge",
+    "ip link set wg9 up",
+    "sysctl -q -w net.ipv6.conf.wg9.disable_ipv6=0",
+)
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("address delete fd00:8::2/64 dev wg0", "address dev wg0 local fd00:8::2"),
+        ("-6 route delete fd00:9::/64", "route dev wg0 dst fd00:9::/64"),
+        ("-6 rule delete priority 32766", "rule of IPv6 priority 32766"),
+        ("-6 route add fd00:7::1 dev wg9", "the way to the controller (fd00:7::1) changed"),
+    ],
+)
+def test_what_the_vpn_changes_of_ipv6_is_found(
+    demo: DemoHosts, fleet: Fleet, change: str, why: str
+) -> None:
+    """Host b is reached by IPv6, as far as it knows."""
+    if not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this kernel has no IPv6")
+    try:
+        with occupied(demo, *_OTHER_VPN, *_OF_IPV6):
+            lab = HostsLab(fleet, LabSpec())
+            host = lab.hosts[1]
+            host._contact = replace(host.contact, client=("fd00:7::1", 50000))
+            with lab:
+                lab.admit(Footprint({"a": "wg1"}, {}, ()))
+                assert lab.disturbed() is None
+                demo.node("b").run(["ip", *change.split()])
+                disturbed = lab.disturbed()
+    finally:
+        demo.node("b").run(["ip", "link", "delete", "wg9"], check=False)
+        if "rule" in change:
+            demo.node("b").run(["ip", "-6", "rule", "add", "priority", "32766", "table", "main"])
+    assert disturbed is not None
+    assert "host b" in disturbed.what
+    assert why in disturbed.why

@@ -287,7 +287,7 @@ class HostsLab(Lab):
         """From a host to the other ends of its paths, and to the controller."""
         addresses = [str(reached[other].end.address.ip) for other in self._others(name)]
         client = self._hosts[name].contact.client
-        if client is not None and network.is_ipv4(client[0]):
+        if client is not None and network.is_routed(client[0]):
             addresses.append(client[0])
         return network.ways_to(self._hosts[name], addresses)
 

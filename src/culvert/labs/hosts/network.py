@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_address
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
@@ -139,6 +139,15 @@ def uses_ipsec(footprint: Footprint) -> bool:
     """Whether a VPN with this footprint writes to the kernel's IPsec databases."""
     udp = footprint.ports.get(17, frozenset())
     return bool(udp & _IPSEC_PORTS or footprint.ports.keys() & {_ESP, _AH})
+
+
+def is_routed(text: str) -> bool:
+    """Whether routes decide the way to an address; a link-local one has its device in it."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return address.version == 4 or not address.is_link_local
 
 
 def is_ipv4(text: str) -> bool:

@@ -14,11 +14,15 @@ from culvert.labs.hosts.host import SshHost
 from culvert.topology.plan import Attachment
 
 _MARK = "@@"
+_IPV6 = "[ ! -e /proc/net/if_inet6 ] ||"
 _SECTIONS = {
     "links": "ip -j link show",
     "addresses": "ip -j -4 address show",
     "routes": "ip -j -4 route show table all",
     "rules": "ip -j rule show",
+    "addresses6": f"{_IPV6} ip -j -6 address show",
+    "routes6": f"{_IPV6} ip -j -6 route show table all",
+    "rules6": f"{_IPV6} ip -j -6 rule show",
     "firewall": "! command -v nft >/dev/null || nft list tables 2>/dev/null",
     # Of TCP only sockets that listen (proc(5)).
     "tcp": "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep ' 0A '",
@@ -26,27 +30,45 @@ _SECTIONS = {
     "cpus": "grep Cpus_allowed_list /proc/self/status",
 }
 _NEEDED = ("links", "addresses", "routes", "rules")
+_OF_IPV6 = ("addresses6", "routes6", "rules6")
 _NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _PORT = re.compile(r"^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", re.MULTILINE)
 _FIREWALL_TABLE = re.compile(r"^table (\S+) (\S+)", re.MULTILINE)
 MOST_CPUS = 8192
 """Of Linux (NR_CPUS)."""
 _DIGITS = 9
+_ADDRESS = ("local", "prefixlen", "scope")
+_ROUTE = ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc")
+_RULE = ("priority", "src", "dst", "fwmark", "table")
 _LASTING = {
     "links": ("ifname", "mtu", "master"),
-    "addresses": ("local", "prefixlen", "scope"),
-    "routes": ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc"),
-    "rules": ("priority", "src", "dst", "fwmark", "table"),
+    "addresses": _ADDRESS,
+    "addresses6": _ADDRESS,
+    "routes": _ROUTE,
+    "routes6": _ROUTE,
+    "rules": _RULE,
+    "rules6": _RULE,
     "firewall": ("table", "family"),
 }
 """What of each entry only somebody changes; counters and lifetimes change by themselves."""
+_NAMES = {
+    "links": "link",
+    "addresses": "address",
+    "addresses6": "address",
+    "routes": "route",
+    "routes6": "route",
+    "rules": "rule",
+    "rules6": "rule of IPv6",
+    "firewall": "firewall",
+}
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Links, addresses, routes and rules as ``ip -j`` prints them; ``ports`` by IP protocol: bound
-    ones of UDP, and of TCP those that listen; ``cpus`` that programs may use; ``firewall``: tables
-    of nftables by ``table`` and ``family``, none without nft there."""
+    """Links, addresses, routes and rules as ``ip -j`` prints them, those of IPv6 apart;
+    ``ports`` by IP protocol: bound ones of UDP, and of TCP those that listen; ``cpus`` that
+    programs may use; ``firewall``: tables of nftables by ``table`` and ``family``,
+    none without nft there."""
 
     host: str
     links: Sequence[dict[str, Any]]
@@ -56,6 +78,9 @@ class Survey:
     ports: dict[int, frozenset[int]]
     cpus: tuple[int, ...]
     firewall: Sequence[dict[str, Any]] = ()
+    addresses6: Sequence[dict[str, Any]] = ()
+    routes6: Sequence[dict[str, Any]] = ()
+    rules6: Sequence[dict[str, Any]] = ()
 
     @classmethod
     def of(cls, host: SshHost) -> Survey:
@@ -66,6 +91,7 @@ class Survey:
         parts = printed.split(_MARK)[1:]
         found = {name: text for name, _, text in (part.partition("\n") for part in parts)}
         shown = {name: iproute.entries(found.get(name, "?"), host.name) for name in _NEEDED}
+        shown |= {name: iproute.entries(found.get(name, ""), host.name) for name in _OF_IPV6}
         ports = {6: _ports(found.get("tcp", "")), 17: _ports(found.get("udp", ""))}
         cpus, firewall = _cpus(found.get("cpus", "")), _firewall(found.get("firewall", ""))
         return cls(host.name, **shown, ports=ports, cpus=cpus, firewall=firewall)
@@ -115,13 +141,17 @@ class Survey:
         gone = []
         for kind in _LASTING:
             there = set(after._entries(kind))
-            gone += [f"{kind.rstrip('s')} {one}" for one in self._entries(kind) if one not in there]
+            what = _NAMES[kind]
+            gone += [f"{what} {one}" for one in self._entries(kind) if one not in there]
         return gone
 
     def _entries(self, kind: str) -> list[str]:
         entries: Iterable[dict[str, Any]] = getattr(self, kind)
-        if kind == "addresses":
-            entries = [{"dev": name, **each} for name, each in self._each_address()]
+        if kind in ("addresses", "addresses6"):
+            each_address = _each_address(entries)
+            entries = [{"dev": name, **each} for name, each in each_address if _stays(each)]
+        if kind == "routes6":  # of table local are those that follow from addresses
+            entries = [entry for entry in entries if entry.get("table") != "local"]
         keys = ("dev", *_LASTING[kind])
         return [
             " ".join(f"{key} {entry[key]}" for key in dict.fromkeys(keys) if key in entry)
@@ -129,10 +159,19 @@ class Survey:
         ]
 
     def _each_address(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        for link in self.addresses:
-            for each in link.get("addr_info", ()):
-                if "local" in each:
-                    yield str(link["ifname"]), each
+        return _each_address(self.addresses)
+
+
+def _each_address(links: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for link in links:
+        for each in link.get("addr_info", ()):
+            if "local" in each:
+                yield str(link["ifname"]), each
+
+
+def _stays(address: dict[str, Any]) -> bool:
+    """The kernel replaces temporary addresses by itself (RFC 8981)."""
+    return not address.get("temporary")
 
 
 def _ports(text: str) -> frozenset[int]:
