@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs.kubernetes.api.client import Api, ApiError, Http
+from culvert.labs.kubernetes.api.client import Api, ApiError, Http, NotAdmitted
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import choice, manifests
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import PodPlan
+from culvert.labs.kubernetes.pods.namespaces import await_account
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
@@ -65,6 +66,7 @@ def test_a_run_has_its_namespaces_and_leaves_none(server: EmbeddedCluster) -> No
 def test_a_namespace_of_the_users_is_kept(server: EmbeddedCluster) -> None:
     core = server.api.core
     core.create_namespace({"metadata": {"name": "theirs"}})
+    await_account(server.api, "theirs")  # the cluster makes it a moment later
     try:
         with Workspace(server.api, "abc124", replace(OPTIONS, namespace="theirs")) as place:
             place.start(plan(place))
@@ -80,7 +82,7 @@ def test_a_namespace_of_the_users_is_kept(server: EmbeddedCluster) -> None:
 
 def test_pod_security_refuses_and_says_so(place: Workspace) -> None:
     privileged = plan(place, observer=True)
-    with pytest.raises(ApiError, match="violates PodSecurity") as error:
+    with pytest.raises(NotAdmitted, match="violates PodSecurity") as error:
         place.start(privileged)
     assert error.value.status == Http.FORBIDDEN
     assert "--namespace" in error.value.remedy
@@ -115,6 +117,12 @@ def test_the_rights_that_a_user_lacks_are_named(server: EmbeddedCluster) -> None
     with pytest.raises(NotPossible, match=r"create pods, get pods.*create pods/exec") as error:
         Workspace(user, new_run_id(), OPTIONS).open()
     assert "manifest" in error.value.remedy
+    with pytest.raises(ApiError, match='cannot create resource "pods"') as lacking:
+        user.create(
+            "pod p", user.core.create_namespaced_pod, "default", {"metadata": {"name": "p"}}
+        )
+    assert not isinstance(lacking.value, NotAdmitted)
+    assert (lacking.value.reason, lacking.value.name) == ("Forbidden", "")
     with pytest.raises(ApiError, match='cannot list resource "nodes"') as refused:
         choice.nodes_of(user)
     assert refused.value.status == Http.FORBIDDEN

@@ -49,11 +49,21 @@ class Http(IntEnum):
 
 
 class ApiError(LabError):
-    """A request that the API server refused; ``status`` is the HTTP status."""
+    """A request that the API server refused; ``status`` is the HTTP status, ``reason`` the short
+    one of the server's Status, ``name`` the object that its details name; empty if not stated."""
 
-    def __init__(self, what: str, why: str, remedy: str, status: int) -> None:
+    def __init__(
+        self, what: str, why: str, remedy: str, status: int, reason: str = "", name: str = ""
+    ) -> None:
         super().__init__(what, why, remedy)
         self.status = status
+        self.reason = reason
+        self.name = name
+
+
+class NotAdmitted(ApiError):
+    """A new object that the namespace does not admit (Pod Security, a quota); the user may create
+    such objects."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,23 @@ class Api:
                 ) from error
             time.sleep(_PAUSE_S)  # the server does not announce when it is less busy
 
+    def create(self, what: str, request: Callable[..., T], *args: Any) -> T:
+        """The same for a request that creates an object. Raises NotAdmitted if it is that object,
+        and not the user's right to create, that is refused.
+
+        The server's Status names the object only where admission refuses it: a right to create is
+        one to a resource, before any object (apimachinery, ``NewForbidden``)."""
+        try:
+            return self.call(what, request, *args)
+        except ApiError as error:
+            if error.status == Http.FORBIDDEN and error.name:
+                raise NotAdmitted(
+                    error.what, error.why,
+                    "use a namespace of the run's own (leave out --namespace), or one whose Pod "
+                    "Security and quota admit such objects", error.status, error.reason, error.name,
+                ) from error  # fmt: skip
+            raise
+
     def call_unless(
         self, status: Http, what: str, request: Callable[..., T], *args: Any, **fields: Any
     ) -> T | None:
@@ -226,7 +253,7 @@ def _dialled(dial: Dial) -> type:
 def _in_words(what: str, error: Any) -> CulvertError:
     """The reason that the server gave, and what to do about it."""
     status = int(error.status or 0)
-    reason = _reason(error)
+    answer = _Status.of(error)
     match status:
         case Http.UNAUTHORIZED:
             remedy = "log in to the cluster again: the kubeconfig's user is not accepted"
@@ -241,14 +268,29 @@ def _in_words(what: str, error: Any) -> CulvertError:
             remedy = "see the log of the cluster's API server"
         case _:
             remedy = "see the reason; `culvert kubernetes manifest` shows what a run creates"
-    return ApiError(what, reason or f"HTTP status {status}", remedy, status)
+    why = answer.message or f"HTTP status {status}"
+    return ApiError(what, why, remedy, status, answer.reason, answer.name)
 
 
-def _reason(error: Any) -> str:
-    try:
-        return str(read_json(cast("str", error.body))["message"])
-    except (ValueError, TypeError, KeyError):
-        return str(error.reason or "")
+@dataclass(frozen=True)
+class _Status:
+    """The server's answer to a request that it refuses: a Status (apimachinery, meta/v1)."""
+
+    message: str
+    reason: str = ""
+    name: str = ""
+
+    @classmethod
+    def of(cls, error: Any) -> _Status:
+        """From the client's exception; of another answer, the HTTP reason is the message."""
+        try:
+            found = read_json(cast("str", error.body))
+            message = str(found["message"])
+        except (ValueError, TypeError, KeyError):
+            return cls(str(error.reason or ""))
+        details = found.get("details")
+        name = details.get("name") if isinstance(details, dict) else None
+        return cls(message, str(found.get("reason") or ""), name if isinstance(name, str) else "")
 
 
 def _first_line(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.kubernetes.api.client import Api, ApiError, Http
+from culvert.labs.kubernetes.api.client import Api, Http
 from culvert.labs.kubernetes.pods import addresses, lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan, Right
@@ -108,26 +108,17 @@ class Workspace:
     # -- objects -----------------------------------------------------------------------------------
 
     def start(self, plan: PodPlan) -> None:
-        """Create a pod; it runs later. Raises ApiError, such as where Pod Security refuses it."""
+        """Create a pod; it runs later. Raises NotAdmitted, as where Pod Security refuses it."""
         home = self.home_of(plan)
         if plan.host_network and home not in self._made:
             self._make(manifests.nodes_namespace(self.run_id, self._marks()))
         self._renew()
-        try:
-            self.api.call(
-                f"pod {plan.name} in namespace {home}",
-                self.api.core.create_namespaced_pod,
-                home,
-                plan.manifest(),
-            )
-        except ApiError as error:
-            if error.status == Http.FORBIDDEN and "PodSecurity" in error.why:
-                raise ApiError(
-                    error.what, error.why,
-                    "use a namespace of the run's own (leave out --namespace), or one whose Pod "
-                    "Security admits such pods", error.status,
-                ) from error  # fmt: skip
-            raise
+        self.api.create(
+            f"pod {plan.name} in namespace {home}",
+            self.api.core.create_namespaced_pod,
+            home,
+            plan.manifest(),
+        )
 
     def await_running(self, plan: PodPlan, deadline_s: float = POD_DEADLINE_S) -> Any:
         """Wait until a pod runs; returns it. Raises LabError with the reason from its status or its
