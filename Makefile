@@ -11,7 +11,6 @@
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
-UV_VERSION := 0.13.8
 UV := $(or $(shell command -v uv),.tools/uv/bin/uv)
 BIN := .venv/bin
 CULVERT := $(BIN)/culvert
@@ -119,10 +118,11 @@ clean:
 	$(SUDO) $(CULVERT) clean
 	rm -rf build target .venv
 
-.tools/uv/bin/uv:
+.tools/uv/bin/uv: uv-requirements.txt
 	$(call install-packages,$(APT))
 	python3 -m venv .tools/uv
-	.tools/uv/bin/pip install --quiet uv==$(UV_VERSION)
+	.tools/uv/bin/pip install --quiet --only-binary :all: --require-hashes --requirement $<
+	@touch $@
 
 # --inexact: drivers and measurements of third parties stay.
 .venv/.set-up: $(if $(filter .tools/%,$(UV)),$(UV)) pyproject.toml uv.lock $(RUST)
