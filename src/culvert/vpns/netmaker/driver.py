@@ -21,9 +21,9 @@ from culvert.topology.graph import Path
 from culvert.vpns.base import ONLY_IPV4, underlay_address
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.gobuild import read_go_build
-from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netmaker import peers
 from culvert.vpns.netmaker import server as control_server
+from culvert.vpns.netmaker.firewall import LeavesTables
 from culvert.vpns.netmaker.ports import Ports
 from culvert.vpns.netmaker.server import Account
 from culvert.vpns.netmaker.variants import MTU, VARIANTS
@@ -39,7 +39,7 @@ _DIRECTORY = "netmaker"
 _JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"
 
 
-class Netmaker(AssigningMeshVpn):
+class Netmaker(LeavesTables):
     """A member registers with a token, then its daemon gets its peers from the broker."""
 
     name = "netmaker"

@@ -1,0 +1,41 @@
+"""netclient's rules: it makes tables of nftables with usual names, and leaves them.
+
+Those that a member had before are not netclient's and stay.
+"""
+
+from __future__ import annotations
+
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.topology.graph import Role
+from culvert.vpns.mesh import AssigningMeshVpn
+from culvert.vpns.variant import Variant
+
+_TABLES = frozenset({"inet filter", "inet nat"})
+
+
+def tables(node: Node) -> frozenset[str]:
+    """Those of netclient's names that a node has; none without nft."""
+    nft = node.find("nft")
+    lines = node.run([nft, "list", "tables"], check=False).stdout.splitlines() if nft else ()
+    return _TABLES & {line.removeprefix("table ").strip() for line in lines}
+
+
+class LeavesTables(AssigningMeshVpn):
+    """A mesh whose members' new tables are removed when it is stopped."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._tables: dict[str, frozenset[str]] = {}
+
+    def prepare(self, lab: Lab) -> None:
+        """Also see what each member has before."""
+        self._tables = {member.name: tables(member) for member in lab.members}
+        super().prepare(lab)
+
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        ran = bool(self.processes[node.name])
+        super()._stop_processes(node, grace_s=grace_s)
+        if ran and node.role is Role.MEMBER:
+            for table in sorted(tables(node) - self._tables.get(node.name, _TABLES)):
+                node.run([str(node.find("nft")), "delete", "table", *table.split()], check=False)
