@@ -30,7 +30,7 @@ from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.cluster.judge import Wire
 from culvert.run.finding import TrialFinding
-from culvert.run.pods import check
+from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.execution import PodExecution
@@ -134,6 +134,18 @@ def test_everything_is_encrypted_over_wireguard(clusters: EmbeddedClusters) -> N
     one = proved[Placement.ONE_NODE].verdict
     assert one is not None
     assert one.wire is Wire.NOT_LEAVING
+
+
+def test_packets_are_recognised_at_both_ends_where_addresses_are_not_the_nodes_own(
+    clusters: EmbeddedClusters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a NAT: nothing passes between the addresses that are known of the nodes."""
+    elsewhere = (IPv4Address("192.0.2.1"),)
+    monkeypatch.setattr(prove, "watch_of", lambda _, seen_by: prove.Watch(seen_by, elsewhere))
+    (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
+    assert proved.ok, proved.text
+    assert proved.verdict is not None
+    assert (proved.verdict.wire, proved.verdict.encapsulation) == (Wire.ENCRYPTED, "WireGuard")
 
 
 @pytest.mark.parametrize("placement", [Placement.TWO_NODES, Placement.SERVICE])
