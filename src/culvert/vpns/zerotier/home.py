@@ -13,6 +13,7 @@ from culvert.vpns.zerotier.world import Identity
 
 ONE, CLI, IDTOOL = "zerotier-one", "zerotier-cli", "zerotier-idtool"
 _DIRECTORY = "zerotier"
+_PUBLIC = "identity.public"
 _GENERATE_S = 60.0
 """An address is the hash of its key with a proof of work: some take seconds."""
 
@@ -41,8 +42,7 @@ class Home:
     def write(self, planet: bytes, local_conf: str) -> None:
         """Identity, the token of its control interface, the planet and the settings."""
         self._file("identity.secret", self.identity.secret, secret=True)
-        # Public, but a part of the secret file.
-        self._file("identity.public", self.identity.public, secret=True)
+        self._write_public()
         self._file("authtoken.secret", secrets.token_hex(16), secret=True)
         self._file("planet", planet)
         self._file("local.conf", local_conf)
@@ -50,7 +50,8 @@ class Home:
     def planet(self, root: Address) -> bytes:
         """A planet with this node as its root at that address."""
         idtool = _tool(self.node, IDTOOL)
-        moon = self.node.run([idtool, "initmoon", self.identity.public]).stdout
+        self._write_public()
+        moon = self.node.run([idtool, "initmoon", f"{self.path}/{_PUBLIC}"]).stdout
         self._file("planet.json", world.planet(moon, root, self.port), secret=True)
         script = 'cd "$1" && exec "$2" genmoon planet.json'
         self.node.run(["sh", "-c", script, "sh", self.path, idtool])
@@ -89,6 +90,10 @@ class Home:
     def endpoint(self, peer: Identity) -> status.Endpoint:
         """Where packets to a peer go; None: to the root."""
         return status.endpoint(self.cli("-j", "peers"), peer.address)
+
+    def _write_public(self) -> None:
+        """Public, but a part of the secret file."""
+        self._file(_PUBLIC, self.identity.public, secret=True)
 
     def _file(self, name: str, content: str | bytes, *, secret: bool = False) -> None:
         self.node.write(f"{_DIRECTORY}/{name}", content, secret=secret)
