@@ -115,7 +115,7 @@ def test_a_direct_report_is_contradicted_by_the_packets_at_the_gateway() -> None
 
     finding = execute(ReportsDirect(WireGuard.variants[0]), "tcp", HUB)
     assert finding.status is Status.INVALID
-    assert finding.reason.startswith(f"packets through {GATEWAY}: ")
+    assert finding.reason.startswith(f"the canary's bytes at {GATEWAY}: ")
 
 
 def test_only_the_tunnels_device_forwards_and_the_gateways_settings_are_restored(
