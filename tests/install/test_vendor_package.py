@@ -117,7 +117,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         holder.stdout.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_version_and_key_follow_their_pins(machine: Machine) -> None:
     publish(machine.repository, ["1.0", "2.0"], machine.first)
     assert (done := machine.install("1.0", machine.first)).ok, done.output
@@ -137,7 +137,7 @@ def test_version_and_key_follow_their_pins(machine: Machine) -> None:
     assert not PROGRAM.exists()  # on the machine itself
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_another_key_signed_is_refused_whatever_the_environment_says(
     machine: Machine,
 ) -> None:
