@@ -165,12 +165,17 @@ class Node(Host):
     def set_sysctl(self, name: str, value: str) -> None:
         """Write a setting of its kernel (``net/ipv4/conf/wg0/forwarding``), unless it has the
         value."""
-        if self.sysctl(name) != value:
+        before = self.sysctl(name)
+        if before != value:
+            self._note_sysctl(name, before)
             self.run(self._write_sysctl(name, value))
 
     def sysctl(self, name: str) -> str:
         """A setting of its kernel; raises OSError if there is none of that name."""
         return self.text(f"/proc/sys/{name}")
+
+    def _note_sysctl(self, name: str, before: str) -> None:
+        """Called before a setting is written."""
 
     def _write_sysctl(self, name: str, value: str) -> list[str]:
         return [self.require("sysctl", "install procps there"), "-q", "-w", f"{name}={value}"]

@@ -15,6 +15,13 @@ KEPT_RELAYED_BY = "kept relayed by"
 OWN_SWITCH = "the VPN's own switch: "
 """How that fact begins; ``BLOCKED_PATH`` where a VPN has none."""
 BLOCKED_PATH = "a blocked path: "
+
+
+def kept_relayed(switch: str) -> dict[str, str]:
+    """The fact of a variant that a switch of the VPN's own keeps relayed."""
+    return {KEPT_RELAYED_BY: f"{OWN_SWITCH}{switch}"}
+
+
 LEAVE_OUT = "leave this event out for this VPN"
 
 

@@ -218,13 +218,10 @@ class SshNode(Node):
         self.host.undo(["ip", "route", "delete", str(destination), *words])
         super().add_route(destination, device=device, gateway=gateway)
 
-    def set_sysctl(self, name: str, value: str) -> None:
-        """Write a setting of its kernel, unless it has the value."""
-        before = self.sysctl(name)
-        if before != value and name not in self._changed_sysctls:
+    def _note_sysctl(self, name: str, before: str) -> None:
+        if name not in self._changed_sysctls:
             self.host.undo(self._write_sysctl(name, before))
             self._changed_sysctls.add(name)
-        super().set_sysctl(name, value)
 
     def device_facts(self, device: str) -> Mapping[str, Any]:
         """MTU, queueing and offloads of an interface; empty if there is none of that name."""

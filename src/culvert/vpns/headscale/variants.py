@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from culvert.topology.graph import Role
 from culvert.vpns.headscale.members import MTU
 from culvert.vpns.headscale.ports import Ports
-from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
+from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 RELAYED = "relay"
 PLAIN = "plain"
@@ -39,7 +39,7 @@ VARIANTS = (
         "packets go through a DERP relay",
         {
             "transport": "DERP over TCP, in TLS with a pinned certificate",
-            KEPT_RELAYED_BY: f"{OWN_SWITCH}TS_DEBUG_ALWAYS_USE_DERP on every member",
+            **kept_relayed("TS_DEBUG_ALWAYS_USE_DERP on every member"),
         },
     ),
 )

@@ -9,7 +9,7 @@ from typing import Final
 from culvert.errors import UsageError
 from culvert.topology.graph import Role
 from culvert.vpns.nebula.settings import PORT
-from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
+from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 RELAY: Final = "relay"
 FALLBACK: Final = "fallback"
@@ -22,9 +22,7 @@ CIPHERS: Mapping[DataCipher | None, str] = {
 _FACTS = {"key exchange": "Noise IX, X25519, certificates by Ed25519", "transport": f"UDP {PORT}"}
 _AES = {**_FACTS, "cipher": "AES-256-GCM"}
 _CHACHA = {**_FACTS, "cipher": "ChaCha20-Poly1305"}
-_ONLY_RELAYED = {
-    KEPT_RELAYED_BY: f"{OWN_SWITCH}lighthouse.remote_allow_list (only the servers' addresses)"
-}
+_ONLY_RELAYED = kept_relayed("lighthouse.remote_allow_list (only the servers' addresses)")
 _AT_HAND = {"relay": "at hand, used while no direct path works (relay.relays)"}
 _DIRECT, _RELAYED = (Role.CONTROL,), (Role.CONTROL, Role.RELAY)
 

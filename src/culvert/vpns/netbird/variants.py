@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.topology.graph import Role
 from culvert.vpns.netbird.ports import Ports
-from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
+from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 MTU = 1280
 """NetBird's default."""
@@ -17,7 +17,7 @@ _NEEDS = (Role.RELAY, Role.CONTROL)
 
 
 def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> Variant:
-    kept = {KEPT_RELAYED_BY: f"{OWN_SWITCH}{relayed_by}"} if relayed_by else {}
+    kept = kept_relayed(relayed_by) if relayed_by else {}
     facts = {**_FACTS, "transport": transport, **kept}
     return Variant(name, summary, facts, cipher=DataCipher.CHACHA20, needs=_NEEDS)
 

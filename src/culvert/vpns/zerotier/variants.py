@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from culvert.topology.graph import Role
-from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH, DataCipher, Variant
+from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 from culvert.vpns.zerotier.world import PORT
 
 TCP_RELAY = "tcp-relay"
@@ -15,7 +15,7 @@ _FACTS = {
 
 
 def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> Variant:
-    kept = {KEPT_RELAYED_BY: f"{OWN_SWITCH}{relayed_by}"} if relayed_by else {}
+    kept = kept_relayed(relayed_by) if relayed_by else {}
     facts = {**_FACTS, "transport": transport, **kept}
     needs = (Role.RELAY, Role.CONTROL)
     return Variant(name, summary, facts, cipher=DataCipher.AES, needs=needs)

@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
@@ -20,7 +21,6 @@ from culvert.labs.kubernetes.registry.reference import Reference, is_local
 
 DEADLINE_S = 60.0
 MOST_BYTES = 1 << 20
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, SERVER_ERROR = 401, 403, 404, 500
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -49,7 +49,7 @@ class Connection:
         """The answer to a request for an absolute URL or one below the registry's; once more with
         a token if the registry wants one. Raises LabError if there is no answer."""
         answer = self._once(method, url, body, headers or {})
-        if answer.status == UNAUTHORIZED and self._has_token(answer):
+        if answer.status == HTTPStatus.UNAUTHORIZED and self._has_token(answer):
             answer = self._once(method, url, body, headers or {})
         return answer
 
@@ -120,7 +120,9 @@ class Connection:
         headers = {} if self._basic is None else {"Authorization": f"Basic {self._basic}"}
         parts = self._split(given["realm"])
         parts = parts._replace(query="&".join(filter(None, (parts.query, urlencode(query)))))
-        answer = self.require(self._exchange("GET", parts, b"", headers), "the token for", 200)
+        answer = self.require(
+            self._exchange("GET", parts, b"", headers), "the token for", HTTPStatus.OK
+        )
         try:
             content = read_json(answer.body)
             token = content.get("token") or content["access_token"]
@@ -133,16 +135,16 @@ class Connection:
 
     def _remedy(self, status: int) -> str:
         registry = self._to.registry
-        if status == UNAUTHORIZED:
+        if status == HTTPStatus.UNAUTHORIZED:
             return (
                 f"log in: `docker login {registry}` writes the credentials to "
                 f"{credentials.config_file()} (`auths`; credential helpers are not used)"
             )
-        if status == FORBIDDEN:
+        if status == HTTPStatus.FORBIDDEN:
             return f"ask for the right to push to {registry}/{self._to.name}"
-        if status == NOT_FOUND:
+        if status == HTTPStatus.NOT_FOUND:
             return f"make the repository {self._to.name} in {registry}, or correct its name"
-        if status >= SERVER_ERROR:
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return "see the registry's log; try again later"
         return "see the reason; is it a registry of OCI images?"
 

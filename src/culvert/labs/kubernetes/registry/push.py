@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from urllib.parse import quote, urlsplit
 
 from culvert.errors import LabError
 from culvert.labs.kubernetes.image import Blob, Image, contents
 from culvert.labs.kubernetes.registry.connection import Connection
 from culvert.labs.kubernetes.registry.reference import Reference
-
-_OK, _CREATED, _ACCEPTED = 200, 201, 202
 
 
 def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
@@ -22,7 +21,7 @@ def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
     manifest = made.manifest
     url = f"/v2/{to.name}/manifests/{to.tag}"
     answer = connection.request("PUT", url, manifest.content, {"Content-Type": manifest.kind})
-    connection.require(answer, "the manifest", _CREATED)
+    connection.require(answer, "the manifest", HTTPStatus.CREATED)
     stored = answer.headers.get("Docker-Content-Digest", manifest.digest)
     if stored != manifest.digest:
         raise LabError(
@@ -36,10 +35,10 @@ def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
 def _push_blob(connection: Connection, to: Reference, blob: Blob) -> None:
     """Unless the registry has it."""
     what = f"the blob {blob.digest[:19]}"
-    if connection.request("HEAD", f"/v2/{to.name}/blobs/{blob.digest}").status == _OK:
+    if connection.request("HEAD", f"/v2/{to.name}/blobs/{blob.digest}").status == HTTPStatus.OK:
         return
     begun = connection.request("POST", f"/v2/{to.name}/blobs/uploads/")
-    connection.require(begun, what, _ACCEPTED)
+    connection.require(begun, what, HTTPStatus.ACCEPTED)
     where = begun.headers.get("Location", "")
     if not where:
         raise LabError(f"{what} to {to}", "the registry names no place for it", "see its log")
@@ -50,4 +49,4 @@ def _push_blob(connection: Connection, to: Reference, blob: Blob) -> None:
         blob.content,
         {"Content-Type": "application/octet-stream"},
     )
-    connection.require(put, what, _CREATED)
+    connection.require(put, what, HTTPStatus.CREATED)
