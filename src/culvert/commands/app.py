@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -41,8 +42,26 @@ class OutputError(Exception):
     """Writing failed; Typer would end the program without a word if it was to a pipe."""
 
 
+GROUPS = {
+    "Measure": (run, study, up, clean),
+    "Results": (report, compare, export, import_, bundle, verify, repair),
+    "VPNs": (vpns, features, install),
+    "Labs": (hosts, kubernetes, vm),
+    "This machine": (doctor, shell, wire, probe),
+}
+"""Every command once, as the help shows them."""
+
+EXAMPLES = """
+First steps:
+  culvert doctor                           what this machine can measure
+  culvert install --study quick            install its VPNs (root)
+  culvert run quick --out results/quick    measure
+  culvert report results/quick             write report.html
+"""
+
+
 class _Commands(TyperGroup):
-    """Keeps from Typer what ``main`` has something to say about."""
+    """Groups commands in the help, and keeps from Typer what ``main`` reports itself."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -52,40 +71,41 @@ class _Commands(TyperGroup):
         except BrokenPipeError as error:
             raise OutputError from error
 
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """One section a group; a column as wide as the longest name."""
+        width = max(len(name) for name in self.commands)
+        for title, modules in GROUPS.items():
+            names = [_name(module) for module in modules]
+            limit = formatter.width - width - 4
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str(limit))
+                        for name in names
+                    ]
+                )
+
+    def format_epilog(self, _ctx: Any, formatter: Any) -> None:
+        formatter.write(EXAMPLES)
+
+
+def _name(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2].rstrip("_")
+
 
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
-    help="Culvert, a VPN performance laboratory: real VPNs, measured with proof.",
+    context_settings={"help_option_names": ["--help", "-h"]},
+    help="Measure VPNs, with proof that the traffic was in the tunnel.",
 )
-_COMMANDS = (
-    doctor,
-    install,
-    features,
-    up,
-    clean,
-    shell,
-    wire,
-    probe,
-    run,
-    report,
-    compare,
-    export,
-    import_,
-    bundle,
-    verify,
-    repair,
-)
-for _command in _COMMANDS:
-    app.add_typer(_command.app)
-app.add_typer(hosts.app, name="hosts")
-app.add_typer(study.app, name="study")
-app.add_typer(kubernetes.app, name="kubernetes")
-app.add_typer(vm.app, name="vm")
-app.add_typer(vpns.app, name="vpns")
+for _modules in GROUPS.values():
+    for _module in _modules:
+        # A module with several commands is a group of its own name.
+        _several = len(_module.app.registered_commands) > 1
+        app.add_typer(_module.app, name=_name(_module) if _several else None)
 
 
 def _version(wanted: bool) -> None:

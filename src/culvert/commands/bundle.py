@@ -19,11 +19,14 @@ def bundle(
     directory: Directory,
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Ends in .tar.gz or .tar.zst."),
+        typer.Option("--out", metavar="FILE", help="File to write (.tar.gz or .tar.zst)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Pack a run with all its evidence into one file; any change to it is detected."""
+    """Pack a run and its evidence into one file.
+
+    `culvert verify` detects any change to it.
+    """
     from culvert.bundle.command import bundle as pack
 
     done = pack(directory, file)

@@ -16,17 +16,18 @@ app = typer.Typer()
 
 @app.command(epilog="Example: sudo culvert clean")
 def clean(
-    every: Annotated[bool, typer.Option("--all", help="Also runs that still go on.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include active runs.")] = False,
     kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also in the cluster that it reaches.")
+        Path | None, typer.Option(metavar="FILE", help="Include the cluster of this kubeconfig.")
     ] = None,
     context: Context = None,
     namespace: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of yours, in which runs were.")
+        str | None,
+        typer.Option(metavar="NAME", help="Namespace that the runs used, if not their own."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Remove what an interrupted run left behind, here and in a cluster."""
+    """Remove what interrupted runs left behind."""
     from culvert.labs.netns.cleanup import left_by_root, remove_leftovers, unproved
     from culvert.privilege import is_root
 

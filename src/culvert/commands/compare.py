@@ -35,30 +35,46 @@ def compare(
         list[str],
         typer.Argument(
             metavar="A... [--] B...",
-            help="DIR or DIR:VPN; one DIR with two --vpn; several runs a side with -- between.",
+            help="Runs to compare: DIR or DIR:VPN. One DIR needs two --vpn; "
+            "`--` separates two groups of runs.",
         ),
     ],
     vpn: Annotated[
-        list[str] | None, typer.Option("--vpn", metavar="VPN", help="Two VPNs of one run.")
+        list[str] | None,
+        typer.Option(
+            "--vpn", metavar="VPN", help="Compare two VPNs of one run; repeat for the second."
+        ),
     ] = None,
     tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="What is not worth talking about.")
+        str, typer.Option(metavar="SHARE", help="Differences up to this size count as equal.")
     ] = "3%",
     alpha: Annotated[
-        str, typer.Option(metavar="SHARE", help="False alarms in a whole comparison, at most.")
+        str,
+        typer.Option(
+            metavar="SHARE", help="Maximum probability of any false alarm in the comparison."
+        ),
     ] = "5%",
-    form: Annotated[Form, typer.Option("--format")] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
     file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Instead of standard output.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write to this file instead of standard output."
+        ),
     ] = None,
     only: Only = None,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="key (the default), all, or names with commas."),
+        typer.Option(
+            metavar="NAMES",
+            help="Metrics to compare: key (the default), all, or names separated by commas.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Faster, slower, same or cannot tell, of B against A; exit code 1 if slower."""
+    """Compare run B with run A: faster, slower, same or cannot tell.
+
+    Exit code 1: something is slower.
+    """
     from culvert.compare.command import CompareRequest, run_compare
 
     request = CompareRequest(

@@ -14,7 +14,10 @@ app = typer.Typer()
 
 @app.command(epilog="Example: culvert doctor")
 def doctor(as_json: Json = False) -> None:
-    """Report what this machine can do, what it cannot, and the remedy for each."""
+    """Report what this machine can measure, and what is missing.
+
+    What is missing has a remedy. Exit code 3: no study can run.
+    """
     from culvert.doctor import examine, ready, show
     from culvert.machine import rootless
 

@@ -16,12 +16,15 @@ app = typer.Typer()
 @app.command(epilog="Example: culvert export results/quick --format csv > quick.csv")
 def export(
     directory: Directory,
-    form: Annotated[Format, typer.Option("--format")] = Format.JSON,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.JSON,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="Instead of standard output.")
+        Path | None,
+        typer.Option(
+            "--file", metavar="FILE", help="Write to this file instead of standard output."
+        ),
     ] = None,
 ) -> None:
-    """Print one row per metric of each trial."""
+    """Print the metrics of each trial as JSON, CSV or Parquet."""
     from culvert.journal.export import export as write
     from culvert.journal.journal import Journal
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from culvert.commands import names as known
 from culvert.commands.words import Json
 from culvert.console import out, print_json
 
@@ -15,17 +16,22 @@ app = typer.Typer()
 @app.command(epilog="Example: culvert features nebula --verify")
 def features(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[VPN]...", help="Names or variants.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[VPN]...",
+            help="VPNs or variants; all if none is given.",
+            autocompletion=known.vpns,
+        ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Run the tests with these VPNs; takes minutes each.")
+        bool, typer.Option("--verify", help="Test these VPNs now (minutes per VPN).")
     ] = False,
     test: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this test; can be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this test; repeatable.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each VPN can do: verified by a test here, documented, or unknown."""
+    """Show the features of each VPN: verified, documented, unknown."""
     from culvert.features import command, show
     from culvert.machine import rootless
 

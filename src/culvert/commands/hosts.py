@@ -11,20 +11,23 @@ import typer
 from culvert.commands.words import AskSudoPassword, Json, Only, Scale
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Measure between hosts that SSH reaches."
+    no_args_is_help=True, rich_markup_mode=None, help="Check, equip and try hosts reached over SSH."
 )
 
 
 @app.command("check", epilog="Example: culvert hosts check --inventory hosts.yml")
 def hosts_check(
     inventory: Annotated[
-        Path, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+        Path,
+        typer.Option(
+            "--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."
+        ),
     ],
     links: Annotated[bool, typer.Option(help="Measure the bare links between the hosts.")] = True,
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
 ) -> None:
-    """Check hosts and the links between them; what is missing has its remedy."""
+    """Check hosts and the links between them."""
     from culvert.run.hosts_check import check_hosts
 
     password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
@@ -34,14 +37,20 @@ def hosts_check(
 
 @app.command("install", epilog="Example: culvert hosts install wireguard --inventory hosts.yml")
 def hosts_install(
-    names: Annotated[list[str], typer.Argument(metavar="VPN...")],
+    names: Annotated[list[str], typer.Argument(metavar="VPN...", help="VPNs to install.")],
     inventory: Annotated[
-        Path, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+        Path,
+        typer.Option(
+            "--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."
+        ),
     ],
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
 ) -> None:
-    """Install VPNs on all hosts by Ansible; hosts need Python for that."""
+    """Install VPNs on all hosts with Ansible.
+
+    The hosts need Python for it.
+    """
     from dataclasses import asdict
 
     from culvert.console import out, print_json
@@ -68,23 +77,25 @@ def hosts_install(
 
 @app.command("demo", epilog="Example: sudo culvert hosts demo")
 def hosts_demo(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study to run.")] = "quick",
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Study to run.")] = "quick",
     hosts: Annotated[int, typer.Option("--hosts", min=2, max=60, help="Number of hosts.")] = 2,
     rate: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Of their links, such as 1Gbit/s; else the study's."),
+        typer.Option(
+            metavar="RATE", help="Rate of the links, such as 1Gbit/s; default: the study's."
+        ),
     ] = None,
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Run nothing; keep the hosts until Ctrl-C.")
+        bool, typer.Option("--keep", help="Keep the hosts until Ctrl-C; run no study.")
     ] = False,
     only: Only = None,
     scale: Scale = "",
     as_json: Json = False,
 ) -> None:
-    """Try it without hosts: make some of namespaces, and run a study on them."""
+    """Run a study on hosts made of namespaces."""
     from culvert.run.hosts_demo import keep_hosts, run_on_demo
     from culvert.run.request import RunRequest
 

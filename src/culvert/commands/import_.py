@@ -15,30 +15,30 @@ app = typer.Typer()
 
 @app.command("import", epilog="Example: culvert import knb all-merged.csv --out results/knb")
 def import_(
-    form: Annotated[
-        ForeignFormat, typer.Argument(metavar="FORMAT", help="Whose results they are.")
-    ],
+    form: Annotated[ForeignFormat, typer.Argument(metavar="FORMAT", help="Input format.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or directories.")],
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
     ] = None,
     vpn: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="The VPN of all runs, or NAME=ID for a name of the data."),
+        typer.Option(
+            metavar="ID", help="VPN of all results, or NAME=ID for a name in the data; repeatable."
+        ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(metavar="NAME", help="The name of the runs without a VPN.")
+        str, typer.Option(metavar="NAME", help="Name in the data of results without a VPN.")
     ] = "",
     condition: Annotated[
-        str, typer.Option(metavar="NAME", help="The condition, where the data does not say.")
+        str, typer.Option(metavar="NAME", help="Condition, if the data states none.")
     ] = "",
     study: Annotated[
         str,
-        typer.Option(metavar="STUDY", help="Judge its claims: a TOML file or a shipped study."),
+        typer.Option(metavar="STUDY", help="Judge the claims of this study (file or shipped)."),
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read results of other tools into a journal: knb, iperf3, hey, ping, flent."""
+    """Import results of knb, iperf3, hey, ping or flent."""
     from culvert.journal.readers.naming import Naming
     from culvert.run import importing as command
 

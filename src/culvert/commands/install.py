@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from culvert.commands import names as known
 from culvert.commands.words import Json
 from culvert.console import out, print_json
 
@@ -15,14 +16,19 @@ app = typer.Typer()
 
 @app.command(epilog="Example: culvert install wireguard/go")
 def install(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[VPN]...")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every VPN that can be installed.")] = False,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[VPN]...", help="VPNs to install.", autocompletion=known.vpns),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Install every VPN that has a role.")
+    ] = False,
     study: Annotated[
-        str | None, typer.Option("--study", help="The VPNs of this study.", metavar="STUDY")
+        str | None, typer.Option("--study", help="Install the VPNs of this study.", metavar="STUDY")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Install VPNs with their Ansible roles, and report how long it took."""
+    """Install VPNs with their Ansible roles."""
     from culvert.install import command as install_command
 
     results = install_command.install_named(names or [], every=every, study=study)

@@ -19,18 +19,20 @@ from culvert.commands.words import (
 from culvert.console import out, print_json
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Kubernetes: clusters, proofs, images."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Build, prove and prepare Kubernetes clusters.",
 )
 
 
 @app.command("build", epilog="Example: culvert kubernetes build")
 def kubernetes_build(
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Compilers at once; else one for each CPU.")
+        int | None, typer.Option(min=1, help="Number of parallel compilers; default: one per CPU.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the programs of the embedded cluster; once is enough."""
+    """Build the programs of the embedded cluster (once)."""
     from culvert.labs.kubernetes.command import build_programs
 
     built = build_programs(jobs)
@@ -42,22 +44,28 @@ def kubernetes_build(
 
 @app.command("image", epilog="Example: culvert kubernetes image --push registry.example/probe:1")
 def kubernetes_image(
-    path: Annotated[Path | None, typer.Argument(metavar="FILE")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Archive to write (OCI).")
+    ] = None,
     push: Annotated[
         str | None,
         typer.Option(
-            metavar="REGISTRY/NAME:TAG", help="Push it; credentials of ~/.docker/config.json."
+            metavar="REGISTRY/NAME:TAG",
+            help="Push the image, with the credentials of ~/.docker/config.json.",
         ),
     ] = None,
     plain_http: Annotated[
-        bool, typer.Option("--plain-http", help="Push without TLS, the credentials too.")
+        bool, typer.Option("--plain-http", help="Push image and credentials without TLS.")
     ] = False,
     into_containerd: Annotated[
         bool, typer.Option("--import", help="Import FILE into this machine's containerd (ctr).")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the probe's image: an OCI archive in FILE, pushed, imported; without an engine."""
+    """Write, push or import the probe's image.
+
+    It needs no container engine.
+    """
     from culvert.run.pods.command import ImageRequest, make_image
 
     make_image(ImageRequest(path, push, plain_http, into_containerd), as_json=as_json)
@@ -65,10 +73,10 @@ def kubernetes_image(
 
 @app.command("manifest", epilog="Example: culvert kubernetes manifest --prove")
 def kubernetes_manifest(
-    prove: Annotated[bool, typer.Option("--prove", help="With what --prove adds.")] = False,
+    prove: Annotated[bool, typer.Option("--prove", help="Include the objects of --prove.")] = False,
     image: ProbeImage = None,
 ) -> None:
-    """Print all that a run creates, and the rights that it needs, to review them."""
+    """Print the objects and rights of a run, for review."""
     from culvert.run.pods.command import print_manifest
     from culvert.run.pods.request import IMAGE
 
@@ -79,10 +87,14 @@ def kubernetes_manifest(
 def kubernetes_check(
     traffic: Annotated[
         list[str] | None,
-        typer.Option(help="two-nodes, service, host-network, one-node; else all of them."),
+        typer.Option(
+            help="Traffic to prove: two-nodes, service, host-network, one-node; default: all."
+        ),
     ] = None,
-    cluster: Annotated[str, typer.Option(help="kubeconfig, or embedded.")] = "kubeconfig",
-    vpn: Annotated[str, typer.Option(help="Under the embedded cluster.")] = "none",
+    cluster: Annotated[
+        str, typer.Option(help="Cluster to use: kubeconfig, or embedded (started here).")
+    ] = "kubeconfig",
+    vpn: Annotated[str, typer.Option(help="VPN below the embedded cluster.")] = "none",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     namespace: Namespace = None,
@@ -91,9 +103,9 @@ def kubernetes_check(
     target: TargetNode = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that nothing is clear between the nodes.
+    """Prove that all traffic between nodes is encrypted.
 
-    Exit code 0: so it is; 1: a part is clear; 2: wrong use; 3: a part could not be looked at.
+    Exit codes: 0 encrypted; 1 clear text found; 2 wrong use; 3 not everything could be captured.
     """
     from culvert.run.pods.command import check_cluster
     from culvert.run.pods.request import IMAGE, ClusterRequest

@@ -12,7 +12,7 @@ ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 @app.command("probe", context_settings=ALL_ARGUMENTS, add_help_option=False)
 def probe(ctx: typer.Context) -> None:
-    """Measure by hand: packets, streams, round trips; see docs/probe-protocol.md."""
+    """Run the probe by hand (docs/probe-protocol.md)."""
     from culvert.become import become
 
     become("culvert-probe", ctx.args)

@@ -12,7 +12,10 @@ app = typer.Typer()
 
 @app.command(epilog="Example: culvert repair results/quick")
 def repair(directory: Directory, as_json: Json = False) -> None:
-    """Recover the readable part of a damaged journal; the damaged file is kept."""
+    """Recover the readable trials of a damaged journal.
+
+    The damaged file is kept.
+    """
     from culvert.journal.repair import repair as save
 
     found = save(directory)

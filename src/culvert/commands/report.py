@@ -18,11 +18,11 @@ def report(
     directory: Directory,
     target: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Instead of the run's directory."),
+        typer.Option("--out", metavar="DIR", help="Write into this directory instead."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write report.html, tables and figures into the run's directory."""
+    """Write report.html, tables and figures of a run."""
     from culvert.report.html.drawing import Drawing
 
     # Its first process loads its libraries while this one imports its own.

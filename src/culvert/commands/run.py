@@ -32,26 +32,24 @@ app = typer.Typer()
 def run(
     study: StudyName,
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the journal goes.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
     lab: Annotated[
-        str, typer.Option(help="Nodes: netns, vm (a guest kernel), hosts, or kubernetes (pods).")
+        str, typer.Option(help="Where the nodes are: netns, vm, hosts or kubernetes.")
     ] = "netns",
     inventory: InventoryPath = None,
     ask_sudo_password: AskSudoPassword = False,
     allow_impairment: Annotated[
         bool,
-        typer.Option(
-            "--allow-impairment", help="Of the lab hosts: their own netem may impair the links."
-        ),
+        typer.Option("--allow-impairment", help="Permit impairment by the hosts' own netem."),
     ] = False,
     vehicle: VehicleName = None,
     kernel: KernelPath = None,
     cluster: Annotated[
-        str, typer.Option(help="Of the lab kubernetes: kubeconfig, or embedded (made here).")
+        str, typer.Option(help="Cluster to use: kubeconfig, or embedded (started here).")
     ] = "kubeconfig",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -60,16 +58,19 @@ def run(
     source: SourceNode = None,
     target: TargetNode = None,
     prove: Annotated[
-        bool, typer.Option("--prove", help="Look at the nodes' interfaces (privileged pods).")
+        bool, typer.Option("--prove", help="Capture on the nodes' interfaces (privileged pods).")
     ] = False,
     only: Only = None,
     scale: Scale = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the cells and how long it takes.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the cells and the expected duration; measure nothing."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a study; every trial is proved and journalled."""
+    """Run a study: prove, measure and journal every trial."""
     if lab == "hosts" and inventory is not None and not dry_run:
         from culvert.labs.hosts import listing
 

@@ -10,9 +10,18 @@ app = typer.Typer()
 
 
 @app.command("shell", epilog="Example: culvert shell -- ip netns list")
-def shell(argv: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...")] = None) -> None:
-    """A shell that may make network namespaces: root's, or without root one of namespaces of its
-    own, which end with it. Cable them with `culvert wire`."""
+def shell(
+    argv: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[COMMAND]...", help="Command to run instead of $SHELL, after `--`."
+        ),
+    ] = None,
+) -> None:
+    """Start a shell that can create network namespaces.
+
+    Without root its namespaces are its own and end with it. `culvert wire` connects them.
+    """
     import os
 
     from culvert.become import become_any

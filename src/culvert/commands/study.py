@@ -9,14 +9,15 @@ import typer
 from culvert.commands.words import Json, Scale, StudyName
 from culvert.console import out, print_json
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Study files.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and check studies.")
 
 
 @app.command("check", epilog="Example: culvert study check mine.toml")
 def study_check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...")], as_json: Json = False
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Study files.")],
+    as_json: Json = False,
 ) -> None:
-    """Validate study files: every problem with its line and remedy, and warnings."""
+    """Report every problem of study files, with line and remedy."""
     from culvert.run.studies import check, show_checked
     from culvert.vpns.installed import installed_catalogue
 
@@ -31,7 +32,7 @@ def study_check(
 
 @app.command("show", epilog="Example: culvert study show quick")
 def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> None:
-    """Print a study's cells, plan, claims, published values, and how long it takes."""
+    """Print the cells, plan, claims and duration of a study."""
     from culvert.run import studies as study_command
     from culvert.study.study import Study
     from culvert.vpns.installed import installed_catalogue

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from culvert.commands import names
 from culvert.commands.words import Json
 
 app = typer.Typer()
@@ -13,13 +14,18 @@ app = typer.Typer()
 
 @app.command(epilog="Example: culvert up wireguard/go")
 def up(
-    vpn: Annotated[str, typer.Argument(metavar="VPN")],
+    vpn: Annotated[
+        str,
+        typer.Argument(
+            metavar="VPN", help="A VPN, such as wireguard/go.", autocompletion=names.vpns
+        ),
+    ],
     topology: Annotated[
-        str, typer.Option(help="pair, routed, star:5 (clients) or mesh:3 (members).")
+        str, typer.Option(help="Topology: pair, routed, star:5 (clients) or mesh:3 (members).")
     ] = "pair",
     as_json: Json = False,
 ) -> None:
-    """Bring one tunnel up and keep it, to try things by hand; Ctrl-C removes it."""
+    """Bring one tunnel up and keep it until Ctrl-C."""
     from culvert.run.up import keep_up
 
     keep_up(vpn, topology, as_json=as_json)

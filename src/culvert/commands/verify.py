@@ -16,13 +16,19 @@ app = typer.Typer()
 
 @app.command(epilog="Example: culvert verify quick.tar.gz")
 def verify(
-    what: Annotated[Path, typer.Argument(metavar="BUNDLE|DIR")],
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="BUNDLE|DIR", help="A bundle, unpacked or not, or a run's directory."
+        ),
+    ],
     extract: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Unpack it there if it is as it was.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Unpack into this directory if verification succeeds."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check that a bundle (packed or unpacked) or a journal is unchanged."""
+    """Verify that a bundle or a journal is unchanged."""
     from culvert.bundle.command import verify as check
 
     found = check(what, extract)

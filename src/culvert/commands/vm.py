@@ -10,12 +10,16 @@ import typer
 from culvert.commands.words import Json, KernelPath, VehicleName
 from culvert.console import out, print_json
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Guest kernels.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Build guest kernels, and run commands in them.",
+)
 
 
 Shares = Annotated[
     list[Path] | None,
-    typer.Option("--share", metavar="DIR", help="A folder that the guest may change."),
+    typer.Option("--share", metavar="DIR", help="Directory that the guest may write; repeatable."),
 ]
 
 
@@ -26,7 +30,7 @@ def vm_build(
     ] = "uml",
     as_json: Json = False,
 ) -> None:
-    """Build or fetch the guest kernel; once is enough."""
+    """Build or fetch the guest kernel (once)."""
     from culvert.labs.vm.command import build_kernel
 
     built = build_kernel(vehicle)
@@ -38,12 +42,15 @@ def vm_build(
 
 @app.command("run", epilog="Example: culvert vm run -- culvert doctor")
 def vm_run(
-    argv: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
+    argv: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND...", help="Command and its arguments, after `--`."),
+    ],
     vehicle: VehicleName = None,
     kernel: KernelPath = None,
     share: Shares = None,
 ) -> None:
-    """Run a command in a guest; its exit code is the guest's."""
+    """Run a command in a guest and return its exit code."""
     from culvert.labs.vm.command import run_command
 
     raise typer.Exit(run_command(argv, vehicle=vehicle, kernel=kernel, shares=share or ()))
@@ -51,7 +58,7 @@ def vm_run(
 
 @app.command("shell", epilog="Example: culvert vm shell")
 def vm_shell(vehicle: VehicleName = None, kernel: KernelPath = None, share: Shares = None) -> None:
-    """A shell in a guest, to try things by hand."""
+    """Start a shell in a guest."""
     from culvert.labs.vm.command import shell
 
     raise typer.Exit(shell(vehicle=vehicle, kernel=kernel, shares=share or ()))

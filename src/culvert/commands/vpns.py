@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from culvert.commands import names
 from culvert.commands.words import Json
 from culvert.console import out, print_json
 
-app = typer.Typer(help="List VPNs and their variants; write and check drivers.")
+app = typer.Typer(help="List VPNs; create and check drivers.")
 
 
 @app.callback(invoke_without_command=True, epilog="Example: culvert vpns --json")
@@ -32,12 +33,13 @@ def vpns(ctx: typer.Context, as_json: Json = False) -> None:
 
 @app.command("new", epilog="Example: culvert vpns new myvpn && cd culvert-myvpn")
 def new(
-    name: Annotated[str, typer.Argument(help="The VPN's name: a-z, 0-9 and -.")],
+    name: Annotated[str, typer.Argument(help="Name of the new VPN: a-z, 0-9 and -.")],
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where; default: culvert-NAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Directory to create; default: culvert-NAME."),
     ] = None,
 ) -> None:
-    """Write the package of a new driver: driver, role, contract test, package data."""
+    """Create the package of a new driver."""
     from culvert.vpns.contract.package import write_package
 
     target = directory or Path(f"culvert-{name}")
@@ -53,11 +55,15 @@ def new(
 
 @app.command("check", epilog="Example: culvert vpns check wireguard/go")
 def check(
-    vpn: Annotated[str, typer.Argument(help="A VPN, such as wireguard/go.")],
-    link: Annotated[str, typer.Option(help="veth, or wire (the emulated link).")] = "veth",
+    vpn: Annotated[
+        str, typer.Argument(help="A VPN, such as wireguard/go.", autocompletion=names.vpns)
+    ],
+    link: Annotated[
+        str, typer.Option(help="Link below the tunnel: veth, or wire (emulated).")
+    ] = "veth",
     as_json: Json = False,
 ) -> None:
-    """Run a driver through the contract: its life, its events, its proof, what it leaves."""
+    """Check a driver against the contract, rule by rule."""
     from culvert.machine import rootless
     from culvert.run.contract import check_contract
 

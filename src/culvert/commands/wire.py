@@ -12,7 +12,7 @@ ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 @app.command("wire", context_settings=ALL_ARGUMENTS, add_help_option=False)
 def wire(ctx: typer.Context) -> None:
-    """The emulated link by hand, with live statistics; see docs/conditions.md."""
+    """Run an emulated link by hand (docs/conditions.md)."""
     from culvert.become import become
 
     become("culvert-wire", ctx.args)

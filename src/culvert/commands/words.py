@@ -7,42 +7,62 @@ from typing import Annotated
 
 import typer
 
+from culvert.commands import names
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Directory = Annotated[Path, typer.Argument(metavar="DIR")]
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A file, or a shipped study.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
+StudyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="A study file, or the name of a shipped study.",
+        autocompletion=names.studies,
+    ),
+]
 Scale = Annotated[
-    str, typer.Option(metavar="NAME", help="A smaller edition: [scale.NAME] of the study.")
+    str, typer.Option(metavar="NAME", help="Run a smaller edition: [scale.NAME] of the study.")
 ]
 Only = Annotated[
     str | None,
-    typer.Option(metavar="PATTERN", help="Cells whose VPN, condition or measurement match."),
+    typer.Option(
+        metavar="PATTERN", help="Include only cells whose VPN, condition or measurement matches."
+    ),
 ]
 InventoryPath = Annotated[
-    Path | None, typer.Option("--inventory", metavar="FILE", help="Hosts, in Ansible's format.")
+    Path | None,
+    typer.Option("--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."),
 ]
 AskSudoPassword = Annotated[
-    bool, typer.Option("--ask-sudo-password", help="Ask for sudo's password on the hosts.")
+    bool, typer.Option("--ask-sudo-password", help="Prompt for the sudo password of the hosts.")
 ]
 VehicleName = Annotated[
     str | None, typer.Option("--vehicle", metavar="NAME", help="kvm, uml or tcg; else the first.")
 ]
 Kubeconfig = Annotated[
-    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else $KUBECONFIG or your own.")
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Kubeconfig to use instead of $KUBECONFIG and ~/.kube/config.",
+    ),
 ]
-Context = Annotated[str | None, typer.Option(metavar="NAME", help="A context of the kubeconfig.")]
+Context = Annotated[str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")]
 Namespace = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Use it instead of one of the run's own.")
+    str | None, typer.Option(metavar="NAME", help="Use this namespace instead of creating one.")
 ]
 ProbeImage = Annotated[
-    str | None, typer.Option("--image", metavar="REF", help="The probe's image in the cluster.")
+    str | None, typer.Option("--image", metavar="REF", help="Image of the probe in the cluster.")
 ]
 SourceNode = Annotated[
     str | None,
-    typer.Option("--from", metavar="WHERE", help="NAME, KEY=VALUE, zone:NAME or pod:NS/NAME."),
+    typer.Option(
+        "--from", metavar="WHERE", help="Sending node: NAME, KEY=VALUE, zone:NAME or pod:NS/NAME."
+    ),
 ]
 TargetNode = Annotated[
-    str | None, typer.Option("--to", metavar="WHERE", help="The same for the other end.")
+    str | None, typer.Option("--to", metavar="WHERE", help="Receiving node, in the same form.")
 ]
 KernelPath = Annotated[
-    Path | None, typer.Option("--kernel", metavar="PATH", help="Instead of Culvert's own kernel.")
+    Path | None,
+    typer.Option("--kernel", metavar="PATH", help="Boot this kernel instead of Culvert's own."),
 ]
