@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from culvert.journal.journal import Journal
-from culvert.journal.record import Metric, RunHead, Status, TrialRecord
+from culvert.journal.record import RunHead, TrialRecord
+from culvert.results import Metric, Status
 
 VPNS = ("none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm", "vxlan")
 CONDITIONS = ("clean", "lossy", "far", "slow")

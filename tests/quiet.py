@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.vm.inside import guest
 from culvert.proof.limits import GENERATOR, RECEIVER
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 
 ATTEMPTS = 3

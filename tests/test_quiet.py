@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.proof.limits import GENERATOR
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.trial.check import Check, Evidence
 from tests import quiet as module

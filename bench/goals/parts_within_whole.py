@@ -12,7 +12,7 @@ from bench.goal import Goal, Samples
 from bench.goals.quick import VPNS
 from bench.study_run import run_study
 from culvert.journal.journal import Journal
-from culvert.journal.record import Status
+from culvert.results import Status
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 

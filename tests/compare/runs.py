@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from culvert.journal.journal import Journal
-from culvert.journal.record import Metric, RunHead, Status, TrialRecord
+from culvert.journal.record import RunHead, TrialRecord
 from culvert.plan.cells import Cell
+from culvert.results import Metric, Status
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from hdrh.histogram import HdrHistogram
 
-from culvert.journal.record import Histogram, Metric, RunHead, Series, Status, TrialRecord
+from culvert.journal.record import RunHead, TrialRecord
+from culvert.results import Histogram, Metric, Series, Status
 
 HEAD = RunHead(
     study="s",

@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 from culvert.errors import CulvertError, JournalError, UsageError
 from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.journal import Journal
-from culvert.journal.record import (
-    Histogram,
-    InstallRecord,
-    Metric,
-    RunHead,
-    Series,
-    Status,
-    TrialRecord,
-)
+from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.verify import verify
+from culvert.results import Histogram, Metric, Series, Status
 from tests.journal.dummies import HEAD, WHEN, encoded, failed, trial
 from tests.study.dummies import HEAD as STUDY
 from tests.study.dummies import UDP, parse

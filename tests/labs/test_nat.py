@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import UsageError
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.router import firewall
 from culvert.measurements.underlay.underlay import Underlay
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import pytest
 
-from culvert.journal.record import Metric, Status
 from culvert.labs.node import Node
 from culvert.measurements.acl.acl import Acl
+from culvert.results import Metric, Status
 from culvert.run.finding import TrialFinding
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.variant import Variant

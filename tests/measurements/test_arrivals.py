@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
@@ -13,6 +12,7 @@ from culvert.measurements.udp.arrivals import (
 )
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.results import UdpSunk
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec

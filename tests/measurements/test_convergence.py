@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from culvert.errors import VpnError
-from culvert.journal.record import Status
 from culvert.labs.node import Node
 from culvert.measurements.mesh.convergence import Convergence
+from culvert.results import Status
 from culvert.topology.graph import Path
 from culvert.topology.shapes import GATEWAY, mesh, star
 from culvert.topology.spec import LabSpec

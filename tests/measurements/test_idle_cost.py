@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.node import Node
 from culvert.measurements.tunnel.idle_cost import HOUR_S, IdleCost
+from culvert.results import Status
 from culvert.topology.shapes import star
 from culvert.topology.spec import LabSpec
 from culvert.vpns.wireguard.driver import WireGuard

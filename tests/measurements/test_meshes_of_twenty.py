@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.mesh.convergence import Convergence
+from culvert.results import Status
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from tests.quiet import ATTEMPTS, OF_THE_MACHINE

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.measurements.mtu.path import Fate, fate, largest
 from culvert.measurements.tcp.mss import Announced, announce
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.vm.build import built
 from culvert.labs.vm.inside import guest
 from culvert.machine.features import has
+from culvert.results import Status
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec

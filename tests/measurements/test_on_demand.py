@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.measurements.tunnel.initiation import Initiation
+from culvert.results import Status
 from culvert.topology.graph import Path
 from culvert.vpns.wireguard.driver import _KEEPALIVE, WireGuard
 from tests.quiet import quiet

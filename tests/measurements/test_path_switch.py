@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.tunnel.path_switch import PathSwitch
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.tunnel.reachability import Reachability
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from culvert.errors import NotPossible
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tunnel import reconnect
 from culvert.measurements.tunnel.events import Event, Happening, happening, roamed
@@ -19,6 +18,7 @@ from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters
 from culvert.measurements.tunnel.stream import lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from culvert.journal.record import Status
 from culvert.measurements.rtt.rtt import PERCENTILES, Rtt, RttParameters
 from culvert.measurements.rtt.schedule import Sampling
 from culvert.proof.limits import GENERATOR
+from culvert.results import Status
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.journal.record import Status
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters, fairness, goodput_bps
 from culvert.probe.results import TcpSunk
+from culvert.results import Status
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, fake, session
 from tests.run import cells

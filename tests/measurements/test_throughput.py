@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

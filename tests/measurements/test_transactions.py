@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.tcp.transactions import TcpCrr, TcpRr, TransactionParameters
+from culvert.results import Status
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, session
 from tests.run import cells

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay

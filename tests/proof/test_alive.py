@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from culvert.journal.record import Series
 from culvert.proof.alive import ends_in_silence, silence_ns
+from culvert.results import Series
 from culvert.topology.link.impairment import Blackout, Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.outcome import Outcome

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Metric
 from culvert.proof.judge import judge_outcome
+from culvert.results import Metric
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from culvert.journal.record import Metric
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
@@ -12,6 +11,7 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
+from culvert.results import Metric
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.record import Metric, Status
+from culvert.results import Metric, Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.trial.outcome import Outcome

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, cast
 
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-from culvert.journal.record import Metric, RunHead, Status, TrialRecord
+from culvert.journal.record import RunHead, TrialRecord
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.plan.plan import Plan
+from culvert.results import Metric, Status
 from culvert.run.progress import ProgressStep
 from culvert.run.runner import Runner
 from culvert.runid import new_run_id

@@ -10,8 +10,8 @@ import pytest
 
 from culvert.errors import JournalError
 from culvert.journal.journal import Journal
-from culvert.journal.record import Metric, Status
 from culvert.plan.stopping import StopReason
+from culvert.results import Metric, Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.study.study import Study

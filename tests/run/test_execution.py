@@ -8,9 +8,10 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from culvert.errors import CulvertError, NotPossible, VpnError
-from culvert.journal.record import Metric, Part, Status
+from culvert.journal.record import Part
 from culvert.labs.hosts.complaints import HostLost
 from culvert.measurements.base import BaseParameters
+from culvert.results import Metric, Status
 from culvert.run.attempt import Attempt, OnePath
 from culvert.run.execution import Earlier, Execution
 from culvert.run.finding import TrialFinding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
+from culvert.results import Status
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, pair

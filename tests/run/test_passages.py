@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from culvert.journal.record import Metric, Status
 from culvert.plan.plan import Trial
+from culvert.results import Metric, Status
 from culvert.run.finding import TrialFinding
 from culvert.run.passages import changes, passages_of
 from culvert.run.runner import Runner

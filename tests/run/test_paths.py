@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.journal.record import Metric
+from culvert.results import Metric
 from culvert.run.paths import labelled, together
 from culvert.topology.graph import Path
 from culvert.trial.outcome import Outcome

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from culvert.console import SafeConsole
-from culvert.journal.record import Metric, Status, TrialRecord
+from culvert.journal.record import TrialRecord
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
+from culvert.results import Metric, Status
 from culvert.run.progress import MOST_REASON, Lines, ProgressStep, Screen, Silent, beginning, clock
 from tests.journal.dummies import failed, trial
 

@@ -10,8 +10,8 @@ import pytest
 
 from culvert.errors import DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
-from culvert.journal.record import Status
 from culvert.plan.plan import Plan
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.run.progress import ProgressStep

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.report.claims import Claims
+from culvert.results import Status
 from culvert.run.progress import MOST_REASON
 from culvert.run.summary import MOST_PROBLEMS, print_summary
 from culvert.run.tally import Tally

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from culvert.journal.record import Status, TrialRecord
+from culvert.journal.record import TrialRecord
+from culvert.results import Status
 from culvert.run.tally import Tally, TrialProblem
 
 

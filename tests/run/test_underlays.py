@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.record import Metric, Status
 from culvert.plan.plan import Trial
+from culvert.results import Metric, Status
 from culvert.run.finding import TrialFinding
 from culvert.run.runner import Runner
 from culvert.run.underlays import ATTEMPTS

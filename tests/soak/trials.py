@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from culvert.journal.marks import Disturber
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

@@ -14,11 +14,11 @@ from typing import cast
 import pytest
 
 from culvert.journal.marks import Disturber, disturbers
-from culvert.journal.record import Status
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.run.neighbours import announced, others, warning
 from culvert.topology.graph import Role

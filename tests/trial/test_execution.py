@@ -13,11 +13,11 @@ from typing import cast
 import pytest
 
 from culvert.errors import LabError, VpnError
-from culvert.journal.record import Status
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.machine.cgroup import hierarchy
 from culvert.measurements.base import BaseParameters
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.node import Node
 from culvert.measurements.tunnel.reconnect import Reconnect
 from culvert.proof.route import ALL_BUT
+from culvert.results import Status
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, mesh, star

@@ -9,11 +9,11 @@ from pathlib import Path as FilePath
 import pytest
 
 from culvert.errors import NotPossible, VpnError
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.mesh.convergence import Convergence
 from culvert.measurements.tunnel.reachability import Reachability
+from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.shapes import mesh, serving

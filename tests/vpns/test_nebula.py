@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import UsageError
-from culvert.journal.record import Status
 from culvert.measurements.acl.acl import Acl
 from culvert.measurements.mesh.convergence import Convergence
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.link.spec import LinkSpec

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from culvert.errors import VpnError
-from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns import cleanup
 from culvert.labs.netns.lab import NetnsLab
@@ -17,6 +16,7 @@ from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.rtt import Rtt
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

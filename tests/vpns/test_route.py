@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.base import Measurement
 from culvert.measurements.tunnel.idle_cost import IdleCost
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.tunnel.reconnect import Reconnect
 from culvert.proof.canary import CANARY_PACKETS, CANARY_PAYLOAD_BYTES
 from culvert.proof.route import ALL_BUT
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.journal.marks import PATH
-from culvert.journal.record import Metric, Status
+from culvert.results import Metric, Status
 from culvert.run.attempt import before
 from culvert.run.finding import TrialFinding
 from culvert.run.paths import open_session

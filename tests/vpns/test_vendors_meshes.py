@@ -14,10 +14,10 @@ from pathlib import Path as File
 import pytest
 
 from culvert.errors import VpnError
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.acl.acl import Acl
 from culvert.measurements.tunnel.path_switch import received_packets
+from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec

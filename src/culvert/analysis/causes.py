@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from culvert.journal.record import Status
+from culvert.results import Status
 
 _CHANGING = re.compile(
     r"[\w+/]{4}\u2026[\w+/=]{4}"  # a key as WireGuard's programs shorten it

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from culvert.analysis.causes import cause_of
-from culvert.journal.record import Status
+from culvert.results import Status
 
 STATUSES = ("ok", "invalid", "failed", "unsupported")
 

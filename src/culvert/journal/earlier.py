@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from culvert.journal.codec import from_json
 from culvert.journal.marks import PART
-from culvert.journal.record import Metric, Part
+from culvert.journal.record import Part
+from culvert.results import Metric
 
 
 def done(sql: sqlite3.Connection) -> set[tuple[int, str]]:

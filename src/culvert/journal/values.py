@@ -20,10 +20,10 @@ from typing import Any
 from culvert.errors import JournalError
 from culvert.journal import histogram
 from culvert.journal.codec import from_json
-from culvert.journal.record import Status
 from culvert.journal.schema import TABLES
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
+from culvert.results import Status
 
 MOST_NUMBER = 2**53
 """Greatest integer: programs that use binary64 change greater ones. A seed may be greater."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from culvert.journal.record import Metric
 from culvert.measurements.tcp.load import TcpLoad, TcpStreams
 from culvert.measurements.udp.stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import Ceiling
+from culvert.results import Metric
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.session import Session
 

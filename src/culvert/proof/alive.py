@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from culvert.journal.record import Series
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.proof.canary import echo_marked
+from culvert.results import Series
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome

@@ -19,7 +19,6 @@ from pydantic import BaseModel
 
 from culvert.errors import CulvertError
 from culvert.journal.marks import Mark
-from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.together import at_once
@@ -34,6 +33,7 @@ from culvert.proof.canary import send_canary
 from culvert.proof.datapath import judge_data_path
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
+from culvert.results import Status
 from culvert.run.causes import cause_of_trouble, naming_the_cause
 from culvert.run.finding import TrialFinding
 from culvert.run.footprints import footprint

@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.journal.record import Metric, Part, Status
+from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
+from culvert.results import Metric, Status
 from culvert.run.attempt import Attempt, LabFactory, Work
 from culvert.run.finding import TrialFinding
 from culvert.run.paths import labelled, require_room, together

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.marks import Mark
-from culvert.journal.record import Status
 from culvert.labs.hosts.complaints import HostLost
+from culvert.results import Status
 from culvert.trial.check import Check, Evidence
 from culvert.trial.outcome import Outcome
 

@@ -28,9 +28,10 @@ from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming, cleaned, plain
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
 from culvert.journal.readers.tables import published_tables
-from culvert.journal.record import RunHead, Status, TrialRecord
+from culvert.journal.record import RunHead, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
+from culvert.results import Status
 from culvert.study.parameters import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from culvert.errors import NotPossible
 from culvert.journal.marks import PATH
-from culvert.journal.record import Metric
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
+from culvert.results import Metric
 from culvert.topology.graph import MEMBERS, Path, Role, Topology
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

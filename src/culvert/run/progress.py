@@ -18,10 +18,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from culvert.journal.record import Metric, Status, TrialRecord
+from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
 from culvert.report.numbers import scale_for
+from culvert.results import Metric, Status
 
 STYLES = {
     Status.OK: "green",

@@ -19,13 +19,14 @@ from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
-from culvert.journal.record import Part, Status, TrialRecord
+from culvert.journal.record import Part, TrialRecord
 from culvert.measurements.base import Measurement
 from culvert.plan.attempts import Beside, Place, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
+from culvert.results import Status
 from culvert.run.attempt import LabFactory
 from culvert.run.claim_cells import cells_of_claim
 from culvert.run.execution import Earlier, Execution

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from culvert.analysis.causes import cause_of
-from culvert.journal.record import Status, TrialRecord
+from culvert.journal.record import TrialRecord
+from culvert.results import Status
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ import polars as pl
 
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-from culvert.journal.record import Status, TrialRecord
+from culvert.journal.record import TrialRecord
 from culvert.plan.attempts import Beside, Place, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.run.passages import Passages, changes, passages_of
 from culvert.run.record import records_of

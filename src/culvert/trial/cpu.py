@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from culvert.journal.record import Metric
 from culvert.probe.results import Accounted, CpuTimes
 from culvert.probe.results.accounting import ProcessUse
+from culvert.results import Metric
 from culvert.trial.busy import Busy, busy_of, core_busy_s
 from culvert.trial.check import Withheld
 from culvert.trial.everybody import EVERYBODY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from culvert.journal.marks import Mark
-from culvert.journal.record import Histogram, Metric, Series
+from culvert.results import Histogram, Metric, Series
 from culvert.trial.check import Check, Withheld
 from culvert.trial.traffic import InnerTraffic
 from culvert.trial.watch import Watched

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from culvert.journal.marks import Disturber, Mark
-from culvert.journal.record import Metric
 from culvert.probe.results import Accounted
+from culvert.results import Metric
 from culvert.trial.everybody import OTHERS
 
 MOST_FOREIGN = 0.05

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from culvert.journal.record import Metric
 from culvert.labs.base import Lab
 from culvert.probe.results import Accounted
+from culvert.results import Metric
 
 
 def third_node_metrics(others: Mapping[str, Accounted], lab: Lab) -> list[Metric]:

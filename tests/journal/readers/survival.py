@@ -13,7 +13,7 @@ from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming
 from culvert.journal.readers.records import trial_records
 from culvert.journal.readers.tables import foreign_tables
-from culvert.journal.record import Status
+from culvert.results import Status
 from culvert.run.importing import ImportRequest, import_files
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from culvert.journal.readers.foreign_run import Found
 from culvert.journal.readers.formats import ForeignFormat
-from culvert.journal.record import Status
+from culvert.results import Status
 
 from .files import figures, found_in
 from .samples import HEY

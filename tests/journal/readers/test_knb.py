@@ -8,7 +8,7 @@ import pytest
 
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.knb import condition
-from culvert.journal.record import Status
+from culvert.results import Status
 
 from .files import figures, found_in
 from .samples import KNB_CSV, KNB_HEADER, KNB_JSON

@@ -10,7 +10,7 @@ from culvert.errors import JournalError
 from culvert.journal.journal import Journal
 from culvert.journal.readers.foreign_run import ForeignRun
 from culvert.journal.readers.records import UNKNOWN_TIME, in_order, trial_records
-from culvert.journal.record import Metric
+from culvert.results import Metric
 from tests.journal.dummies import HEAD
 
 WHEN = datetime(2024, 1, 1, tzinfo=UTC)

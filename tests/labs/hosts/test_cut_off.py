@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from culvert.journal.journal import Journal
-from culvert.journal.record import Status
 from culvert.labs.hosts.demo import DemoHosts
+from culvert.results import Status
 from tests.cli import CULVERT
 from tests.labs.hosts.remains import init_of, remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips

@@ -8,13 +8,13 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible, StudyError
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.instruments import base
 from culvert.measurements.instruments.base import Instrument, program
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError, NotPossible
-from culvert.journal.record import Status
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
@@ -29,6 +28,7 @@ from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sAp
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.cluster.judge import Wire
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.graph import Role
 from culvert.topology.shapes import mesh

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.measurements.acl.acl import Acl
 from culvert.measurements.tunnel.idle_cost import IdleCost
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh

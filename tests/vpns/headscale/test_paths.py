@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
+from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import pytest
 
-from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
+from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from culvert.errors import CulvertError
-from culvert.journal.record import Status
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.acl.acl import Acl
@@ -17,6 +16,7 @@ from culvert.measurements.base import Measurement
 from culvert.measurements.tunnel.reachability import Reachability
 from culvert.measurements.tunnel.stream import begin_requests
 from culvert.proof.canary import echo_marked
+from culvert.results import Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.run.paths import open_session, require_room

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from culvert.journal.record import Histogram, Metric, Series, Status
+from culvert.results import Histogram, Metric, Series, Status
 
 CLEAN = "clean"
 """The condition without impairments."""

@@ -13,7 +13,7 @@ import numpy as np
 from culvert.journal.readers.figures import MOST_S, doubt, figure_in
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
-from culvert.journal.record import Metric, Series
+from culvert.results import Metric, Series
 
 COLUMNS = (
     "response-time",

@@ -16,7 +16,7 @@ from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
-from culvert.journal.record import Metric, Series
+from culvert.results import Metric, Series
 from culvert.units import format_rate
 
 MOST_STREAMS = 128

@@ -19,7 +19,7 @@ from culvert.journal.readers.figures import MOST_BPS, doubt, figure, figure_in
 from culvert.journal.readers.foreign_run import CLEAN, ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import documents
-from culvert.journal.record import Metric
+from culvert.results import Metric
 
 NEEDED = ("benchmark-name", "benchmark-type", "bandwidth", "transport-protocol")
 KINDS = ("tcp", "udp", "idle")

@@ -19,7 +19,7 @@ from hdrh.histogram import HdrHistogram
 from culvert.journal.readers.figures import MOST_S, doubt, figure_in
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
-from culvert.journal.record import Histogram, Metric
+from culvert.results import Histogram, Metric
 
 PERCENTILES = {"p50": 50, "p90": 90, "p99": 99}
 MAX_LOSS = 0.5

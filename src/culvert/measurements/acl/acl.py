@@ -23,13 +23,13 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import DeadlineExceeded, ProbeError, VpnError
-from culvert.journal.record import Metric, Series
 from culvert.measurements.acl.flows import Flow, Services
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
+from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from culvert import tools
 from culvert.errors import CulvertError
-from culvert.journal.record import Histogram, Metric
+from culvert.results import Histogram, Metric
 
 
 class Instrument(StrEnum):

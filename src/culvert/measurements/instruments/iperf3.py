@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from culvert.journal.readers import iperf3 as reader
-from culvert.journal.record import Status
 from culvert.measurements.instruments.base import Instrument, Load, ToolReport, bad_report
+from culvert.results import Status
 
 PORT = 5201
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from culvert.journal.readers import ping as reader
-from culvert.journal.record import Status
 from culvert.measurements.instruments.base import Instrument, ToolReport, bad_report
+from culvert.results import Status
 
 ICMP_HEADERS = 28
 PATTERN_BYTES = 16

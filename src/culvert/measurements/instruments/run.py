@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
@@ -28,6 +27,7 @@ from culvert.measurements.instruments.base import (
     program,
 )
 from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

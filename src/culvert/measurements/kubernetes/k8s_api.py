@@ -15,7 +15,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible
-from culvert.journal.record import Metric, Series
 from culvert.labs.kubernetes.pods.manifests import AUTHORITY
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.measurements.base import BaseParameters, Measurement
@@ -25,6 +24,7 @@ from culvert.measurements.kubernetes.answers import HttpsResult, Request, Respon
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import parse
 from culvert.proof.limits import GENERATOR
+from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -22,7 +22,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
@@ -32,6 +31,7 @@ from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
 from culvert.proof.route import judge_all_relayed
+from culvert.results import Metric
 from culvert.topology.graph import Path
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome

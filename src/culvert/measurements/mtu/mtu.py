@@ -14,13 +14,13 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import VpnError
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mtu.path import Fate, OneWayMtu, PathEnd, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.measurements.udp.packet import SMALLEST, TCP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
+from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -16,7 +16,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Histogram, Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
@@ -26,6 +25,7 @@ from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.packet import SMALLEST
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
+from culvert.results import Histogram, Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from culvert.journal.record import Histogram, Metric
 from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse
+from culvert.results import Histogram, Metric
 from culvert.trial.session import Session
 
 LONGEST_S = 0.5

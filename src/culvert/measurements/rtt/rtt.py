@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from culvert.journal.record import Histogram, Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
 from culvert.measurements.instruments.run import measure_ping
@@ -25,6 +24,7 @@ from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS,
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR
+from culvert.results import Histogram, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

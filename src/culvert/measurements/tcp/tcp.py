@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
@@ -23,6 +22,7 @@ from culvert.measurements.udp.integrity import intact
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit
+from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

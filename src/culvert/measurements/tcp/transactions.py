@@ -16,13 +16,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Histogram, Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
+from culvert.results import Histogram, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -17,11 +17,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import Accounted
 from culvert.proof.capture import judge_silence
+from culvert.results import Metric
 from culvert.trial.everybody import EVERYBODY
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

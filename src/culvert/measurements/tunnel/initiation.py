@@ -23,7 +23,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible
-from culvert.journal.record import Metric, Series
 from culvert.labs.link.witness import View
 from culvert.labs.process import Process
 from culvert.measurements.base import BaseParameters, Measurement
@@ -33,6 +32,7 @@ from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
+from culvert.results import Metric, Series
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
 from culvert.trial.everybody import EVERYBODY

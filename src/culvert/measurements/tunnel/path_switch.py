@@ -22,7 +22,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible, VpnError
-from culvert.journal.record import Metric, Series
 from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
@@ -32,6 +31,7 @@ from culvert.measurements.udp.packet import SMALLEST
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
+from culvert.results import Metric, Series
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome

@@ -21,7 +21,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
-from culvert.journal.record import Metric
 from culvert.labs.link.witness import View
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
@@ -30,6 +29,7 @@ from culvert.measurements.tunnel.stream import begin_requests, first_answer
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.proof.alive import survivors
 from culvert.proof.capture import no_clear_text
+from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.outside import SNAPLEN

@@ -17,7 +17,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.tunnel.looking import judge_looks, look
@@ -32,6 +31,7 @@ from culvert.measurements.udp.packet import SMALLEST
 from culvert.measurements.udp.stream import SLACK_S, UdpTrial
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
+from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from culvert.journal.record import Histogram, Metric, Series
 from culvert.metrics import Better, MetricSpec, family
 from culvert.probe.results import UdpInterval, UdpSunk
+from culvert.results import Histogram, Metric, Series
 
 ARRIVAL_METRICS = (
     MetricSpec("duplicate_packets", "packets", "Packets that arrived twice", Better.LESS),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.journal.record import Histogram, Metric
 from culvert.measurements.rtt.load import RttUnderUdp
 from culvert.metrics import Better, MetricSpec, family
+from culvert.results import Histogram, Metric
 
 LOADS = (10, 50, 90)
 """Percentages of the PDR at which latency is measured."""

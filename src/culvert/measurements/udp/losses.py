@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.journal.record import Metric
 from culvert.metrics import Better, MetricSpec
 from culvert.probe.results import Accounted, DeviceUse, UdpSunk
+from culvert.results import Metric
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from culvert.journal.record import Metric
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.search import Bounds
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
+from culvert.results import Metric
 
 
 def _declared(

@@ -20,7 +20,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from culvert.journal.record import Metric, Series
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
@@ -34,6 +33,7 @@ from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
+from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

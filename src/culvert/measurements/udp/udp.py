@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from culvert.journal.record import Metric
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
@@ -32,6 +31,7 @@ from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
+from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.mtu.path import largest
 from culvert.measurements.udp.packet import UDP_HEADERS
@@ -18,6 +17,7 @@ from culvert.probe.client import Probe
 from culvert.probe.results import EchoOnce, RttResult, UdpSource, UdpSunk, parse
 from culvert.proof.real_link import FoundLink, FoundWay, judge_real_link
 from culvert.proof.underlay import ETHERNET_HEADER, RATE_TOLERANCE, requested_loss
+from culvert.results import Metric
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.session import Session

@@ -11,12 +11,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.journal.record import Histogram
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.real import RealLink
 from culvert.measurements.underlay.way import RATE_S, Way
 from culvert.metrics import MetricSpec, Weight
 from culvert.probe.results import RttResult, parse
+from culvert.results import Histogram
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic

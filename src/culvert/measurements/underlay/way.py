@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 
-from culvert.journal.record import Metric
 from culvert.labs.node import Node
 from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.probe.client import Probe
@@ -24,6 +23,7 @@ from culvert.proof.underlay import (
     requested_loss,
     requested_run,
 )
+from culvert.results import Metric
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.session import Session

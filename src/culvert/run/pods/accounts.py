@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from culvert.journal.record import Metric
 from culvert.labs.process import Usage
 from culvert.probe.results import Accounted, parse
 from culvert.proof.cluster.observer import READ_S, Observer
+from culvert.results import Metric
 from culvert.run.pods.cluster import Under
 from culvert.trial.check import Withheld
 

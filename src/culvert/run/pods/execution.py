@@ -16,12 +16,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.errors import CulvertError, LabError, NotPossible
-from culvert.journal.record import Metric, Status
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import ends_in_silence, still_carries
 from culvert.proof.cluster.observer import Observer, watching
 from culvert.proof.cluster.seen import Seen
+from culvert.results import Metric, Status
 from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting

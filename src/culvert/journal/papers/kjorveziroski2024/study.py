@@ -12,7 +12,7 @@ from dataclasses import replace
 from culvert.journal.papers.kjorveziroski2024.order import recognised
 from culvert.journal.readers.foreign_run import CLEAN, ForeignRun
 from culvert.journal.readers.naming import plain
-from culvert.journal.record import Metric
+from culvert.results import Metric
 
 STUDY = "kjorveziroski2024"
 
