@@ -30,9 +30,19 @@ def demo() -> Iterator[DemoHosts]:
 @pytest.fixture(scope="module")
 def four() -> Iterator[DemoHosts]:
     """Four hosts that seem to have kernels of their own."""
+    yield from _with_kernels(4)
+
+
+@pytest.fixture(scope="module")
+def five() -> Iterator[DemoHosts]:
+    """Four such hosts, and one for a control server."""
+    yield from _with_kernels(5)
+
+
+def _with_kernels(count: int) -> Iterator[DemoHosts]:
     if tools.find("sshd") is None:
         pytest.skip("no sshd: apt-get install openssh-server")
-    with DemoHosts(4) as hosts:
+    with DemoHosts(count) as hosts:
         for name in hosts.names:
             hosts.servers[name].stop(grace_s=0)
             hosts.start_sshd(name, view=OWN_KERNEL)

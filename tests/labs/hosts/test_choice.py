@@ -110,6 +110,32 @@ def occupied(demo: DemoHosts, *commands: str) -> Iterator[None]:
         node.run(["ip", "rule", "delete", "priority", "9999"], check=False)
 
 
+_BOUND = """
+import select, socket, sys
+bound = []
+for kind, port in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
+    bound.append(socket.socket(type=socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM))
+    bound[-1].bind(("", port))
+    if kind == "tcp":
+        bound[-1].listen()
+print("bound", flush=True)
+select.select([], [], [])
+"""
+
+
+@contextmanager
+def ports_held(demo: DemoHosts, ports: Mapping[int, str]) -> Iterator[None]:
+    """A program of host b has these UDP and TCP ports."""
+    pairs = [word for port, kind in ports.items() for word in (kind, str(port))]
+    argv = [sys.executable, "-I", "-S", "-c", _BOUND, *pairs]
+    holder = demo.node("b").spawn(argv, name="holds-ports", pipes=True)
+    try:
+        assert holder.stdout.readline() == b"bound\n"
+        yield
+    finally:
+        holder.stop(grace_s=0)
+
+
 _OTHER_VPN = (
     "ip link add wg0 type bridge",
     "ip address add 198.19.7.1/24 dev wg0",
@@ -125,20 +151,14 @@ def test_another_vpn_of_the_host_stays_and_ours_has_other_names(
 ) -> None:
     vpns = '"none", "wireguard/go", "openvpn/aes-256-gcm"'
     study, out = round_trips(tmp_path, vpns=vpns), tmp_path / "run"
-    holder = demo.node("b").spawn(
-        ["socat", "-u", "UDP-RECV:51820", "/dev/null"], name="holds-the-port"
-    )
-    try:
-        with occupied(demo, *_OTHER_VPN):
-            before = remains(demo, "b")
-            words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out]
-            told = say("run", study, *words)
-            with Journal.open(out) as journal:
-                trials = journal.trials()
-            assert set(trials["status"]) == {"ok"}, told.out + told.err
-            wait_unchanged(demo, "b", before)
-    finally:
-        holder.stop(grace_s=0)
+    with ports_held(demo, {51820: "udp"}), occupied(demo, *_OTHER_VPN):
+        before = remains(demo, "b")
+        words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out]
+        told = say("run", study, *words)
+        with Journal.open(out) as journal:
+            trials = journal.trials()
+        assert set(trials["status"]) == {"ok"}, told.out + told.err
+        wait_unchanged(demo, "b", before)
     wireguard = trials.filter(pl.col("vpn") == "wireguard/go")["evidence"][0]
     for text in ("wg1, because wg0", "51821, because 51820", "because 198.19.0.0/16"):
         assert text in wireguard
@@ -159,25 +179,19 @@ _VENDORS = {
     "netmaker": {51821: "udp", 443: "tcp", 8081: "tcp", 1883: "tcp"},
 }
 _DEVICES = ("wt0", "zt0", "netmaker")
-_BOUND = """
-import select, socket, sys
-bound = []
-for kind, port in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
-    bound.append(socket.socket(type=socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM))
-    bound[-1].bind(("", port))
-    if kind == "tcp":
-        bound[-1].listen()
-print("bound", flush=True)
-select.select([], [], [])
-"""
 
 
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.slow
-def test_ports_of_servers_are_chosen_too(say: Cli, four: DemoHosts, tmp_path: Path) -> None:
+@pytest.mark.parametrize("vpn", _TAKEN)
+def test_ports_of_servers_are_chosen_too(
+    say: Cli, four: DemoHosts, tmp_path: Path, vpn: str
+) -> None:
     """A program of a host holds the usual ones."""
-    choose_others(say, four, tmp_path, _TAKEN)
+    if why_not := skip_reason(vpn):
+        pytest.skip(why_not)
+    choose_others(say, four, tmp_path, {vpn: _TAKEN[vpn]})
 
 
 @pytest.mark.lab
@@ -229,15 +243,9 @@ def choose_others(
     vpns = ", ".join(f'"{vpn}"' for vpn in taken_by)
     study, out = round_trips(tmp_path, vpns=vpns, lab=lab), tmp_path / "run"
     ports = {port: kind for taken in taken_by.values() for port, kind in taken.items()}
-    pairs = [word for port, kind in ports.items() for word in (kind, str(port))]
-    argv = [sys.executable, "-I", "-S", "-c", _BOUND, *pairs]
-    holder = four.node("b").spawn(argv, name="holds-ports", pipes=True)
-    try:
-        assert holder.stdout.readline() == b"bound\n"
+    with ports_held(four, ports):
         words = ["--lab", "hosts", "--inventory", inventory or four.inventory, "--out", out]
         told = say("run", study, *words)
-    finally:
-        holder.stop(grace_s=0)
     with Journal.open(out) as journal:
         trials = journal.trials().filter(measurement="rtt")
     assert set(trials["status"]) == {"ok"}, told.out + told.err

@@ -13,6 +13,7 @@ from culvert.labs.hosts.demo import DemoHosts
 from tests.cli import Cli
 from tests.labs.hosts.remains import remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
+from tests.vpns.tunnels import skip_reason
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 _STUDY = """\
@@ -62,13 +63,16 @@ def test_a_study_runs_over_ssh_and_leaves_nothing(
 
 
 @pytest.mark.vpn
-def test_ssh_on_the_measured_link_is_left_out(say: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("vpn", ["wireguard/go", "wesher"])
+def test_ssh_on_the_measured_link_is_left_out(say: Cli, tmp_path: Path, vpn: str) -> None:
+    if why_not := skip_reason(vpn):
+        pytest.skip(why_not)
     with DemoHosts(3) as demo:  # one device for both: only two hosts have a second link
         assert demo.node("a").attachments[0] is demo.node("a").attachments[-1]
         out = tmp_path / "run"
         words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out]
         # So few packets that those of SSH are as many.
-        few = round_trips(tmp_path, vpns='"none", "wireguard/go", "wesher"', probes=50)
+        few = round_trips(tmp_path, vpns=f'"none", "{vpn}"', probes=50)
         told = say("run", few, *words)
     assert set(trials(out)["status"]) == {"ok"}, told.out + told.err
 

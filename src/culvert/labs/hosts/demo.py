@@ -195,7 +195,8 @@ Host *
         common = {
             "ansible_user": "root",
             "ansible_ssh_common_args": f"-F {self.ssh_config}",
-            "ansible_python_interpreter": sys.executable,
+            # Not that of a checkout, which may lie below this machine's /tmp.
+            "ansible_python_interpreter": str(Path(sys.executable).resolve()),
         }
         return {"all": {"vars": common, "hosts": hosts}}
 
