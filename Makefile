@@ -124,12 +124,14 @@ clean:
 	.tools/uv/bin/pip install --quiet --only-binary :all: --require-hashes --requirement $<
 	@touch $@
 
-# --inexact: drivers and measurements of third parties stay.
+# --inexact: drivers and measurements of third parties stay. Built with the group `build`, whose
+# checksums are in uv.lock: an isolated build has none.
 .venv/.set-up: $(if $(filter .tools/%,$(UV)),$(UV)) pyproject.toml uv.lock $(RUST)
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
-	$(UV) sync --locked --inexact --extra kubernetes --compile-bytecode
+	$(UV) sync --locked --inexact --no-build-isolation-package culvert --extra kubernetes \
+	  --compile-bytecode
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up $(shell find ansible -type f)

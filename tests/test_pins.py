@@ -9,6 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
 LOCKED = {
     package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text())["package"]
 }
@@ -20,7 +21,7 @@ def hashed(package: dict[str, Any]) -> bool:
 
 
 def test_pip_installs_nothing_without_a_checksum() -> None:
-    recipes = re.findall(r"pip install.*", (ROOT / "Makefile").read_text())
+    recipes = re.findall(r"pip install.*", MAKEFILE)
     assert recipes
     assert all("--require-hashes" in recipe for recipe in recipes)
     text = (ROOT / "uv-requirements.txt").read_text()
@@ -31,7 +32,7 @@ def test_pip_installs_nothing_without_a_checksum() -> None:
 def test_what_builds_the_package_is_locked_with_all_that_it_needs() -> None:
     requires = PYPROJECT["build-system"]["requires"]
     assert PYPROJECT["dependency-groups"]["build"] == requires
-    assert "culvert" in PYPROJECT["tool"]["uv"]["no-build-isolation-package"]
+    assert "sync --locked --inexact --no-build-isolation-package culvert" in MAKEFILE
     assert "build" in PYPROJECT["tool"]["uv"]["default-groups"]
     wanted = dict(requirement.split("==") for requirement in requires)
     assert wanted == {name: LOCKED[name]["version"] for name in wanted}
