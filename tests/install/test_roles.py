@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -164,6 +165,31 @@ def test_no_file_that_the_environment_names_configures_a_roles_apt(
     used = (tools.tools_directory() / "apt.conf").read_text()
     assert "APT::Architecture" in used
     assert "Culvert::Test" not in used
+
+
+@needs_root
+def test_a_systemd_that_is_installed_and_does_not_run_has_no_units_to_disable(
+    tmp_path: Path,
+) -> None:
+    """As in a container, whose first process is a shell."""
+    play: dict[str, object] = {"hosts": "localhost", "connection": "local", "gather_facts": False}
+    role = {"role": "packages", "packages": ["bash"], "packages_units_off": ["some.service"]}
+    play["vars"] = {"ansible_python_interpreter": sys.executable}
+    (tmp_path / "play.yml").write_text(json.dumps([{**play, "roles": [role]}]))
+    entered = "mount -t tmpfs none /run; ansible-playbook -i localhost, play.yml; exit $?"
+    done = subprocess.run(
+        ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", entered],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "ANSIBLE_ROLES_PATH": str(ANSIBLE / "roles"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs_root
