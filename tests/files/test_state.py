@@ -20,6 +20,7 @@ from culvert.labs.kubernetes.embedded.programs import built
 from culvert.labs.vm import boots, build
 from culvert.labs.vm.uml import Uml
 from culvert.plan.cells import Cell
+from culvert.results import Parameters
 from culvert.run import trial_times
 from culvert.vpns.contract.package import write_package
 from tests.cli import Cli
@@ -46,7 +47,7 @@ def _append() -> None:
 
 def _keep() -> None:
     watch = trial_times.Stopwatch()
-    watch.note(Cell("x", "y", "z", "{}"), 1.0, 0.5)
+    watch.note(Cell("x", "y", "z", Parameters()), 1.0, 0.5)
     watch.keep()
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from culvert.plan import Cell, Plan
+from culvert.results import Parameters
 
 VPNS = ("none", "a", "b", "c/d+e")
 
 
 def cells(count: int) -> tuple[Cell, ...]:
-    return tuple(Cell(VPNS[i % 4], "clean", "udp", f'{{"n":{i // 4}}}') for i in range(count))
+    return tuple(
+        Cell(VPNS[i % 4], "clean", "udp", Parameters.of({"n": i // 4})) for i in range(count)
+    )
 
 
 @st.composite

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from culvert.plan import Cell, Plan
 from culvert.plan.plan import cells_of
+from culvert.results import Parameters
 from tests.plan.simulated import cells, plans
 from tests.study.dummies import HEAD, UDP, parse
 
@@ -84,7 +85,8 @@ def test_the_order_is_the_same_in_every_version() -> None:
 
 @given(st.lists(st.tuples(*[st.text(max_size=3)] * 4), unique=True, max_size=30))
 def test_keys_tell_cells_apart(fields: list[tuple[str, str, str, str]]) -> None:
-    assert len({Cell(*each).key for each in fields}) == len(fields)
+    cells = {Cell(a, b, c, Parameters.of({"n": n})) for a, b, c, n in fields}
+    assert len({cell.key for cell in cells}) == len(fields)
 
 
 def test_a_studys_cells() -> None:

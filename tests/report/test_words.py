@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from culvert.analysis.headline import Estimate
-from culvert.report.labels import Labels, everything, order, parsed, slug
+from culvert.report.labels import Labels, everything, order, slug
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
 from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
 from culvert.report.sentences import difference, joined, share, times
@@ -153,19 +153,20 @@ def test_labels_tell_only_what_differs() -> None:
     assert labels.cell("clean", "tcp", '{"duration":2.5}') == "TCP"
     told = labels.cell("clean", "udp", '{"packet_size":64,"rate":null}')
     assert told == "UDP, 64 byte packets"
-    assert everything('{"duration":2.0,"rate":null}') == "unlimited rate, for 2 s"
+    assert everything("udp", '{"duration":2.0,"rate":null}') == "unlimited rate, for 2 s"
     assert (
-        everything('{"warmup":"500ms","duration":"2s","nodelay":false,"write_size":131072}')
+        everything("tcp", '{"warmup":"500ms","duration":"2s","nodelay":false,"write_size":131072}')
         == "TCP_NODELAY off, writes of 131072 bytes, for 2 s, after 500 ms of warm-up"
     )
     assert (
-        everything('{"packet_size":84,"probes":2000,"protocol":"udp","rate":"1000/s"}')
+        everything("rtt", '{"packet_size":84,"probes":2000,"protocol":"udp","rate":"1000/s"}')
         == "over UDP, 84 byte packets, rate 1000/s, 2000 probes"
     )
-    assert everything('{"cycles":5}') == "5 starts"
-    assert everything('{"x_{y":true,"z":[1],"spin":"100us"}') == "spin 100 µs, x y on, z [1]"
-    assert parsed("not json") == {}
-    assert parsed("[1]") == {}
+    assert everything("initiation", '{"cycles":5}') == "5 starts"
+    assert (
+        everything("absent", '{"x_{y":true,"z":[1],"spin":"100us"}') == "spin 100 µs, x y on, z [1]"
+    )
+    assert everything("udp", '{"arrivals":"constant","port":0,"threads":1,"flows":1}') == "one flow"
     assert order('{"packet_size":64}') < order('{"packet_size":"max"}')
 
 

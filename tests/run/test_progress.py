@@ -13,11 +13,11 @@ from culvert.journal.record import TrialRecord
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
-from culvert.results import Metric, Status
+from culvert.results import Metric, Parameters, Status
 from culvert.run.progress import MOST_REASON, Lines, ProgressStep, Screen, Silent, beginning, clock
 from tests.journal.dummies import failed, trial
 
-CELL = Cell("wireguard/go", "clean", "rtt", "{}")
+CELL = Cell("wireguard/go", "clean", "rtt", Parameters("{}"))
 LABELS = Labels(
     pl.DataFrame(
         [("clean", "rtt", "{}")], schema=["condition", "measurement", "parameters"], orient="row"

@@ -11,7 +11,7 @@ import pytest
 from culvert.errors import DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
-from culvert.results import Status
+from culvert.results import Parameters, Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
 from culvert.run.progress import ProgressStep
@@ -52,7 +52,7 @@ def test_the_next_run_knows_how_long_trials_take(tmp_path: Path, counting: list[
         runner(of, journal, Recorder()).run()
     cell = Plan.of(of).cells[0]
     assert learned().expected_s(cell, 2.0) < 0.1
-    other = replace(cell, parameters='{"other":1}')
+    other = replace(cell, parameters=Parameters.of({"other": 1}))
     assert learned().expected_s(other, 2.0) == pytest.approx(2.0 - 0.5, abs=0.1)
 
 

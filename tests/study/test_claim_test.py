@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.results import Parameters
 from culvert.study.claims.language import ClaimTestError, parse_claim_test
 from culvert.study.claims.names import StudyNames
 from culvert.study.claims.test import (
@@ -25,10 +26,10 @@ NAMES = StudyNames(
     {word: word for word in ("none", WG, OVPN, SWAN)},
     ["clean", "lossy"],
     [
-        Requested("udp", '{"duration":"2s","packet_size":64,"rate":null}'),
-        Requested("udp", '{"duration":"2s","packet_size":"max","rate":null}'),
-        Requested("rtt", '{"percentiles":[50.0],"probes":1000,"rate":"1000/s"}'),
-        Requested("k8s_api", '{"requests":5000}'),
+        Requested("udp", Parameters('{"duration":"2s","packet_size":64,"rate":null}')),
+        Requested("udp", Parameters('{"duration":"2s","packet_size":"max","rate":null}')),
+        Requested("rtt", Parameters('{"percentiles":[50.0],"probes":1000,"rate":"1000/s"}')),
+        Requested("k8s_api", Parameters('{"requests":5000}')),
     ],
     CATALOGUE,
 )

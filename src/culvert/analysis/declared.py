@@ -13,6 +13,7 @@ from functools import cache
 
 from culvert.journal.readers.declared import IMPORTED
 from culvert.metrics import EVERY_TRIAL, Better, HeadlineColumn, MetricSpec, Weight
+from culvert.results import Label, undeclared
 from culvert.study.catalogue import MeasurementType, usable_measurements
 
 
@@ -40,6 +41,33 @@ def title_of(metric: str, measurement: str) -> str:
 def measurement_title(kind: str) -> str:
     """A few words for a measurement; its kind with blanks where it is not installed."""
     return getattr(measurements().get(kind), "title", "") or kind.replace("_", " ")
+
+
+def label_of(measurement: str, parameter: str) -> Label:
+    """How a parameter is written: as its own measurement declares it, else any other."""
+    own = parameter_labels(measurement).get(parameter)
+    return own or _labels_by_name().get(parameter) or undeclared(parameter)
+
+
+@cache
+def parameter_labels(measurement: str) -> Mapping[str, Label]:
+    """The parameters of a measurement in their order."""
+    model = getattr(measurements().get(measurement), "Parameters", None)
+    fields = model.model_fields.items() if model is not None else ()
+    named = {one.alias or name: one.metadata for name, one in fields}
+    return {
+        name: next((each for each in metadata if isinstance(each, Label)), undeclared(name))
+        for name, metadata in named.items()
+    }
+
+
+@cache
+def _labels_by_name() -> Mapping[str, Label]:
+    return {
+        name: label
+        for kind in sorted(measurements(), reverse=True)
+        for name, label in parameter_labels(kind).items()
+    }
 
 
 def better_of(metric: str, measurement: str = "") -> Better:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from culvert.analysis.observations import (
 )
 from culvert.analysis.pairs import paired
 from culvert.metrics import Better, Effect, HeadlineColumn
+from culvert.results import Parameters
 from culvert.statistics.ranks import Rank
 
 
@@ -224,11 +224,11 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
 
 def _open(parameters: str, name: str) -> bool:
     """Whether the parameter has no value, or is not stated."""
-    return json.loads(parameters).get(name) is None
+    return Parameters(parameters).get(name) is None
 
 
 def _size(parameters: str, name: str) -> float:
-    size = json.loads(parameters).get(name)
+    size = Parameters(parameters).get(name)
     return float(size) if isinstance(size, int | float) else float("inf")
 
 

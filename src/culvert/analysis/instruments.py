@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import polars as pl
 
 from culvert.analysis.declared import main_metrics
 from culvert.analysis.observations import pick
+from culvert.results import Parameters
 from culvert.statistics.intervals import Interval
 from culvert.statistics.ratio import ratio_of_medians
 
@@ -46,9 +46,9 @@ def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[Instrum
         for (vpn, condition, parameters), frame in rows.group_by(
             "vpn", "condition", "parameters", maintain_order=True
         ):
-            given = json.loads(str(parameters))
-            instrument = str(given.pop("instrument", PROBE))
-            rest = json.dumps(given, sort_keys=True, separators=(",", ":"))
+            given = Parameters(parameters)
+            instrument = str(given.values.get("instrument", PROBE))
+            rest = given.without({"instrument"})
             cells.setdefault((str(vpn), str(condition), rest), {})[instrument] = frame
         for cell, frames in cells.items():
             if len(frames) > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Runs, Side
+from culvert.results import Parameters
 
 
 def document(outcome: CompareOutcome) -> dict[str, Any]:
@@ -25,7 +25,8 @@ def document(outcome: CompareOutcome) -> dict[str, Any]:
         "warnings": list(outcome.warnings),
         "comparisons": [_comparison(one) for one in outcome.found],
         "absent": [
-            asdict(one) | {"parameters": json.loads(one.parameters)} for one in outcome.absent
+            asdict(one) | {"parameters": Parameters(one.parameters).values}
+            for one in outcome.absent
         ],
     }
 
@@ -47,8 +48,8 @@ def _side(side: Side) -> dict[str, Any]:
 
 def _comparison(one: Comparison) -> dict[str, Any]:
     entry = asdict(one)
-    entry["parameters"] = json.loads(one.parameters)
-    entry["labels"] = json.loads(one.labels)
+    entry["parameters"] = Parameters(one.parameters).values
+    entry["labels"] = Parameters(one.labels).values
     entry["direction"] = str(one.direction)
     entry["change"] = str(one.change)
     return entry

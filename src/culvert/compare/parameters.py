@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from pydantic import ValidationError
 
+from culvert.results import Parameters
 from culvert.study.catalogue import Catalogue, recalled_catalogue
-from culvert.study.parameters import canonical_json
 
 _KEYS = ["measurement", "parameters"]
 
@@ -34,4 +34,4 @@ def _filled(catalogue: Catalogue, kind: str, parameters: str) -> str:
         model = catalogue.parameters(kind, parameters)
     except (ValidationError, ValueError):
         return parameters
-    return canonical_json(model.model_dump(mode="json", by_alias=True))
+    return Parameters.of(model.model_dump(mode="json", by_alias=True))

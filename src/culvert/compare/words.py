@@ -11,10 +11,11 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Side
-from culvert.report.labels import Labels, parsed
+from culvert.report.labels import Labels
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined
 from culvert.report.versions import short_version
+from culvert.results import Parameters
 
 _ENOUGH = 10
 """With fewer trials, the correlation of a series is too uncertain to be shown."""
@@ -135,7 +136,7 @@ def _line(one: Comparison, labels: Labels) -> WordedLine:
     change = ""
     if one.ratio is not None and one.low is not None and one.high is not None:
         change = signed_percent(one.ratio, one.low, one.high)
-    named = [f"{key}={value}" for key, value in parsed(one.labels).items()]
+    named = [f"{key}={value}" for key, value in Parameters(one.labels).values.items()]
     return WordedLine(
         vpn=one.vpn,
         cell=labels.cell(one.condition, one.measurement, one.parameters),

@@ -7,15 +7,17 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
+from culvert.results import Parameters
+
 
 @dataclass(frozen=True)
 class Cell:
-    """``parameters`` is canonical JSON, so that equal cells compare equal."""
+    """Equal cells compare equal: parameters are canonical."""
 
     vpn: str
     condition: str
     measurement: str
-    parameters: str
+    parameters: Parameters
 
     @cached_property
     def key(self) -> str:

@@ -1,6 +1,17 @@
 """The words of results, for all that produce, store, analyse or show them."""
 
 from culvert.results.figures import Histogram, Metric, Series
+from culvert.results.label import Label, undeclared
+from culvert.results.parameters import Parameters, canonical_json
 from culvert.results.status import Status
 
-__all__ = ["Histogram", "Metric", "Series", "Status"]
+__all__ = [
+    "Histogram",
+    "Label",
+    "Metric",
+    "Parameters",
+    "Series",
+    "Status",
+    "canonical_json",
+    "undeclared",
+]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.study.claims.test import VpnSide
 from culvert.study.names import BASELINE
-from culvert.study.parameters import canonical_json
 from culvert.study.study import Study
 
 
@@ -30,8 +27,4 @@ def _refers_to(side: VpnSide, cell: Cell) -> bool:
         return False
     if side.where.condition not in (None, cell.condition):
         return False
-    parameters = json.loads(cell.parameters)
-    return all(
-        key in parameters and canonical_json(parameters[key]) == value
-        for key, value in side.where.parameters
-    )
+    return all(cell.parameters.has(key, value) for key, value in side.where.parameters)

@@ -31,8 +31,7 @@ from culvert.journal.readers.tables import published_tables
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
-from culvert.results import Status
-from culvert.study.parameters import canonical_json
+from culvert.results import Status, canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue

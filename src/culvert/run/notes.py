@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.plan.stopping import Decision
@@ -25,11 +23,9 @@ def notes_on(plan: Plan, decision: Decision) -> list[str]:
 
 def _named(cell: Cell, plan: Plan) -> str:
     """The cell with the parameters that distinguish it from others of its measurement."""
-    own = json.loads(cell.parameters)
+    own = cell.parameters.values
     others = [
-        json.loads(other.parameters)
-        for other in plan.cells
-        if other.measurement == cell.measurement
+        other.parameters.values for other in plan.cells if other.measurement == cell.measurement
     ]
     differing = [
         f"{key} {value}"

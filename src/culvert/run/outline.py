@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from rich.table import Table
@@ -25,7 +24,9 @@ def cells_table(study: Study, plan: Plan) -> Table:
     for column in ("measurement", "condition", "parameters", "VPNs"):
         table.add_column(column, overflow="fold")
     for (measurement, condition, parameters), names in vpns.items():
-        table.add_row(measurement, condition, everything(parameters), Text(", ").join(names))
+        table.add_row(
+            measurement, condition, everything(measurement, parameters), Text(", ").join(names)
+        )
     return table
 
 
@@ -70,7 +71,7 @@ def as_json(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
                 "vpn": cell.vpn,
                 "condition": cell.condition,
                 "measurement": cell.measurement,
-                "parameters": json.loads(cell.parameters),
+                "parameters": cell.parameters.values,
                 "unsupported": study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
                 or None,
             }

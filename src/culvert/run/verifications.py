@@ -7,8 +7,8 @@ from collections.abc import Callable
 from culvert.errors import CulvertError
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
+from culvert.results import Parameters
 from culvert.study.names import BASELINE
-from culvert.study.parameters import canonical_json
 from culvert.topology.link.spec import LinkSpec
 
 LinkOf = Callable[[str], LinkSpec]
@@ -28,4 +28,4 @@ def emulated(link_of: LinkOf, condition: str) -> bool:
 def verification_of(condition: str) -> Cell:
     """The cell that verifies the condition's link before each block, if the link is emulated."""
     parameters = UnderlayParameters.model_validate({}).model_dump(mode="json", by_alias=True)
-    return Cell(BASELINE, condition, Underlay.kind, canonical_json(parameters))
+    return Cell(BASELINE, condition, Underlay.kind, Parameters.of(parameters))

@@ -51,9 +51,9 @@ class Catalogue:
     canonical_vpn: Callable[[str], str]
     placing: Callable[[str], Placing] = _anywhere
 
-    def parameters(self, kind: str, canonical_json: str) -> BaseModel:
+    def parameters(self, kind: str, parameters: str) -> BaseModel:
         """The parameters of a cell as the measurement's own model."""
-        return self.measurements[kind].Parameters.model_validate_json(canonical_json)
+        return self.measurements[kind].Parameters.model_validate_json(parameters)
 
     def units(self, kind: str) -> Mapping[str, str] | None:
         """Metrics and their units; None if the measurement is not installed or declares none."""

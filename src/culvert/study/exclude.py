@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
+from culvert.results import Parameters
 from culvert.study.table import Table, problem
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ class ExcludeTable(Table):
             raise problem("it would leave out all cells", "name vpns, conditions or measurements")
         return self
 
-    def matches(self, vpn: str, condition: str, kind: str, parameters: str) -> bool:
-        """Whether a cell is left out; ``parameters`` is its canonical JSON."""
+    def matches(self, vpn: str, condition: str, kind: str, parameters: Parameters) -> bool:
+        """Whether a cell is left out."""
         named = ((self.vpns, vpn), (self.conditions, condition), (self.measurements, kind))
         if any(names and not _any(names, word) for names, word in named):
             return False
-        given = json.loads(parameters)
+        given = parameters.values
         return all(key in given and given[key] == self.parameters[key] for key in self.parameters)
 
 

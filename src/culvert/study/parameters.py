@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from culvert.results import Parameters, canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.explain import SEE
@@ -29,15 +30,10 @@ CONGESTION = "congestion_control"
 
 @dataclass(frozen=True)
 class Requested:
-    """A measurement with one set of parameters, as canonical JSON with all defaults filled in."""
+    """A measurement with one set of parameters, with all defaults filled in."""
 
     kind: str
-    parameters: str
-
-
-def canonical_json(value: object) -> str:
-    """JSON with sorted keys and fixed separators: equal content gives equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    parameters: Parameters
 
 
 def requested(
@@ -83,7 +79,7 @@ def canonical_values(cells: Sequence[Requested], kind: str) -> dict[str, set[str
     found: dict[str, set[str]] = {}
     for one in cells:
         if one.kind == kind:
-            for key, value in json.loads(one.parameters).items():
+            for key, value in one.parameters.values.items():
                 found.setdefault(key, set()).add(canonical_json(value))
     return found
 
@@ -108,7 +104,7 @@ def takes_congestion(table: MeasurementTable, catalogue: Catalogue) -> bool:
 
 def _cells(
     table: MeasurementTable, condition: ConditionTable, model: type[BaseModel], here: Path
-) -> Iterator[str | Problem]:
+) -> Iterator[Parameters | Problem]:
     known = known_keys(model)
     given = table.given
     unknown = [key for key in given if key not in known]
@@ -130,7 +126,7 @@ def _cells(
         yield from _validated(values, model, here, path_of)
 
 
-def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[str | Problem]:
+def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[Parameters | Problem]:
     """The cells of a measurement that is not installed: arrays are crossed, nothing is checked."""
     for values, path_of in _crossed(table.given, None):
         for key, value in values.items():
@@ -138,7 +134,7 @@ def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[str | Proble
             if wrong:
                 yield Problem((*here, *path_of[key]), wrong, SEE)
                 return
-        yield canonical_json(values)
+        yield Parameters.of(values)
 
 
 def _crossed(
@@ -174,7 +170,7 @@ def _takes_arrays(annotation: object) -> bool:
 
 def _validated(
     values: dict[str, Any], model: type[BaseModel], here: Path, path_of: Mapping[str, Path]
-) -> Iterator[str | Problem]:
+) -> Iterator[Parameters | Problem]:
     for key, value in values.items():
         wrong = _unwritable(value)
         if wrong:
@@ -182,7 +178,7 @@ def _validated(
             return
     try:
         parameters = model.model_validate_json(json.dumps(values), strict=True)
-        yield canonical_json(parameters.model_dump(mode="json", by_alias=True))
+        yield Parameters.of(parameters.model_dump(mode="json", by_alias=True))
     except ValidationError as error:
         for problem in problems_of(error, values):
             first, rest = problem.path[:1], problem.path[1:]

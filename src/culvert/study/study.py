@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from culvert.errors import StudyError, UsageError
 from culvert.files.plain import read_plain
+from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
 from culvert.study.claims.published import PublishedValue
@@ -26,7 +27,7 @@ from culvert.study.conditions.underlay import underlay_of
 from culvert.study.exclude import excluded
 from culvert.study.model import StudyFile
 from culvert.study.names import BASELINE
-from culvert.study.parameters import Requested, canonical_json
+from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study

@@ -10,9 +10,9 @@ import polars as pl
 
 from culvert.analysis.claims.verdict import Lack
 from culvert.analysis.observations import BASELINE, observations
+from culvert.results import Parameters
 from culvert.study.claims.test import VpnSide, Where
 from culvert.study.conditions.processors import PROCESSOR_KEYS
-from culvert.study.parameters import canonical_json
 from culvert.study.study import Study
 
 Series = Mapping[int, float]
@@ -157,7 +157,7 @@ def _unplanned(study: Study, cells: Iterable[Cell]) -> dict[tuple[str, str, str]
 
 
 def _fits(parameters: str, planned: str) -> bool:
-    found, wanted = json.loads(parameters), json.loads(planned)
+    found, wanted = Parameters(parameters).values, Parameters(planned).values
     return all(value == wanted[key] for key, value in found.items() if key in wanted)
 
 
@@ -186,14 +186,11 @@ def _processors(study: Study, condition: str) -> str:
 
 
 def _has(parameters: str, where: Where) -> bool:
-    given = json.loads(parameters)
-    return all(
-        key in given and canonical_json(given[key]) == value for key, value in where.parameters
-    )
+    return all(Parameters(parameters).has(key, value) for key, value in where.parameters)
 
 
 def _without(parameters: str, keys: set[str]) -> str:
-    return canonical_json({k: v for k, v in json.loads(parameters).items() if k not in keys})
+    return Parameters(parameters).without(keys)
 
 
 def matching(

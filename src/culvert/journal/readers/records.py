@@ -10,8 +10,7 @@ from culvert.journal.readers.foreign_run import CLEAN, REMEDY, UNSTATED, Foreign
 from culvert.journal.readers.reading import natural
 from culvert.journal.record import TrialRecord
 from culvert.plan.cells import Cell
-from culvert.results import Status
-from culvert.study.parameters import canonical_json
+from culvert.results import Parameters, Status
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The start time of a run without a recorded one."""
@@ -48,7 +47,7 @@ def trial_records(
             ids[run.name],
             run.condition or condition or UNSTATED,
             run.measurement,
-            canonical_json(dict(run.parameters)),
+            Parameters.of(run.parameters),
         )
         for run in runs
     ]

@@ -25,6 +25,7 @@ from pydantic import Field
 from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.measurements.acl.flows import Flow, Services
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import RATE
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
@@ -51,7 +52,7 @@ _INTERVAL_MS = 100
 class AclParameters(BaseParameters):
     """Parameters of the stream that shows when a policy holds, and of the flows that are tried."""
 
-    rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
+    rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000), RATE] = Field(1000, alias="rate")
     """Packets per second of the forbidden stream: its period is the resolution."""
     try_s: Annotated[DurationS, Field(gt=0, le=60)] = Field(1.0, alias="try")
     """Longest time to wait for an answer of a flow."""

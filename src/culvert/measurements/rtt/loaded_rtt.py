@@ -17,20 +17,29 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import (
+    LOADED,
+    RATE,
+    SAMPLING,
+    Congestion,
+    Duration,
+    PacketSize,
+    Spin,
+    Streams,
+)
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.tcp.load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.packet import SMALLEST
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
-from culvert.results import Histogram, Metric, Series
+from culvert.results import Histogram, Label, Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic_sum import add_traffic, echo_traffic
-from culvert.units import DurationNs, DurationS, PerSecond
+from culvert.units import DurationS, PerSecond
 
 SAMPLE_ONE_IN = 64
 LEAD_S = 0.5
@@ -41,23 +50,23 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 class LoadedRttParameters(BaseParameters):
     """Parameters of the echo requests and of the load."""
 
-    load: FlowDirection = FlowDirection.BOTH
+    load: Annotated[FlowDirection, Label("load {}", LOADED)] = FlowDirection.BOTH
     """Direction of the TCP load: from a to b, from b to a, or both at once."""
-    streams: Annotated[int, Field(ge=1, le=128)] = 1
+    streams: Streams = 1
     """Connections in each loaded direction."""
-    idle_s: Annotated[DurationS, Field(gt=0)] = Field(2.0, alias="idle")
+    idle_s: Annotated[DurationS, Field(gt=0), Label("idle for {}")] = Field(2.0, alias="idle")
     """Time of echo requests without load."""
-    duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    duration_s: Duration = Field(5.0, alias="duration")
     """Time of echo requests under load."""
-    rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(200, alias="rate")
+    rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000), RATE] = Field(200, alias="rate")
     """Echo requests per second."""
-    sampling: Sampling = Sampling.SCATTERED
+    sampling: Annotated[Sampling, SAMPLING] = Sampling.SCATTERED
     """Spread of the echo requests over time, as for `rtt`."""
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    packet_size: PacketSize = 84
     """Bytes of the inner IP packet of an echo request."""
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    congestion_control: Congestion = "cubic"
     """Congestion control of the load, by the kernel's name."""
-    spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    spin_ns: Spin = Field(100_000, alias="spin")
     """For this time before each probe is due the sender polls the clock without sleeping."""
 
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
 from culvert.measurements.instruments.run import measure_ping
+from culvert.measurements.parameters import INSTRUMENT, PROTOCOL, RATE, SAMPLING, PacketSize, Spin
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.tcp.echo import transaction_traffic
@@ -24,12 +25,12 @@ from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS,
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR
-from culvert.results import Histogram, Metric
+from culvert.results import Histogram, Label, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic
-from culvert.units import DurationNs, PerSecond
+from culvert.units import PerSecond
 
 TIMEOUT_MS = 1000
 MAX_LOSS = 0.5
@@ -57,21 +58,21 @@ SMALLEST_TCP = TCP_HEADERS + SMALLEST - UDP_HEADERS
 class RttParameters(BaseParameters):
     """Parameters of an open-loop schedule of echo requests."""
 
-    protocol: Protocol = Protocol.UDP
+    protocol: Annotated[Protocol, PROTOCOL] = Protocol.UDP
     """Protocol of the echo."""
-    rate_pps: Annotated[PerSecond, Field(gt=0)] = Field(1000, alias="rate")
-    """Echo requests per second."""
-    probes: Annotated[int, Field(ge=10, le=10_000_000)] = 10_000
-    """Echo requests."""
-    sampling: Sampling = Sampling.SCATTERED
-    """Spread of the echo requests over time, each from a random phase: one at a moving place in
-    each period, even gaps, or exponential gaps."""
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    packet_size: PacketSize = 84
     """Bytes of the inner IP packet: 84 as ping sends by default. Over TCP each request is a segment
     of its own, and the minimum is larger."""
-    spin_ns: Annotated[DurationNs, Field(le=1_000_000_000)] = Field(100_000, alias="spin")
+    rate_pps: Annotated[PerSecond, Field(gt=0), RATE] = Field(1000, alias="rate")
+    """Echo requests per second."""
+    probes: Annotated[int, Field(ge=10, le=10_000_000), Label("{} probes")] = 10_000
+    """Echo requests."""
+    sampling: Annotated[Sampling, SAMPLING] = Sampling.SCATTERED
+    """Spread of the echo requests over time, each from a random phase: one at a moving place in
+    each period, even gaps, or exponential gaps."""
+    spin_ns: Spin = Field(100_000, alias="spin")
     """For this time before each probe is due the sender polls the clock without sleeping."""
-    instrument: Instrument = Instrument.PROBE
+    instrument: Annotated[Instrument, INSTRUMENT] = Instrument.PROBE
     """The program that sends and counts."""
 
     @model_validator(mode="before")

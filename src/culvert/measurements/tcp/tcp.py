@@ -17,12 +17,13 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
+from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
 from culvert.measurements.tcp.load import WRITE_BYTES, FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.measurements.udp.integrity import intact
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit
-from culvert.results import Metric, Series
+from culvert.results import Label, Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -44,21 +45,23 @@ WriteSize = Annotated[
 class TcpParameters(BaseParameters):
     """Parameters of connections that always have data to send."""
 
-    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
-    """Measured time."""
-    warmup_s: DurationS = Field(0.5, alias="warmup")
-    """Time before it, which is not measured."""
-    direction: FlowDirection = FlowDirection.UP
+    direction: Annotated[FlowDirection, Label("{}", DIRECTION)] = FlowDirection.UP
     """From a to b, from b to a, or both at once."""
-    streams: Annotated[int, Field(ge=1, le=128)] = 1
+    streams: Streams = 1
     """Connections in each direction."""
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    congestion_control: Congestion = "cubic"
     """Congestion control, by the kernel's name."""
-    write_size: WriteSize = WRITE_BYTES
-    """Bytes of each write."""
-    nodelay: bool = False
+    nodelay: Annotated[bool, Label("TCP_NODELAY {}")] = False
     """Nagle's algorithm is off."""
-    instrument: Instrument = Instrument.PROBE
+    write_size: Annotated[WriteSize, Label("writes of {} bytes")] = WRITE_BYTES
+    """Bytes of each write."""
+    duration_s: Duration = Field(10.0, alias="duration")
+    """Measured time."""
+    warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s")] = Field(
+        0.5, alias="warmup"
+    )
+    """Time before it, which is not measured."""
+    instrument: Annotated[Instrument, INSTRUMENT] = Instrument.PROBE
     """The program that sends and counts. Only the probe uses ``warmup``."""
 
     @model_validator(mode="after")

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
+from culvert.measurements.parameters import Duration
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.tcp.echo import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
@@ -28,7 +29,6 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic
 from culvert.trial.traffic_sum import add_traffic, echo_traffic
-from culvert.units import DurationS
 
 CEILING_S = 0.25
 MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84
@@ -55,7 +55,7 @@ _METRICS = (
 class TransactionParameters(BaseParameters):
     """Parameters of requests, one after another."""
 
-    duration_s: Annotated[DurationS, Field(gt=0)] = Field(5.0, alias="duration")
+    duration_s: Duration = Field(5.0, alias="duration")
     """Duration of the requests."""
     request_size: Message = 1
     """Bytes of payload of a request."""

@@ -32,7 +32,7 @@ from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
-from culvert.results import Metric, Series
+from culvert.results import Label, Metric, Series
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
 from culvert.trial.everybody import EVERYBODY
@@ -73,11 +73,13 @@ TIMES = (
 class InitiationParameters(BaseParameters):
     """Parameters of the starts of one trial."""
 
-    cycles: Annotated[int, Field(ge=1, le=10_000)] = 5
+    cycles: Annotated[int, Field(ge=1, le=10_000), Label("{} starts", {1: "one start"})] = 5
     """Starts in each trial."""
-    start: Start = Start.COLD
+    start: Annotated[Start, Label("{} start")] = Start.COLD
     """Which side is started, and which side keeps running."""
-    pause_s: Annotated[DurationS, Field(ge=0, le=60)] = Field(0.0, alias="pause")
+    pause_s: Annotated[DurationS, Field(ge=0, le=60), Label("a pause of {}", {"0s": ""})] = Field(
+        0.0, alias="pause"
+    )
     """Time before each start."""
 
 

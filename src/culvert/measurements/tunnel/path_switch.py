@@ -25,9 +25,9 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import RATE, PacketSize
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.tunnel.stream import SteadyStream, arrivals, first_answer, lost_packets
-from culvert.measurements.udp.packet import SMALLEST
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
@@ -50,9 +50,9 @@ MOST_OF = 0.5
 class PathSwitchParameters(BaseParameters):
     """Parameters of the streams, and deadlines."""
 
-    rate_pps: Annotated[PerSecond, Field(ge=10, le=10_000)] = Field(200, alias="rate")
+    rate_pps: Annotated[PerSecond, Field(ge=10, le=10_000), RATE] = Field(200, alias="rate")
     """Packets per second each way. Some VPNs look for a direct path after a number of packets."""
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    packet_size: PacketSize = 84
     """Bytes of the inner IP packet."""
     hold_s: Annotated[DurationS, Field(ge=0.1, le=600)] = Field(2.0, alias="hold")
     """Time on each route before and after a switch."""

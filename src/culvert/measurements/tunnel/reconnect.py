@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import RATE, PacketSize
 from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.tunnel.stream import (
@@ -27,7 +28,6 @@ from culvert.measurements.tunnel.stream import (
     lost_packets,
 )
 from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.packet import SMALLEST
 from culvert.measurements.udp.stream import SLACK_S, UdpTrial
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
@@ -49,9 +49,9 @@ class ReconnectParameters(BaseParameters):
 
     event: Event = Event.RESTART_PEER
     """The event."""
-    rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000)] = Field(1000, alias="rate")
+    rate_pps: Annotated[PerSecond, Field(ge=10, le=100_000), RATE] = Field(1000, alias="rate")
     """Requests per second."""
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] = 84
+    packet_size: PacketSize = 84
     """Bytes of the inner IP packet of a request."""
     silence_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(10.0, alias="silence")
     """Time without a packet, for ``event = "silence"``."""

@@ -23,11 +23,11 @@ from pydantic import Field, model_validator
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
+from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.loaded_latency import LATENCY_METRICS, LOADS, LoadedLatency
-from culvert.measurements.udp.packet import SMALLEST
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
@@ -60,7 +60,7 @@ RFC2544: Mapping[str, object] = {
 class ThroughputParameters(BaseParameters):
     """Parameters of the search, and of the round trips below its result."""
 
-    packet_size: Annotated[int, Field(ge=SMALLEST, le=65535)] | Literal["max"] = "max"
+    packet_size: Annotated[PacketSize | Literal["max"], SIZES] = "max"
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented."""
     pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
     """Loss that the PDR allows."""

@@ -17,6 +17,7 @@ from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_c
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import loss_metrics, measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
+from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
     arrival_histograms,
@@ -31,7 +32,7 @@ from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
-from culvert.results import Metric
+from culvert.results import Label, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -44,28 +45,30 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class UdpParameters(BaseParameters):
     """Parameters of streams of packets; patterns of sizes are in packet_sizes.py."""
 
-    packet_size: Sizes = MAX
+    packet_size: Annotated[Sizes, SIZES] = MAX
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented; or a pattern of
     sizes."""
-    duration_s: Annotated[DurationS, Field(gt=0)] = Field(10.0, alias="duration")
-    """Duration of sending."""
-    rate: AskedRate | None = None
+    rate: Annotated[AskedRate | None, RATE] = None
     """Packets or bits of payload per second, of all flows; without it, as fast as possible."""
-    arrivals: Arrivals = Arrivals.CONSTANT
+    duration_s: Duration = Field(10.0, alias="duration")
+    """Duration of sending."""
+    arrivals: Annotated[Arrivals, Label("{} arrivals", {"constant": ""})] = Arrivals.CONSTANT
     """How packets are spaced."""
-    burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    burst: Annotated[int, Field(ge=1, le=10_000), Label("bursts of {}", {1: ""})] = 1
     """Packets that leave at once, for ``arrivals = "burst"``."""
-    flows: Annotated[int, Field(ge=1, le=256)] = 1
+    flows: Annotated[int, Field(ge=1, le=256), Label("{} flows", {1: "one flow"})] = 1
     """Flows, each from a port of its own."""
-    threads: Annotated[int, Field(ge=1, le=64)] = 1
+    threads: Annotated[int, Field(ge=1, le=64), Label("{} threads", {1: ""})] = 1
     """Threads of the sender, which share the flows."""
-    port: Port = 0
+    port: Annotated[Port, Label("to port {}", {0: ""})] = 0
     """Port of the receiver; 0: any free port."""
-    source_port: Port = 0
+    source_port: Annotated[Port, Label("from port {}", {0: ""})] = 0
     """Source port of the first flow, the others use those that follow; 0: any free ports."""
-    interval_s: Annotated[DurationS, Field(ge=0.001, le=60)] = Field(0.1, alias="interval")
+    interval_s: Annotated[DurationS, Field(ge=0.001, le=60), Label("a point each {}")] = Field(
+        0.1, alias="interval"
+    )
     """Time between two points of the series."""
-    instrument: Instrument = Instrument.PROBE
+    instrument: Annotated[Instrument, INSTRUMENT] = Instrument.PROBE
     """The program that sends and counts."""
 
     @model_validator(mode="after")

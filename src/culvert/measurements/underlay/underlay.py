@@ -7,11 +7,12 @@ requested and the delivered values disagree, no trial of that condition counts i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import Duration
 from culvert.measurements.underlay.real import RealLink
 from culvert.measurements.underlay.way import RATE_S, Way
 from culvert.metrics import MetricSpec, Weight
@@ -20,7 +21,6 @@ from culvert.results import Histogram
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic
-from culvert.units import DurationS
 
 DELAY_HISTOGRAM = "one_way_delay_ns"
 """The histogram of each direction; the direction is its label."""
@@ -34,7 +34,7 @@ PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 class UnderlayParameters(BaseParameters):
     """Parameters of the stream."""
 
-    duration_s: Annotated[DurationS, Field(gt=0)] = Field(1.0, alias="duration")
+    duration_s: Duration = Field(1.0, alias="duration")
     """Duration of the stream in each direction."""
 
 

@@ -7,9 +7,10 @@ import polars as pl
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.charts.cpu_modes import cpu_columns, cpu_panel
-from culvert.report.labels import everything, order, parsed, slug
+from culvert.report.labels import everything, order, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
+from culvert.results import Parameters
 
 
 def goodput_figures(data: Data, condition: str) -> list[Figure]:
@@ -108,12 +109,12 @@ def _caption(data: Data, measurement: str, parameters: str, *, cpu_shown: bool) 
                 "Both nodes share one kernel, so this is the whole machine: both ends of the "
                 "tunnel, the measuring programs and whatever else ran."
             )
-    if measurement == "udp" and parsed(parameters).get("rate", "") is None:
+    if measurement == "udp" and Parameters(parameters).values.get("rate", "") is None:
         parts.append(
             "The sender offers as many packets as it can and competes with the VPN for the "
             "node's CPU: goodput under such a flood is a floor, not the most the VPN can carry."
         )
-    parts.append(f"Parameters: {everything(parameters)}.")
+    parts.append(f"Parameters: {everything(measurement, parameters)}.")
     return " ".join(parts)
 
 

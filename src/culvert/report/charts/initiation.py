@@ -49,7 +49,7 @@ def initiation_figures(data: Data, condition: str) -> list[Figure]:
 
 def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -> Figure:
     table = initiation_table(single)
-    all_parameters = everything(parameters)
+    all_parameters = everything("initiation", parameters)
     dots: Records = [
         {
             "vpn": row["vpn"],

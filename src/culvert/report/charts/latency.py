@@ -109,7 +109,7 @@ def _figure(
         caption=(
             "All probes of all trials that count, pooled as histograms. A line ends where fewer "
             f"than ten probes are left beyond it. {_floor_sentence(floor, scale)}"
-            f"Parameters: {everything(parameters)}."
+            f"Parameters: {everything('rtt', parameters)}."
         ),
         alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
         panels=(panel,),

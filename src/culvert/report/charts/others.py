@@ -73,7 +73,7 @@ def _figure(
         title=name,
         caption=(
             "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
-            f"(top) to the last (bottom). Parameters: {everything(parameters)}."
+            f"(top) to the last (bottom). Parameters: {everything(kind, parameters)}."
         ),
         alt_text=f"Bar chart of {drawn} for each VPN.",
         panels=tuple(panels),

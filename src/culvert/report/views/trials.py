@@ -100,7 +100,7 @@ def _views(data: Data, frame: pl.DataFrame) -> list[TrialView]:
                 vpn=row["vpn"] or "",
                 colour=data.colours.get(row["vpn"], "#888888"),
                 cell=data.labels.cell(row["condition"] or "", row["measurement"] or "", text),
-                parameters=everything(text),
+                parameters=everything(row["measurement"] or "", text),
                 status=row["status"] or "unknown",
                 reason=row["reason"] or "",
                 remedy=row["remedy"] or "",

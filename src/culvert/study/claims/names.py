@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.language import UnknownNameError
 from culvert.study.names import BASELINE
-from culvert.study.parameters import Requested, canonical_json
+from culvert.study.parameters import Requested
 from culvert.study.table import near
 from culvert.units import QuantityError, convert
 
@@ -82,7 +83,7 @@ class StudyNames:
         for one in self.requested:
             if one.kind != measurement:
                 continue
-            given: dict[str, Any] = json.loads(one.parameters)
+            given = one.parameters.values
             known.update(dict.fromkeys(given))
             if key not in given:
                 continue
@@ -106,7 +107,7 @@ class StudyNames:
         except QuantityError as error:
             raise UnknownNameError(error.why, error.remedy) from None
 
-    def _read(self, one: Requested, given: dict[str, Any], key: str, value: Any) -> str | None:
+    def _read(self, one: Requested, given: Mapping[str, Any], key: str, value: Any) -> str | None:
         """The value as the measurement's own model serializes it."""
         model = self.catalogue.measurements.get(one.kind)
         if model is None:

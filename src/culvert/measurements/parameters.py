@@ -1,0 +1,27 @@
+"""Parameters that several measurements have: their bounds, and how they are written for people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from culvert.measurements.udp.packet import SMALLEST
+from culvert.results import Label
+from culvert.units import DurationNs, DurationS
+
+SIZES = Label("{} byte packets", {"max": "largest packets", "imix": "packets of an IMIX"})
+RATE = Label("rate {}", {None: "unlimited rate", "max": "unlimited rate"})
+PROTOCOL = Label("over {}", {"udp": "over UDP", "icmp": "over ICMP", "tcp": "over TCP"})
+SAMPLING = Label("{} times")
+DIRECTION = {"up": "a to b", "down": "b to a", "both": "both ways at once"}
+LOADED = {way: f"load {words}" for way, words in DIRECTION.items()}
+INSTRUMENT = Label("by {}", {"probe": "by the probe"})
+
+PacketSize = Annotated[int, Field(ge=SMALLEST, le=65535), SIZES]
+"""Bytes of the inner IP packet."""
+Duration = Annotated[DurationS, Field(gt=0), Label("for {}", unit="s")]
+Streams = Annotated[int, Field(ge=1, le=128), Label("{} streams", {1: "one stream"})]
+Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$"), Label("congestion control {}")]
+"""By the kernel's name."""
+Spin = Annotated[DurationNs, Field(le=1_000_000_000), Label("spin {}")]
