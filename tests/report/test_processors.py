@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 
+from culvert.report.charts.goodput import goodput_figures
 from culvert.report.views.instruments import instruments_table
 from culvert.report.views.switches import switches_table
 from culvert.report.views.trust import limits
@@ -78,3 +79,17 @@ def test_who_switched_most() -> None:
     rows = switches_table(run.data).rows
     assert rows
     assert {row[3] for row in rows} == {"openvpn 3\u202f000, kworker 40"}
+
+
+def test_equal_bars_of_busy_cpus_are_not_drawn() -> None:
+    def titles(run: Run) -> list[str]:
+        return [
+            json.dumps(panel) for one in goodput_figures(run.data, "clean") for panel in one.panels
+        ]
+
+    assert any("CPU utilisation" in title for title in titles(small()))
+    run = small()
+    busy = pl.when(pl.col("metric") == "cpu_percent").then(199.0).otherwise(pl.col("value"))
+    run.rows = run.rows.with_columns(value=busy)
+    assert not any("CPU utilisation" in title for title in titles(run))
+    assert "CPU per gigabyte does" in goodput_figures(run.data, "clean")[0].caption

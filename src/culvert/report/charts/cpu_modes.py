@@ -24,6 +24,8 @@ _OTHER = "hard interrupts"
 """The remainder of the total that is in no part."""
 _LEAST_OTHER = 1.0
 """A smaller remainder, in per cent of one core, is not drawn."""
+_ALL_BUSY = 95.0
+"""Per cent of each core from which on the CPUs count as busy."""
 _PERCENT = Scale(1.0, "%")
 
 Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
@@ -39,9 +41,12 @@ class TableColumns:
 
 
 def cpu_panel(data: Data, cell: Cell) -> Panel | None:
-    """Mean utilisation by mode, the total next to it, each trial's total as a ring."""
+    """Mean utilisation by mode, the total next to it, each trial's total as a ring.
+
+    None if every VPN kept all CPUs busy: then equal bars would say nothing about the VPNs.
+    """
     totals = cell(data.summary, TOTAL)
-    if totals.is_empty():
+    if totals.is_empty() or all_busy(data, cell):
         return None
     records: Records = []
     sums: Records = []
@@ -72,13 +77,20 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
     return stack(
         data,
         records,
-        "CPU meanwhile",
+        "CPU utilisation",
         f"% of one core{whole}; less is better",
         {name: colour for name, colour in MODES.items() if name in shown},
         most=1.25 * max((found["end"] for found in sums), default=1.0) or 1.0,
         sums=sums,
         dots=dots,
     )
+
+
+def all_busy(data: Data, cell: Cell) -> bool:
+    """Whether the median of every VPN's utilisation is nearly that of all CPUs."""
+    totals = cell(data.summary, TOTAL)["median"].drop_nulls().to_list()
+    threads = find(data.run.environment, "cpu", "threads")
+    return isinstance(threads, int) and bool(totals) and min(totals) >= _ALL_BUSY * threads
 
 
 def cpu_columns(data: Data, cell: Cell) -> TableColumns:

@@ -6,7 +6,7 @@ import polars as pl
 
 from culvert.analysis.observations import contexts, pick
 from culvert.report.charts.common import bars_with_trials
-from culvert.report.charts.cpu_modes import cpu_columns, cpu_panel
+from culvert.report.charts.cpu_modes import Cell, all_busy, cpu_columns, cpu_panel
 from culvert.report.labels import everything, order, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
@@ -87,14 +87,14 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
     return Figure(
         name=slug(f"goodput {condition} {name}"),
         title=f"{name}: goodput and CPU",
-        caption=_caption(data, measurement, parameters, cpu_shown=cpu is not None),
+        caption=_caption(data, measurement, parameters, cell, cpu_shown=cpu is not None),
         alt_text=f"Bar chart of median goodput: {heights}.",
         panels=tuple(panels),
         table=table,
     )
 
 
-def _caption(data: Data, measurement: str, parameters: str, *, cpu_shown: bool) -> str:
+def _caption(data: Data, measurement: str, parameters: str, cell: Cell, *, cpu_shown: bool) -> str:
     parts = [
         "Goodput: bars are medians, whiskers 95 % intervals, rings single trials from the first "
         "block (top) to the last (bottom)."
@@ -109,6 +109,11 @@ def _caption(data: Data, measurement: str, parameters: str, *, cpu_shown: bool) 
                 "Both nodes share one kernel, so this is the whole machine: both ends of the "
                 "tunnel, the measuring programs and whatever else ran."
             )
+    elif all_busy(data, cell):
+        parts.append(
+            "CPU: all CPUs were busy with every VPN, so utilisation does not tell them apart; "
+            "CPU per gigabyte does."
+        )
     if measurement == "udp" and Parameters(parameters).values.get("rate", "") is None:
         parts.append(
             "The sender offers as many packets as it can and competes with the VPN for the "
