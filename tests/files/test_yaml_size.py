@@ -69,6 +69,9 @@ def test_a_bomb_is_refused_soon(name: str) -> None:
 )
 def test_what_people_write_is_not_refused(text: str) -> None:
     refuse_excess(text, BOUNDS)
+    if text not in ("", "# nothing"):
+        with pytest.raises(ExcessError):
+            refuse_excess(text, YamlBounds(values=0, characters=0))
 
 
 _VALUES = st.recursive(

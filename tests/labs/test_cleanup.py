@@ -45,7 +45,9 @@ def test_close_is_idempotent_and_a_lab_can_be_closed_unopened(lab: LabFactory) -
     pair = lab()
     pair.close()
     pair.close()
-    NetnsLab(new_run_id(), LabSpec()).close()
+    unopened = NetnsLab(new_run_id(), LabSpec())
+    unopened.close()
+    assert left_of(pair.run_id) == left_of(unopened.run_id) == []
 
 
 def test_an_exception_in_the_with_block(lab: LabFactory) -> None:

@@ -112,6 +112,7 @@ def test_of_an_undeclared_cipher_nothing_is_known_whatever_its_name() -> None:
 
 def test_another_cipher_fulfils_every_request() -> None:
     use = aes_use(driver("wireguard/go"))
+    assert not use.needed
     for requested in (True, False, None):
         require_requested_aes(requested, use)
 

@@ -246,5 +246,5 @@ def test_a_frame_gives_its_packet(packet: bytes, key: bytes | None) -> None:
 
 @given(st.binary(max_size=80))
 def test_any_segment_can_be_searched(segment: bytes) -> None:
-    carried(segment)
-    carried(b"\x82" + segment)
+    assert len(carried(segment)) <= len(segment)
+    assert len(carried(b"\x82" + segment)) <= len(segment)

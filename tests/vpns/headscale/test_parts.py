@@ -295,8 +295,11 @@ def test_addresses_that_another_vpn_uses_are_refused(tmp_path: Path, address: st
 
 
 def test_other_addresses_are_not_refused(tmp_path: Path) -> None:
-    node = FakeNode(tmp_path, shown("127.0.0.1/8", "198.18.0.1/24", "10.0.0.1/8"))
-    refuse_taken("x", fake(node), control.ADDRESSES)
+    others = ("127.0.0.1/8", "198.18.0.1/24", "10.0.0.1/8")
+    refuse_taken("x", fake(FakeNode(tmp_path, shown(*others))), control.ADDRESSES)
+    one_more = FakeNode(tmp_path, shown(*others, "100.64.0.9/32"))
+    with pytest.raises(NotPossible, match="vpn1 there has 100"):
+        refuse_taken("x", fake(one_more), control.ADDRESSES)
 
 
 def outer(protocol: int, port: int, payload: bytes) -> OuterPacket:
