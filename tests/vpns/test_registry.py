@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -170,6 +171,15 @@ def test_a_broken_driver_spoils_only_itself(name: str, entry: EntryPoint, why: s
         drivers.parse(f"{name}/x")
     assert why in str(caught.value)
     assert caught.value.remedy
+
+
+def test_an_import_that_raises_names_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "raising_driver.py").write_text("import os\n\nos.nothing()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(VpnError, match=r"raised at .*/raising_driver\.py:3"):
+        load([point("gone", "raising_driver:Driver")]).driver("gone")
 
 
 def test_two_packages_cannot_provide_one_name() -> None:

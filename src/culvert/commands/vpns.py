@@ -61,6 +61,12 @@ def check(
     link: Annotated[
         str, typer.Option(help="Link below the tunnel: veth, or wire (emulated).")
     ] = "veth",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print each step, command and log line.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep logs and files, without secrets.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check a driver against the contract, rule by rule."""
@@ -68,6 +74,5 @@ def check(
     from culvert.run.contract import check_contract
 
     rootless.enter()
-    kept = check_contract(vpn, link, as_json=as_json)
-    if not kept:
+    if not check_contract(vpn, link, as_json=as_json, verbose=verbose, keep=keep):
         raise typer.Exit(1)

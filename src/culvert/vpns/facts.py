@@ -69,7 +69,7 @@ def wait_for_fact(
             vpn,
             f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"
             + (log_tail(process) if process else ""),
-            "check whether the underlay carries the VPN's packets, and see the log",
+            "check the underlay; `culvert vpns check --keep` keeps the logs",
         ) from error
 
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from types import FunctionType
 
 from culvert.errors import UsageError, VpnError
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Variant
 
 GROUP = "culvert.vpns"
+_KINDS = {
+    name: isinstance(found, property)
+    for base in reversed(Vpn.__mro__)
+    for name, found in vars(base).items()
+    if not name.startswith("_") and isinstance(found, property | FunctionType)
+}
+"""Names of a driver that are properties (True) or methods."""
 _WORD = re.compile(r"[a-z0-9][a-z0-9-]*")
 _OPTION = re.compile(r"[a-z0-9][a-z0-9-]*(-N)?")
 """``tun-mtu-N`` is an option with a number: a study writes ``tun-mtu-6000``."""
@@ -99,7 +108,8 @@ def load(points: Iterable[EntryPoint]) -> Registry:
         except Exception as error:  # a third party's import may raise anything
             broken[point.name] = VpnError(
                 f"VPN {point.name}",
-                f"its driver cannot be imported: {type(error).__name__}: {error}",
+                f"its driver cannot be imported: {type(error).__name__}: {error}"
+                f"{_raised_at(error)}",
                 f"repair or uninstall {origin}",
             )
             continue
@@ -120,6 +130,13 @@ def contract_faults(driver: object, name: str) -> list[str]:
     if not (inspect.isclass(driver) and issubclass(driver, Vpn)):
         return [f"{driver!r} is not a subclass of culvert.vpns.base.Vpn"]
     faults = []
+    faults += [
+        f"{name} is {'a method' if wanted else 'no method'}, and Culvert uses it as "
+        f"{'a property: put @property above it' if wanted else 'a method'}"
+        for name, wanted in _KINDS.items()
+        if (found := inspect.getattr_static(driver, name, None)) is not None
+        and (inspect.isfunction(found) if wanted else not callable(getattr(driver, name)))
+    ]
     if inspect.isabstract(driver):
         faults.append("it does not define " + ", ".join(sorted(driver.__abstractmethods__)))
     for attribute in ("name", "summary", "variants"):
@@ -171,6 +188,13 @@ def create(vpn_id: VpnId) -> Vpn:
 def all_variants() -> list[VpnId]:
     """``Registry.all_variants`` of the installed drivers."""
     return installed().all_variants()
+
+
+def _raised_at(error: Exception) -> str:
+    """The innermost line of the imported module, not of the importing machinery."""
+    frames = traceback.extract_tb(error.__traceback__)
+    files = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
+    return f" (raised at {files[-1].filename}:{files[-1].lineno})" if files else ""
 
 
 def _declared(option: str) -> str:

@@ -7,6 +7,16 @@ For authors of drivers as well::
     assert check(lambda: MyVpn(MyVpn.variants[0]), lambda: NetnsLab(new_run_id(), LabSpec())) == []
 """
 
-from culvert.vpns.contract.check import Rule, Violation, check, smallest_topology
+from culvert.vpns.contract.check import check, examine, smallest_topology
+from culvert.vpns.contract.rules import LogTail, Report, Rule, Verdict, Violation
 
-__all__ = ["Rule", "Violation", "check", "smallest_topology"]
+__all__ = [
+    "LogTail",
+    "Report",
+    "Rule",
+    "Verdict",
+    "Violation",
+    "check",
+    "examine",
+    "smallest_topology",
+]

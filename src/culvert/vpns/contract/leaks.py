@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+import shlex
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
 from unittest.mock import patch
 
 from culvert.labs.base import Lab
-from culvert.labs.host import Completed
 from culvert.labs.node import Node
-from culvert.labs.process import Process
 from culvert.vpns.contract.observe import command_line
+from culvert.vpns.contract.story import LOGS, OBSERVERS, Story
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _KEY_MATERIAL = re.compile(rb"PRIVATE KEY-----|OpenVPN Static key|^\s*PrivateKey\s*=", re.MULTILINE)
 """A file with this content is secret, even if the driver does not declare it."""
@@ -53,6 +58,21 @@ class LeakWitness:
                 found.append(f"{path} holds a secret and has mode {mode:04o}")
         return found
 
+    def keep(self, nodes: Iterable[Node], directory: Path) -> None:
+        """Copy the nodes' files, but none that may hold a secret; secrets in logs are masked."""
+        for path in _files(nodes):
+            content = path.read_bytes()
+            log = path.parent.name == LOGS
+            private = stat.S_IMODE(path.stat().st_mode) & stat.S_IROTH == 0 and not log
+            if private or path in self.secrets or _KEY_MATERIAL.search(content):
+                continue
+            for token in self.tokens():
+                content = content.replace(token.encode(), b"(a secret)")
+            (node,) = (each for each in nodes if path.is_relative_to(each.directory))
+            target = directory / node.name / path.relative_to(node.directory)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
     def leaks(self, nodes: Iterable[Node]) -> list[str]:
         """Places where a secret is visible: arguments of programs, logs, files that others can
         read."""
@@ -62,54 +82,63 @@ class LeakWitness:
         seen += [
             (str(path), _head(path).decode(errors="replace"))
             for path in _files(nodes)
-            if path.suffix == ".log" or stat.S_IMODE(path.stat().st_mode) != 0o600
+            if path.parent.name == LOGS or stat.S_IMODE(path.stat().st_mode) != 0o600
         ]
         return sorted({f"{where} shows a secret" for where, text in seen if _any_in(tokens, text)})
 
 
 @contextmanager
-def witnessed(lab: Lab) -> Iterator[LeakWitness]:
-    """Note every file written and every command run on all nodes."""
+def witnessed(lab: Lab, story: Story) -> Iterator[LeakWitness]:
+    """Note every file written and every command run on all nodes. The log of a process remains
+    when another of its name starts."""
     witness = LeakWitness()
+    story.secrets = witness.tokens
     with ExitStack() as stack:
         for node in lab.nodes.values():
-            for name, wrapped in _wrappers(node, witness).items():
-                stack.enter_context(patch.object(node, name, wrapped))
+            for name in ("run", "spawn", "daemon"):
+                noted = _noted_command(getattr(node, name), node, witness, story)
+                stack.enter_context(patch.object(node, name, noted))
+            written = _noted_write(node, witness, story)
+            stack.enter_context(patch.object(node, "write", written))
         yield witness
 
 
-def _wrappers(node: Node, witness: LeakWitness) -> dict[str, object]:
-    write, run, spawn = node.write, node.run, node.spawn
+def _noted_write(node: Node, witness: LeakWitness, story: Story) -> Callable[..., Path]:
+    write = node.write
 
-    def noted_write(path: str, text: str | bytes, *, secret: bool = False) -> Path:
+    def noted(path: str, text: str | bytes, *, secret: bool = False) -> Path:
         written = write(path, text, secret=secret)
         if secret:
             words = text if isinstance(text, str) else text.decode(errors="replace")
             witness.secrets[written] = words
+        story.tell(f"{node.name}: writes {path}{' (a secret)' if secret else ''}")
         return written
 
-    def noted_run(
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
-    ) -> Completed:
-        witness.command_lines.append(" ".join(argv))
-        return run(argv, timeout_s=timeout_s, env=env, stdin=stdin, check=check)
+    return noted
 
-    def noted_spawn(
-        argv: Sequence[str],
-        *,
-        name: str,
-        env: Mapping[str, str] | None = None,
-        pipes: bool = False,
-    ) -> Process:
-        witness.command_lines.append(" ".join(argv))
-        return spawn(argv, name=name, env=env, pipes=pipes)
 
-    return {"write": noted_write, "run": noted_run, "spawn": noted_spawn}
+def _noted_command(
+    start: Callable[P, R], node: Node, witness: LeakWitness, story: Story
+) -> Callable[P, R]:
+    def noted(*args: P.args, **kwargs: P.kwargs) -> R:
+        argv = cast(Sequence[str], kwargs.get("argv", args[0] if args else ()))
+        witness.command_lines.append(" ".join(argv))
+        name = str(kwargs.get("name", ""))
+        if name.startswith(OBSERVERS):
+            return start(*args, **kwargs)
+        if name:
+            _keep_log(node.directory / LOGS / f"{name}.log")
+        story.tell(f"{node.name}: $ {shlex.join(argv)}")
+        return start(*args, **kwargs)
+
+    return noted
+
+
+def _keep_log(log: Path) -> None:
+    """Under another name: a new process of that name makes its log anew."""
+    if log.exists():
+        names = (log.with_name(f"{log.stem}.{number}.before") for number in count(1))
+        next(name for name in names if not name.exists()).hardlink_to(log)
 
 
 def _any_in(tokens: Iterable[str], text: str) -> bool:

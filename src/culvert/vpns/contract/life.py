@@ -1,0 +1,323 @@
+"""A driver's life on a lab, and the rules that it breaks on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from culvert.errors import NotPossible
+from culvert.labs.base import Lab
+from culvert.labs.node import Node
+from culvert.topology.graph import Role
+from culvert.vpns.base import Vpn
+from culvert.vpns.contract.findings import Findings
+from culvert.vpns.contract.leaks import LeakWitness
+from culvert.vpns.contract.observe import PINGS, Agent, NodeState
+from culvert.vpns.contract.outside import UnderlayLook
+from culvert.vpns.contract.rules import Rule
+from culvert.vpns.outer import OuterPacket
+from culvert.vpns.variant import DataPath
+
+SIZES = (64, 512, 1024)
+"""Lengths of inner packets in bytes; the largest that fits is added."""
+CYCLES = 5
+_ICMP = 1
+_TCP = 6
+_CRASHES = 4
+_SMALLEST_INNER = 28
+
+
+class Life:
+    """One tunnel's life."""
+
+    def __init__(self, vpn: Vpn, lab: Lab, agents: Mapping[str, Agent], findings: Findings) -> None:
+        self.vpn = vpn
+        self.lab = lab
+        self.agents = agents
+        self.nodes = (lab.a, lab.b)
+        self.findings = findings
+        self.story = findings.story
+        self.breaks = findings.breaks
+        self.guarded = findings.guarded
+        self.story.watch(vpn)
+        static = vpn.variant.facts.get("key exchange") == "none"
+        protects = vpn.variant.encrypts or vpn.variant.integrity_only
+        self._expects_handshake = protects and not static
+
+    def live(self, witness: LeakWitness, capture: UnderlayLook) -> None:
+        """From prepare() to the last cycle; ends early if nothing more can be checked."""
+        with self.guarded(Rule.LIFE):
+            with self.story.part("bring-up"):
+                self.vpn.prepare(self.lab)
+                self.vpn.bring_up(but=self.lab.path)
+                capture.packets()
+                self.vpn.reach(self.lab.path)
+                returned_ns = time.time_ns()
+                if self._answered(capture) and self._answered(capture, back=True):
+                    self.findings.looked_at.add(Rule.UP)
+                    self._look_at_handshake(capture.packets(), returned_ns, Rule.HANDSHAKE)
+                    self._look_at_interfaces()
+                    self._look_at_overhead()
+                    self._look_at_lengths(capture)
+                self._look_for_secrets(witness)
+            for cycle in range(2, CYCLES + 1):
+                if self.findings.broken(Rule.UP, Rule.COLD):
+                    break
+                with self.story.part(f"bring-up {cycle} of {CYCLES}"):
+                    self._cycle(capture)
+            else:
+                self.findings.looked_at.add(Rule.COLD)
+                self._look_at_events(capture)
+                return
+        self.findings.looked_at.discard(Rule.LIFE)
+
+    def _answered(self, capture: UnderlayLook, rule: Rule = Rule.UP, *, back: bool = False) -> bool:
+        """An inner ping from one node to the other; of a lost one a second tells more."""
+        source, target = reversed(self.nodes) if back else self.nodes
+        address = self.vpn.inner(target).ip
+        agent = self.agents[source.name]
+        if agent.pings_answered(address):
+            return True
+        capture.packets()
+        again = agent.pings_answered(address)
+        packets = self._flow(capture.packets())
+        away = sum(packet.outgoing is (source is self.lab.a) for packet in packets)
+        self.breaks(
+            rule,
+            f"{address} does not answer node {source.name}; a second ping was "
+            f"{'answered' if again else 'not answered either'}, with {away} packets of the outer "
+            f"flow from {source.name} and {len(packets) - away} to it",
+        )
+        return False
+
+    def _look_at_handshake(
+        self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
+    ) -> None:
+        """``returned_ns`` (CLOCK_REALTIME) is when reach() returned, which must be after a
+        handshake packet in each direction. Acknowledgements may follow."""
+        self.story.look("the packets of the handshake", "is_handshake", "outer_flow")
+        handshake = [packet for packet in self._flow(packets) if self.vpn.is_handshake(packet)]
+        early = {packet.outgoing for packet in handshake if packet.timestamp_ns <= returned_ns}
+        if self._expects_handshake and early != {True, False}:
+            self.breaks(
+                rule,
+                f"{len(handshake)} of {len(self._flow(packets))} packets of the outer flow are "
+                "recognised, but not one in each direction before reach() returned",
+            )
+        if not self._expects_handshake and handshake:
+            self.breaks(
+                rule, f"{len(handshake)} packets are recognised although there is no handshake"
+            )
+        if rule is Rule.HANDSHAKE:
+            self.findings.looked_at.add(rule)
+
+    def _look_at_interfaces(self) -> None:
+        for node in self.nodes:
+            self.story.look(f"the interface of node {node.name}", "interface")
+            name = self.vpn.interface(node)
+            link = node.link(name)
+            if link is None or not link.up:
+                self.breaks(
+                    Rule.INTERFACE, f"{name} on node {node.name} is {'down' if link else 'missing'}"
+                )
+            self.findings.looked_at.add(Rule.INTERFACE)
+            with self.guarded(Rule.DATA_PATH):
+                self.story.look(f"the data path of node {node.name}", "determine_data_path")
+                path = self.vpn.determine_data_path(node)
+                if path is not self.vpn.data_path:
+                    self.breaks(Rule.DATA_PATH, f"{path} on node {node.name}, not as declared")
+        if self.vpn.variant.encrypts and self.vpn.data_path is DataPath.NONE:
+            self.story.look("the data path", "data_path")
+            self.breaks(Rule.DATA_PATH, "it encrypts, but declares the data path none")
+
+    def _largest_inner(self) -> int:
+        """The longest inner packet that no side of the tunnel fragments."""
+        link = self.lab.a.link(self.vpn.interface(self.lab.a))
+        largest = link.mtu if link else 0
+        while (outer := self.vpn.outer_length(largest)) and outer > self.lab.spec.link.mtu:
+            largest -= 1
+        return largest
+
+    def _look_at_overhead(self) -> None:
+        self.story.look("outer_length() of all lengths", "outer_length", "overhead")
+        self.findings.looked_at.add(Rule.OVERHEAD)
+        least = 1 if self.vpn.variant.encrypts else 0
+        previous = 0
+        for inner in range(_SMALLEST_INNER, self._largest_inner() + 1):
+            outer = self.vpn.outer_length(inner)
+            if outer is None:
+                if previous:
+                    self.breaks(Rule.OVERHEAD, f"unknown for {inner} bytes, known for fewer")
+                return
+            if outer < max(previous, inner + least):
+                self.breaks(
+                    Rule.OVERHEAD, f"{outer} for {inner} bytes, {previous} for one byte less"
+                )
+                return
+            previous = outer
+
+    def _look_at_lengths(self, capture: UnderlayLook) -> None:
+        target = self.vpn.inner(self.lab.b).ip
+        for inner in (*SIZES, self._largest_inner()):
+            self.story.look(
+                f"{PINGS} pings of {inner} bytes", "outer_length", "outer_flow", "is_handshake"
+            )
+            capture.packets()
+            answered = self.agents[self.lab.a.name].pings_answered(
+                target, length=inner, count=PINGS
+            )
+            if answered < PINGS:
+                self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
+                continue
+            sent = [packet for packet in self._flow(capture.packets()) if packet.outgoing]
+            carriers = [packet.length for packet in sent if not self.vpn.is_handshake(packet)]
+            expected = self.vpn.outer_length(inner)
+            if expected is None:
+                carried = sum(carriers) >= inner * PINGS
+            else:
+                carried = carriers.count(expected) >= PINGS
+            if not carried:
+                went = f"as {carriers}" if carriers else self._elsewhere(sent)
+                self.breaks(
+                    Rule.LENGTHS,
+                    f"an inner packet of {inner} bytes should be {expected or 'some'} outside; "
+                    f"{PINGS} pings went out {went}",
+                )
+        self.findings.looked_at.add(Rule.LENGTHS)
+
+    def _elsewhere(self, sent: Sequence[OuterPacket]) -> str:
+        """Where packets of a ping are, if none is a data packet of the outer flow."""
+        if not sent:
+            return "as nothing in the outer flow"
+        protocols = sorted({packet.protocol for packet in sent})
+        return (
+            f"as {len(sent)} packets of the outer flow, of IP protocol "
+            f"{', '.join(map(str, protocols))}, all of which is_handshake() recognises"
+        )
+
+    def _look_for_secrets(self, witness: LeakWitness) -> None:
+        self.story.look("the secrets", "configure")
+        if self.vpn.variant.encrypts and not witness.tokens():
+            self.breaks(Rule.SECRET_FILES, "it encrypts, but no file is written with secret=True")
+        for exposed in witness.exposed_files(self.nodes):
+            self.breaks(Rule.SECRET_FILES, exposed)
+        for leak in witness.leaks(self.nodes):
+            self.breaks(Rule.LEAKS, leak)
+        self.findings.looked_at |= {Rule.SECRET_FILES, Rule.LEAKS}
+
+    def _cycle(self, capture: UnderlayLook) -> None:
+        """Leave, check that it is down, reach, check that it is up after a new handshake."""
+        target = self.vpn.inner(self.lab.b).ip
+        self.vpn.leave(self.lab.a)
+        if self._tunnel and self.agents[self.lab.a.name].pings_answered(target):
+            self.breaks(Rule.COLD, f"{target} still answers after leave()")
+        capture.packets()
+        self.vpn.reach(self.lab.path)
+        returned_ns = time.time_ns()
+        if self._answered(capture):
+            self._look_at_handshake(capture.packets(), returned_ns, Rule.COLD)
+
+    def _look_at_events(self, capture: UnderlayLook) -> None:
+        """An event that a driver does not offer (NotPossible) is not checked."""
+        path = self.lab.path
+        with self.guarded(Rule.ROUTE):
+            self.story.look(f"the route of {path}", "determine_route", "route")
+            found = self.vpn.determine_route(path)
+            if found != self.vpn.route(path):
+                self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
+        capture.packets()
+        if self._offered(Rule.DROP, lambda: self.vpn.drop(path)):
+            with self.guarded(Rule.DROP):
+                self._drop(capture)
+        for node in (self.lab.a, self.lab.b):
+            self._crash(node, capture)
+
+    def _offered(self, rule: Rule, event: Callable[[], None]) -> bool:
+        """Whether an event took place."""
+        try:
+            event()
+        except NotPossible as error:
+            self.findings.not_offered[rule] = error.why
+        except Exception:  # of the driver
+            with self.guarded(rule):
+                raise
+        else:
+            return True
+        return False
+
+    def _drop(self, capture: UnderlayLook) -> None:
+        """A ping finds no tunnel, or makes one with a new handshake where packets do that."""
+        path, target = self.lab.path, self.vpn.inner(self.lab.b).ip
+        if self.vpn.on_demand:
+            if self._answered(capture, Rule.DROP):
+                self._look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)
+            return
+        if self._tunnel and self.agents[self.lab.a.name].pings_answered(target):
+            self.breaks(Rule.DROP, f"{target} still answers after drop()")
+        self.vpn.resume(path)
+        self._answered(capture, Rule.DROP)
+
+    def _crash(self, node: Node, capture: UnderlayLook) -> None:
+        """No packet may leave the node after it is killed; then it is started anew.
+
+        A packet may have left just before, by chance; a VPN that announces its end does so each
+        time.
+        """
+        counts: list[int] = []
+        while len(counts) < _CRASHES and 0 not in counts:
+            with self.story.part(f"crash {len(counts) + 1} of node {node.name}"):
+                capture.packets()
+                if not self._offered(Rule.CRASH, lambda: self.vpn.crash(node)):
+                    return
+                with self.guarded(Rule.CRASH):
+                    counts.append(self._sent_in_crash(node, capture))
+                    self.vpn.leave(self.lab.a)
+                    self.vpn.join(node)
+                    self.vpn.reach(self.lab.path)
+                    self._answered(capture, Rule.CRASH)
+                if self.findings.broken(Rule.CRASH):
+                    return
+        if 0 not in counts:
+            self.breaks(
+                Rule.CRASH, f"node {node.name} sent {min(counts)} packets after it was killed"
+            )
+
+    def _sent_in_crash(self, node: Node, capture: UnderlayLook) -> int:
+        """Packets of the VPN that the node has sent from just before it is killed."""
+        outgoing = node.name == self.lab.a.name
+        relayed = not outgoing and bool(self.lab.of_role(Role.RELAY))
+        sent = [
+            each
+            for each in self._flow(capture.packets())
+            # The kernel closes the TCP connections of killed processes. A relay reports over TCP
+            # that a node is gone.
+            if each.outgoing is outgoing
+            and (each.protocol != _TCP or (each.payload and not relayed))
+        ]
+        return len(sent)
+
+    def stop_twice(self) -> None:
+        """As a user may, and as the lab does at its end."""
+        for _ in range(2):
+            with self.guarded(Rule.CLEAN):
+                self.vpn.stop(self.lab)
+
+    def look_for_remains(self, before: Mapping[str, NodeState]) -> None:
+        """What was not on a node ``before``, or is no longer."""
+        self.story.look("what is left", "stop")
+        self.findings.looked_at.add(Rule.CLEAN)
+        for name, agent in self.agents.items():
+            for remains in agent.state().left_since(before[name]):
+                self.breaks(Rule.CLEAN, f"node {name}: {remains}")
+
+    @property
+    def _tunnel(self) -> bool:
+        """Whether it has packets of its own."""
+        return self.vpn.outer_flow is not None
+
+    def _flow(self, packets: Sequence[OuterPacket]) -> list[OuterPacket]:
+        """The tunnel's packets; without a tunnel, the pings themselves."""
+        flow = self.vpn.outer_flow
+        if flow is None:
+            return [packet for packet in packets if packet.protocol == _ICMP]
+        return [packet for packet in packets if flow.has(packet)]
