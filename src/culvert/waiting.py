@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded
@@ -36,3 +38,21 @@ def wait_until(
         if waited_s >= deadline_s:
             raise DeadlineExceeded(what, f"was not true within {deadline_s:g} s", remedy)
         time.sleep(max(poll_s, _POLL_SHARE * waited_s))
+
+
+def within(deadline_s: float, work: Callable[[], T]) -> T:
+    """Return what ``work()`` returns; raises TimeoutError after ``deadline_s`` seconds.
+
+    For work that no deadline of its own ends, such as reading from a peer that sends a byte at a
+    time. It is done in a thread, which is left alone when it is late, and ends with the program.
+    """
+    found: Future[T] = Future()
+
+    def do() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # it is raised where the result is wanted
+            found.set_exception(error)
+
+    threading.Thread(target=do, name="within", daemon=True).start()
+    return found.result(deadline_s)

@@ -89,6 +89,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("run", "quick", "--resume"), "name it with --out DIR"),
         (("run", "quick", "--only", "zzz"), "--dry-run"),
         (("run", "quick", "--only", ""), "--dry-run"),
+        (("run", "quick", "--only", "zzz", "--only", "none"), "--only 'zzz'"),
         (("install",), "nothing is selected"),
         (("install", "nosuch"), "known: "),
         (("install", "wireguard/go", "--all"), "culvert install"),

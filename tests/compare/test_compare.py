@@ -131,9 +131,9 @@ def test_foreign_text_is_no_markup(tmp_path: Path) -> None:
 
 
 def test_only_and_metrics_choose(runs: dict[str, Path]) -> None:
-    assert {one.vpn for one in outcome(runs["before"], runs["alike"], only=GO).found} == {GO}
+    assert {one.vpn for one in outcome(runs["before"], runs["alike"], only=[GO]).found} == {GO}
     for options, words in (
-        ({"only": "tinc"}, "--only"),
+        ({"only": ["tinc"]}, "--only"),
         ({"metrics": ("godput_bps",)}, "no metric is named godput_bps"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -143,3 +143,5 @@ def test_only_keeps_the_baseline_of_what_matches() -> None:
     ]
     assert Plan(cells(8), seed=1).only("udp").cells == cells(8)
     assert Plan(cells(8), seed=1).only("nothing").cells == ()
+    several = Plan(cells(8), seed=1).only("c/*", "nothing", "[!cn]*")
+    assert {cell.vpn for cell in several.cells} == {cell.vpn for cell in cells(8)}

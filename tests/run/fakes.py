@@ -16,6 +16,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.plan.plan import Plan
 from culvert.results import Metric, Status
+from culvert.run.pods.cluster import Clusters
 from culvert.run.progress import ProgressStep
 from culvert.run.runner import Runner
 from culvert.runid import new_run_id
@@ -112,6 +113,7 @@ def runner(
     plan: Plan | None = None,
     make_lab: Callable[..., Lab] | None = None,
     real_links: bool = False,
+    clusters: Clusters | None = None,
 ) -> Runner:
     """A runner whose labs cannot be opened, unless ``make_lab`` makes others."""
     return Runner(
@@ -121,6 +123,7 @@ def runner(
         CATALOGUE,
         cast("dict[str, type[Measurement[Any]]]", {"count": Count, Underlay.kind: Underlay}),
         make_lab=make_lab or (lambda spec: Unopened(new_run_id(), spec)),
+        clusters=clusters,
         cores=[(0,), (1,)],
         progress=progress,
         real_links=real_links,

@@ -10,12 +10,16 @@ import pytest
 
 from culvert.errors import JournalError
 from culvert.journal.journal import Journal
+from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.plan.stopping import StopReason
 from culvert.results import Metric, Status
 from culvert.run.execution import Execution
 from culvert.run.finding import TrialFinding
+from culvert.run.pods.cluster import Clusters, Under
 from culvert.study.study import Study
+from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
+from culvert.vpns.base import Vpn
 from tests.run.fakes import CATALOGUE, Recorder, made, runner, statuses, study
 
 pytestmark = pytest.mark.usefixtures("fake_drivers")
@@ -56,6 +60,27 @@ def test_a_journal_that_vanishes_ends_the_run_before_the_next_trial(
             runner(of, journal, Remover()).run()
         assert caught.value.exit_code == 2
     assert len(counting) == 1
+
+
+class Silent(Clusters):
+    """A cluster that stops answering in its first trial."""
+
+    def under(self, vpn: Vpn, spec: LabSpec) -> Under:
+        raise Unreachable("the cluster", "no answer", "wait")
+
+    def require_reachable(self) -> None:
+        raise Unreachable("the cluster", "still no answer", "wait")
+
+    def close(self) -> None:
+        """Nothing was made."""
+
+
+def test_a_cluster_that_stops_answering_ends_the_run(tmp_path: Path) -> None:
+    of = study("fake/good")
+    with made(tmp_path, of) as journal:
+        with pytest.raises(Unreachable, match="still no answer"):
+            runner(of, journal, Recorder(), clusters=Silent()).run()
+        assert statuses(journal) == []
 
 
 def test_time_ends_a_run_without_a_number_of_blocks(

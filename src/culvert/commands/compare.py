@@ -84,7 +84,7 @@ def compare(
         alpha,
         Form.JSON if as_json else form,
         file,
-        only,
+        only or (),
         metrics,
     )
     if run_compare(request):

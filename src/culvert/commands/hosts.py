@@ -102,7 +102,7 @@ def hosts_demo(
     if keep:
         keep_hosts(hosts, rate, as_json=as_json)
         return
-    request = RunRequest(study, directory, resume=False, lab="hosts", only=only, scale=scale)
+    request = RunRequest(study, directory, resume=False, lab="hosts", only=only or (), scale=scale)
     code = run_on_demo(request, hosts, rate, as_json=as_json)
     if code:
         raise typer.Exit(code)

@@ -85,7 +85,7 @@ def run(
         directory,
         resume=resume,
         lab=lab,
-        only=only,
+        only=only or (),
         scale=scale,
         inventory=inventory,
         sudo_password=getpass("sudo password on the hosts: ") if ask_sudo_password else None,

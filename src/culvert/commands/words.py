@@ -23,9 +23,10 @@ Scale = Annotated[
     str, typer.Option(metavar="NAME", help="Run a smaller edition: [scale.NAME] of the study.")
 ]
 Only = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="PATTERN", help="Include only cells whose VPN, condition or measurement matches."
+        metavar="PATTERN",
+        help="Include only cells whose VPN, condition or measurement matches (repeatable).",
     ),
 ]
 InventoryPath = Annotated[

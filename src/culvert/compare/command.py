@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class CompareRequest:
     alpha: str
     form: Form
     file: Path | None
-    only: str | None
+    only: Sequence[str]
     metrics: str | None
 
 

@@ -71,7 +71,7 @@ def compare(
     *,
     tolerance: float,
     alpha: float,
-    only: str | None = None,
+    only: Sequence[str] = (),
     metrics: Sequence[str] = (),
 ) -> CompareOutcome:
     """Compare two sides. ``metrics``: names or patterns; empty for the main metrics.
@@ -127,12 +127,16 @@ def _without_verdict(one: Comparison) -> Comparison:
     return replace(one, change=Change.UNCLEAR, why=NO_VERDICT, **nothing)  # type: ignore[arg-type]
 
 
-def _only(rows: pl.DataFrame, pattern: str | None) -> pl.DataFrame:
-    if pattern is None:
+def _only(rows: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
+    if not patterns:
         return rows
     words = ("vpn", "condition", "measurement")
     kept = rows.select(words).unique()
-    matching = [row for row in kept.iter_rows() if any(fnmatchcase(w, pattern) for w in row)]
+    matching = [
+        row
+        for row in kept.iter_rows()
+        if any(fnmatchcase(word, pattern) for word in row for pattern in patterns)
+    ]
     chosen = pl.DataFrame(matching, schema=dict.fromkeys(words, pl.String), orient="row")
     return rows.join(chosen, on=list(words), how="semi", maintain_order="left")
 
@@ -149,10 +153,11 @@ def _metrics(observed: pl.DataFrame, wanted: Sequence[str]) -> pl.DataFrame:
 
 
 def _nothing(
-    rows: Sequence[pl.DataFrame], only: str | None, metrics: Sequence[str], missing: bool
+    rows: Sequence[pl.DataFrame], only: Sequence[str], metrics: Sequence[str], missing: bool
 ) -> tuple[str, str]:
-    if only is not None and any(frame.is_empty() for frame in rows):
-        return f"--only '{only}' matches no VPN, condition or measurement", "see culvert report"
+    if only and any(frame.is_empty() for frame in rows):
+        given = ", ".join(map(repr, only))
+        return f"--only {given} matches no VPN, condition or measurement", "see culvert report"
     known = sorted({name for frame in rows for name in frame["metric"].drop_nulls().to_list()})
     if metrics and not any(fnmatchcase(name, one) for name in known for one in metrics):
         return f"no metric is named {', '.join(metrics)}", near(metrics[0], known)

@@ -98,13 +98,14 @@ class Plan:
             budget_s=blocks.budget_s,
         )
 
-    def only(self, pattern: str) -> Plan:
+    def only(self, *patterns: str) -> Plan:
         """The plan of the matching cells, with the baselines that they are compared with.
 
-        ``pattern`` (``*`` and ``?`` as in a shell) is compared with the VPN, the condition and the
-        measurement of each cell. Raises nothing: a plan without cells has no trials.
+        Each pattern (``*`` and ``?`` as in a shell) is compared with the VPN, the condition and
+        the measurement of each cell; one that matches is enough. Raises nothing: a plan
+        without cells has no trials.
         """
-        matching = [cell for cell in self.cells if _matches(cell, pattern)]
+        matching = [cell for cell in self.cells if _matches(cell, patterns)]
         compared = {(cell.condition, cell.measurement, cell.parameters) for cell in matching}
         kept = tuple(
             cell
@@ -191,6 +192,6 @@ def cells_of(study: Study) -> tuple[Cell, ...]:
     )
 
 
-def _matches(cell: Cell, pattern: str) -> bool:
+def _matches(cell: Cell, patterns: Sequence[str]) -> bool:
     words: Sequence[str] = (cell.vpn, cell.condition, cell.measurement)
-    return any(fnmatchcase(word, pattern) for word in words)
+    return any(fnmatchcase(word, pattern) for word in words for pattern in patterns)

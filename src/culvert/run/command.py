@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from culvert.errors import CulvertError
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
+from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.labs.netns import cleanup
 from culvert.labs.vm import inside
 from culvert.machine import record as environment
@@ -77,19 +79,8 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             progress=progress,
             real_links=place.real_links,
         )
-        try:
+        with _resumable(request.resuming(directory)):
             tally = runner.run()
-        except KeyboardInterrupt:
-            err.print(f"interrupted; resume with: {request.resuming(directory)}", markup=False)
-            raise
-        except BrokenPipeError:
-            if not nobody_reads():
-                raise
-            raise CulvertError(
-                "culvert run",
-                "the reader of its output has closed the pipe",
-                f"redirect the output to a file and resume with: {request.resuming(directory)}",
-            ) from None
         journal.finish(tally.ending)
         journal.refuse_damaged()
         rows = journal.rows()
@@ -104,6 +95,27 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     else:
         print_summary(directory, tally, claims, Labels(rows))
     return tally
+
+
+@contextmanager
+def _resumable(resume: str) -> Iterator[None]:
+    """What ends the run before its plan names the command that goes on with it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print(f"interrupted; resume with: {resume}", markup=False)
+        raise
+    except Unreachable as error:
+        remedy = f"{error.remedy}; then resume with: {resume}"
+        raise CulvertError(error.what, error.why, remedy) from error
+    except BrokenPipeError:
+        if not nobody_reads():
+            raise
+        raise CulvertError(
+            "culvert run",
+            "the reader of its output has closed the pipe",
+            f"redirect the output to a file and resume with: {resume}",
+        ) from None
 
 
 def _lost(tally: Tally) -> str:

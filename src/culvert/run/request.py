@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +29,7 @@ class RunRequest:
     directory: Path | None
     resume: bool
     lab: str
-    only: str | None
+    only: Sequence[str]
     scale: str = ""
     inventory: Path | None = None
     sudo_password: str | None = field(default=None, repr=False)
@@ -63,14 +64,15 @@ class RunRequest:
         if self.lab != CLUSTER:
             study = without_clusters(study, installed_measurements())
         plan = replace(Plan.of(study), grouped=self.lab == CLUSTER)
-        if self.only is not None:
-            plan = plan.only(self.only)
-            if not plan.cells:
+        for pattern in self.only:
+            if not plan.only(pattern).cells:
                 raise UsageError(
-                    f"--only '{self.only}'",
+                    f"--only '{pattern}'",
                     "matches no VPN, condition or measurement of the study",
                     f"see 'culvert run {self.study} --dry-run'",
                 )
+        if self.only:
+            plan = plan.only(*self.only)
         return study, plan, catalogue
 
     def directory_for(self, study: Study) -> Path:
@@ -100,6 +102,6 @@ class RunRequest:
             words += self.cluster.words()
         if self.scale:
             words += ["--scale", self.scale]
-        if self.only is not None:
-            words += ["--only", self.only]
+        for pattern in self.only:
+            words += ["--only", pattern]
         return words

@@ -180,6 +180,8 @@ class Runner:
         )
         if finding is None:
             finding = self._execute(trial, self._underlays.lost(trial))
+            if self._clusters is not None and finding.status is Status.FAILED:
+                self._clusters.require_reachable()
             failures = self._failures[trial.cell.vpn, trial.cell.condition]
             # A host that was lost may be back for the next trial.
             if finding.status is Status.FAILED and not finding.evidence.host_lost:

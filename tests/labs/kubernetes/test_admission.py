@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from culvert.labs.kubernetes.api.client import Api, ApiError, NotAdmitted
+from culvert.labs.kubernetes.api.exchange import Exchange
 
 SECURITY = {
     "message": 'pods "p" is forbidden: violates PodSecurity "restricted:latest": privileged',
@@ -30,8 +32,9 @@ def refused(body: object, status: int = 403) -> ApiError:
         error.body = json.dumps(body)
         raise error
 
+    client = SimpleNamespace(rest_client=SimpleNamespace(request=None))
     with pytest.raises(ApiError) as found:
-        Api(None, "https://here").create("pod p", request)
+        Api(client, Exchange(client, 1.0), "https://here").create("pod p", request)
     return found.value
 
 

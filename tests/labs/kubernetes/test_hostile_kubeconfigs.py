@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from culvert.errors import CulvertError, UsageError
-from culvert.labs.kubernetes.api import kubeconfig
+from culvert.labs.kubernetes.api import credentials
 from culvert.labs.kubernetes.api.client import Api
 from culvert.waiting import wait_until
 from tests.cli import Cli
@@ -200,7 +201,7 @@ def test_what_is_no_file(
 def test_a_program_of_credentials_that_hangs_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path], script: str
 ) -> None:
-    monkeypatch.setattr(kubeconfig, "EXEC_S", 0.5)
+    monkeypatch.setattr(credentials, "EXEC_S", 0.5)
     pid = tmp_path / "pid"
     program = {
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -222,6 +223,76 @@ def test_a_program_of_credentials_that_hangs_is_ended(
         wait_until(lambda: not started.exists(), what="the end of its child", deadline_s=5)
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["cat /dev/zero", "yes", "yes >&2 & yes", "head -c 2000000 /dev/zero; sleep 1000", "yes & yes"],
+)
+def test_a_program_of_credentials_that_floods_is_ended(
+    tmp_path: Path, written: Callable[[Any], Path], script: str
+) -> None:
+    """In few megabytes of memory."""
+    program = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", f"echo $$ > {tmp_path / 'pid'}; {script} 2>/dev/null"],
+    }
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "prints more than 1 MiB" in refused(written(config(user={"exec": program}))).why
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 64 << 10
+    group = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not _lives(group), what="the end of its children", deadline_s=5)
+
+
+def _lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{}", "no ExecCredential"),
+        ('{"apiVersion": "v1"}', "no ExecCredential"),
+        ('{"apiVersion": "v2", "status": {}}', "no ExecCredential"),
+        ('{"apiVersion": "v1", "status": []}', "no ExecCredential"),
+        ("[" * 100_000, "no ExecCredential"),
+        ("", "no ExecCredential"),
+    ],
+)
+def test_a_program_that_prints_no_credentials(
+    tmp_path: Path, written: Callable[[Any], Path], content: str, why: str
+) -> None:
+    (tmp_path / "printed").write_text(content)
+    program = {"apiVersion": "v1", "command": "cat", "args": [str(tmp_path / "printed")]}
+    assert why in refused(written(config(user={"exec": program}))).why
+
+
+def test_credentials_of_a_program_are_used(written: Callable[[Any], Path]) -> None:
+    said = {"apiVersion": "v1", "status": {"token": "of the program"}}
+    program = {
+        "apiVersion": "v1",
+        "command": "sh",
+        "args": ["-c", 'test -n "$KUBERNETES_EXEC_INFO" && echo "$SAID"'],
+        "env": [{"name": "SAID", "value": json.dumps(said)}],
+    }
+    settings = Api.of(written(config(user={"exec": program}))).client.configuration
+    assert settings.get_api_key_with_prefix("BearerToken") == "Bearer of the program"
+
+
+def test_a_password_in_the_servers_address_is_not_shown(written: Callable[[Any], Path]) -> None:
+    for server in ("http://me:secret@127.0.0.1:9", "ftp://me:secret@x", "http://me:se@cret@[::"):
+        error = refused(written(config(server=server)), CulvertError)
+        assert "cret" not in f"{error} {error.remedy}"
+    assert Api.of(written(config(server="http://me:secret@127.0.0.1:9"))).server == (
+        "http://127.0.0.1:9"
+    )
+    proxy = {"server": "http://127.0.0.1:9", "proxy-url": "http://me:secret@127.0.0.1:9/"}
+    assert "secret" not in str(refused(written(config(cluster=proxy)), CulvertError))
+
+
 EXPIRED = """
 [ -e {been} ] && sleep 1000
 touch {been}
@@ -233,7 +304,7 @@ printf '"status": {{"token": "secret", "expirationTimestamp": "2001-01-01T00:00:
 def test_a_program_that_hangs_when_the_token_has_expired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path]
 ) -> None:
-    monkeypatch.setattr(kubeconfig, "EXEC_S", 0.5)
+    monkeypatch.setattr(credentials, "EXEC_S", 0.5)
     program = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "command": "sh",

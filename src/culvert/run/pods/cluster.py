@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
+from culvert.console import err
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.client import Api, Unreachable
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage
@@ -59,6 +60,10 @@ class Clusters(ABC):
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The cluster over this VPN and these links. Raises CulvertError."""
 
+    def require_reachable(self) -> None:
+        """Raise Unreachable if no further trial is possible because nothing answers."""
+        return
+
     @abstractmethod
     def close(self) -> None:
         """Remove everything that was made."""
@@ -76,6 +81,7 @@ class ReachedCluster(Clusters):
 
     def __init__(self, api: Api, options: Options, wishes: Wishes, *, prove: bool) -> None:
         self._api = api
+        self._version = api.version()
         self._options = options
         self._wishes = wishes
         self._prove = prove
@@ -96,16 +102,26 @@ class ReachedCluster(Clusters):
         return self._under
 
     def close(self) -> None:
-        """Remove the run's namespaces."""
+        """Remove the run's namespaces; a warning if the cluster cannot be reached any more."""
         self._under = None
-        self._stack.close()
+        try:
+            self._stack.close()
+        except Unreachable as error:
+            text = f"warning: {error}; what the run made there remains until `culvert clean` has "
+            err.print(f"{text}removed it (--kubeconfig)", markup=False, style="yellow")
+
+    def require_reachable(self) -> None:
+        """Ask for its version if the last request had no answer."""
+        if not self._api.exchange.answered:
+            self._api.version()
 
     def _open(self) -> Under:
-        version = self._api.version()
         workspace = Workspace(self._api, new_run_id(), self._options)
         self._stack.enter_context(workspace)
-        facts = {"Kubernetes": version, "API server": self._api.server}
+        facts = {"Kubernetes": self._version, "API server": self._api.server}
         encrypted = True if self._prove else None
-        under = Under(workspace, f"Kubernetes {version}", encrypted, facts, wishes=self._wishes)
+        under = Under(
+            workspace, f"Kubernetes {self._version}", encrypted, facts, wishes=self._wishes
+        )
         self._stack.callback(under.observers.close)
         return under

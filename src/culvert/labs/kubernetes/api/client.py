@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -18,12 +19,8 @@ from typing import Any, TypeVar, cast
 
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.files.json_text import read_json
-from culvert.labs.kubernetes.api.kubeconfig import (
-    bound_refresh,
-    ending_programs,
-    files_of,
-    refuse_unusable,
-)
+from culvert.labs.kubernetes.api.exchange import Exchange
+from culvert.labs.kubernetes.api.kubeconfig import files_of, refuse_unusable
 
 T = TypeVar("T")
 Dial = Callable[[str, int], socket.socket]
@@ -32,9 +29,14 @@ Dial = Callable[[str, int], socket.socket]
 EXTRA = "pip install 'culvert[kubernetes]'"
 PATIENCE_S = 10.0
 """Longest time for which a request is repeated."""
-REQUEST_S = 30.0
+REQUEST_S = 15.0
+"""Longest time of a request: an admission webhook may take 10 s."""
+WITHIN_S = 30.0
+"""The same in a cluster whose nodes are all on this machine."""
 CONNECT_TRIES = 3
 _PAUSE_S = 0.5
+_USER_INFO = re.compile(r"//[^/\s]*@")
+"""What a URL may have before its host: a name and a password."""
 
 
 class Http(IntEnum):
@@ -61,6 +63,10 @@ class ApiError(LabError):
         self.name = name
 
 
+class Unreachable(LabError):
+    """A server that does not answer, or not as a Kubernetes API server does."""
+
+
 class NotAdmitted(ApiError):
     """A new object that the namespace does not admit (Pod Security, a quota); the user may create
     such objects."""
@@ -71,6 +77,7 @@ class Api:
     """One cluster as one user sees it. ``dial`` opens its connections, if not the machine."""
 
     client: Any
+    exchange: Exchange
     server: str
     dial: Dial | None = None
 
@@ -81,28 +88,24 @@ class Api:
         the client."""
         _require_client()
         from kubernetes import client, config
-        from kubernetes.config.config_exception import ConfigException
+
+        from culvert.labs.kubernetes.api.credentials import load
 
         settings = _settings()
-        given = None if kubeconfig is None else str(kubeconfig)
-        what = "the kubeconfig" if given is None else f"the kubeconfig {given}"
-        for path in files_of(kubeconfig):
+        what = "the kubeconfig" if kubeconfig is None else f"the kubeconfig {kubeconfig}"
+        files = files_of(kubeconfig)
+        for path in files:
             refuse_unusable(path)
         try:
-            with ending_programs(what):
-                try:
-                    config.load_kube_config(
-                        given, context=context, client_configuration=settings, persist_config=False
-                    )
-                except ConfigException:
-                    if given is not None or context is not None or not _in_a_pod():
-                        raise
-                    config.load_incluster_config(client_configuration=settings)
+            if files or context is not None or not _in_a_pod():
+                load(os.pathsep.join(map(str, files)), context, settings)
+            else:
+                config.load_incluster_config(client_configuration=settings)
             if not str(settings.host).startswith(("http://", "https://")):
-                why = f"its server {settings.host!r} is no URL"
+                why = f"its server {_without_password(str(settings.host))!r} is no URL"
                 raise UsageError(what, why, "write https://ADDRESS:PORT")
-            bound_refresh(settings, what)
-            return cls(client.ApiClient(settings), settings.host)
+            made = client.ApiClient(settings)
+            return cls(made, Exchange(made, REQUEST_S), _without_password(settings.host))
         except UsageError:
             raise
         except Exception as error:  # what the client does not check raises errors of any type
@@ -122,7 +125,7 @@ class Api:
         config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
         made = client.ApiClient(settings)
         made.rest_client.pool_manager.pool_classes_by_scheme = {"https": _dialled(dial)}
-        return cls(made, settings.host, dial)
+        return cls(made, Exchange(made, WITHIN_S), settings.host, dial)
 
     @property
     def core(self) -> Any:
@@ -147,25 +150,31 @@ class Api:
 
     def call(self, what: str, request: Callable[..., T], *args: Any, **fields: Any) -> T:
         """Make a request; ``what`` names its object. It is repeated to a server that is too busy or
-        fails, for ``PATIENCE_S``. Raises ApiError, LabError if the server cannot be reached."""
+        fails, for ``PATIENCE_S``. Raises ApiError, Unreachable."""
         from kubernetes.client.exceptions import ApiException
         from urllib3.exceptions import HTTPError
 
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
-                return request(*args, _request_timeout=REQUEST_S, **fields)
+                found = request(*args, **fields)
+                if found is None:
+                    raise TypeError("null")
+                return found
             except ApiException as error:
-                status = int(error.status or 0)
+                if not error.status:  # TLS, or an answer that is not text
+                    raise self._unreachable(error) from error
+                status = int(error.status)
                 busy = status == Http.TOO_MANY or status >= Http.SERVER_ERROR
                 if not busy or time.monotonic() >= end:
                     raise _in_words(what, error) from error
             except (HTTPError, OSError) as error:
-                raise LabError(
+                raise self._unreachable(error) from error
+            except _misread() as error:
+                raise Unreachable(
                     f"the cluster at {self.server}",
-                    f"it cannot be reached: {_first_line(error)}",
-                    "check the kubeconfig's server and its context, and that the network reaches "
-                    "it",
+                    f"its answer to a request for {what} is not that of a Kubernetes API server",
+                    "check the kubeconfig's server: a proxy or a login page may answer there",
                 ) from error
             except ValueError as error:  # a token with a line break; an answer of another shape
                 raise LabError(
@@ -175,6 +184,13 @@ class Api:
                     "check the server and the user of the kubeconfig",
                 ) from error
             time.sleep(_PAUSE_S)  # the server does not announce when it is less busy
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(
+            f"the cluster at {self.server}",
+            f"it cannot be reached: {_first_line(error)}",
+            "check the kubeconfig's server and its context, and that the network reaches it",
+        )
 
     def create(self, what: str, request: Callable[..., T], *args: Any) -> T:
         """The same for a request that creates an object. Raises NotAdmitted if it is that object,
@@ -250,6 +266,14 @@ def _dialled(dial: Dial) -> type:
     return Pool
 
 
+def _misread() -> tuple[type[Exception], ...]:
+    """What the client raises for an answer that is no JSON, or of another shape."""
+    from pydantic import ValidationError
+
+    shape = (ValidationError, TypeError, AttributeError, RecursionError)
+    return (json.JSONDecodeError, UnicodeDecodeError, *shape)
+
+
 def _in_words(what: str, error: Any) -> CulvertError:
     """The reason that the server gave, and what to do about it."""
     status = int(error.status or 0)
@@ -295,4 +319,8 @@ class _Status:
 
 def _first_line(error: BaseException) -> str:
     text = str(getattr(error, "reason", None) or error).strip()
-    return text.splitlines()[0][:200] if text else ""
+    return _without_password(" ".join(text.split())[:200])
+
+
+def _without_password(text: str) -> str:
+    return _USER_INFO.sub("//", text)

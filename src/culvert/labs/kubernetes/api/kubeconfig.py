@@ -1,13 +1,10 @@
-"""Kubeconfigs, looked at before the client reads them: it neither limits nor checks what it reads,
-and waits for a user's program of credentials without an end."""
+"""Kubeconfigs, looked at before the client reads them: it neither limits nor checks them."""
 
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +16,6 @@ MOST_BYTES = 1 << 20
 MOST_PARTS = 20_000
 """Greatest number of values, with those that aliases repeat; a hundred clusters have three
 thousand."""
-EXEC_S = 60.0
-"""Longest time in which a program gives credentials: a user may have to log in."""
 _MARKS = "\n,[{:"
 _LISTS = ("clusters", "contexts", "users")
 _FILES = ("tokenFile", "certificate-authority", "client-certificate", "client-key")
@@ -98,60 +93,3 @@ def _refuse_special(what: str, key: str, path: Path) -> None:
 
 def _unusable(what: str, why: str) -> UsageError:
     return UsageError(what, why, _REMEDY)
-
-
-@contextmanager
-def ending_programs(what: str) -> Iterator[None]:
-    """End what this thread starts in the block if it lasts longer than ``EXEC_S``: UsageError."""
-    thread = threading.get_native_id()
-    before, late = _descendants(thread), threading.Event()
-
-    def end() -> None:
-        late.set()
-        for pid in _descendants(thread) - before:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-
-    timer = threading.Timer(EXEC_S, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-    if late.is_set():
-        raise UsageError(
-            what,
-            f"its program of credentials did not end within {EXEC_S:g} s",
-            "run that program by hand: it may wait for a login",
-        )
-
-
-def bound_refresh(settings: Any, what: str) -> None:
-    """The same for the program that the client starts in a request when a token has expired."""
-    refresh = settings.refresh_api_key_hook
-    if refresh is None:
-        return
-
-    def bounded(settings: Any) -> None:
-        try:
-            with ending_programs(what):
-                refresh(settings)
-        finally:
-            settings.refresh_api_key_hook = bounded  # refresh() has put itself there
-
-    settings.refresh_api_key_hook = bounded
-
-
-def _descendants(thread: int) -> set[int]:
-    """The processes that a thread of this process has started, and theirs."""
-    found: set[int] = set()
-    todo = [Path(f"/proc/self/task/{thread}/children")]
-    while todo:
-        with suppress(OSError):
-            started = {int(word) for word in todo.pop().read_text().split()} - found
-            found |= started
-            todo += [
-                path for pid in started for path in Path(f"/proc/{pid}/task").glob("*/children")
-            ]
-    return found

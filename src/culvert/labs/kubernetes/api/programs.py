@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from culvert.errors import LabError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
+from culvert.waiting import within
 
 V5 = "v5.channel.k8s.io"
 V4 = "v4.channel.k8s.io"
@@ -192,16 +193,26 @@ def _connect(api: Api, namespace: str, pod: str, container: str, argv: Sequence[
     headers: dict[str, str] = {}
     api.client.update_params_for_auth(headers, [], ["BearerToken"], None, None, None)
     headers = {name.lower(): value for name, value in headers.items()}
-    try:
+
+    def connect() -> Any:
         if api.dial is None:
-            made = create_websocket(settings, url, headers)
-        else:
-            made = websocket.WebSocket()
-            made.connect(
-                url,
-                socket=_secured(api, base.hostname or "", base.port or 443),
-                header=[f"sec-websocket-protocol: {V5},{V4}"],
-            )
+            return create_websocket(settings, url, headers)
+        made = websocket.WebSocket()
+        made.connect(
+            url,
+            socket=_secured(api, base.hostname or "", base.port or 443),
+            header=[f"sec-websocket-protocol: {V5},{V4}"],
+        )
+        return made
+
+    try:
+        made = within(CONNECT_S, connect)
+    except TimeoutError as error:
+        raise LabError(
+            f"{argv[0]} in pod {pod}",
+            f"the cluster did not start it within {CONNECT_S:g} s",
+            "see the kubelet's log on the pod's node, which the API server connects to",
+        ) from error
     except (OSError, websocket.WebSocketException) as error:
         raise LabError(
             f"{argv[0]} in pod {pod}",
