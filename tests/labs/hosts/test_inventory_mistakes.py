@@ -1,0 +1,163 @@
+"""Inventories with mistakes: each is named, with its remedy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from culvert.errors import UsageError
+from culvert.labs.hosts import listing
+from culvert.labs.hosts.inventory import inventory_of, read_inventory
+from culvert.waiting import wait_until
+from tests.cli import Cli
+
+
+def of(name: str = "a", **variables: Any) -> Any:
+    listed = {"all": {"hosts": [name]}, "_meta": {"hostvars": {name: variables}}}
+    return inventory_of(Path("hosts.yml"), listed).hosts[0]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "null", "missing", "dangling", "a link to itself"])
+def test_what_is_no_file_is_refused_before_ansible_is_started(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "hosts.yml"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "null":
+            path = Path("/dev/null")
+        case "dangling":
+            path.symlink_to("nowhere")
+        case "a link to itself":
+            path.symlink_to(path)
+    with pytest.raises(UsageError, match=r"neither a file nor|does not exist") as caught:
+        read_inventory(path)
+    assert caught.value.remedy
+    assert path not in listing._begun
+
+
+def test_groups_that_are_in_many_groups_are_looked_at_once() -> None:
+    """Two groups of each level hold both of the next: 2^200 ways lead to the last."""
+    levels = range(200)
+    listed: dict[str, Any] = {
+        f"{name}{level}": {"children": [f"a{level + 1}", f"b{level + 1}"]}
+        for level in levels
+        for name in "ab"
+    }
+    listed |= {"all": {"children": ["a0", "b0", "members"]}, "members": {"children": ["b0"]}}
+    listed |= {"a200": {"hosts": ["one"]}, "b200": {"hosts": ["two"]}}
+    hosts = inventory_of(Path("hosts.yml"), listed).hosts
+    assert [(host.name, host.nodes) for host in hosts] == [
+        ("one", ("member",)),
+        ("two", ("member",)),
+    ]
+
+
+def test_a_command_names_it(say: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "hosts.yml")
+    for words in (
+        ("run", "quick", "--lab", "hosts", "--inventory", tmp_path / "hosts.yml"),
+        ("hosts", "check", "--inventory", tmp_path / "hosts.yml"),
+        ("hosts", "install", "none", "--inventory", tmp_path / "hosts.yml"),
+    ):
+        say(*words).refused(2, "neither a file nor a directory")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("all:\n  hosts:\n    a: {x: !!python/object/apply:os.system ['touch pwned']}\n", "cannot"),
+        ("all:\n  hosts:\n    a: {ansible_become_password: !vault '$ANSIBLE_VAULT;1.1;AES256'}\n",
+         "Vault encrypts it"),
+        ("\0" * 100, "cannot be printed"),
+    ],
+)  # fmt: skip
+def test_what_ansible_reads_or_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "hosts.yml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=why):
+        read_inventory(path)
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("script", ["sleep 1000", "cat /dev/zero"])
+def test_ctrl_c_ends_an_inventory_that_never_ends(tmp_path: Path, script: str) -> None:
+    """Ansible runs an inventory that is a program."""
+    path, pid = tmp_path / "hosts.sh", tmp_path / "pid"
+    path.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec {script}\n")
+    path.chmod(0o755)
+    reading = subprocess.Popen(
+        [sys.executable, "-m", "culvert", "hosts", "check", "--inventory", str(path)],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with reading:
+        try:
+            wait_until(pid.exists, what="the inventory's program had started", deadline_s=60)
+        finally:
+            os.killpg(reading.pid, signal.SIGINT)
+        assert reading.wait(60) != 0
+    started = Path(f"/proc/{pid.read_text().strip()}")
+    wait_until(lambda: not started.exists(), what="the end of what it started", deadline_s=60)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ansible_port": "²"},
+        {"ansible_port": "٢٢"},
+        {"ansible_port": True},
+        {"ansible_port": [22]},
+        {"ansible_port": "9" * 5000},
+        {"ansible_host": ["a"]},
+        {"ansible_host": {"a": 1}},
+        {"ansible_host": "a\0b"},
+        {"ansible_user": "root\n"},
+        {"ansible_user": {"x": 1}},
+        {"ansible_ssh_private_key_file": ["x"]},
+        {"ansible_ssh_common_args": {"x": 1}},
+        {"ansible_become_password": {"__ansible_vault": "x"}},
+        {"ansible_become_password": ["x"]},
+        {"ansible_connection": ["ssh", "local"]},
+        {"culvert_node": {"x": 1}},
+        {"culvert_tools": ["/"]},
+        {"culvert_address": ["10.0.0.1"]},
+        {"culvert_shared_links": {"x": 1}},
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named(variables: dict[str, Any]) -> None:
+    (key,) = variables
+    with pytest.raises(UsageError, match=key) as caught:
+        of(**variables)
+    assert caught.value.remedy
+
+
+def test_what_is_no_template_is_its_text() -> None:
+    assert of(ansible_become_password={"__ansible_unsafe": "a{{b"}).sudo_password == "a{{b"
+
+
+def test_a_password_that_is_typed_replaces_one_that_is_encrypted() -> None:
+    variables = {"a": {"ansible_become_password": {"__ansible_vault": "x"}}}
+    listed = {"all": {"hosts": ["a"]}, "_meta": {"hostvars": variables}}
+    (host,) = inventory_of(Path("hosts.yml"), listed, sudo_password="typed").hosts
+    assert host.sudo_password == "typed"
+
+
+def test_a_null_is_as_if_it_were_missing() -> None:
+    assert of(ansible_host=None, ansible_user=None).destination == "a"
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\u202eb", "\x1b[2J", "\0"])
+def test_a_name_that_cannot_be_printed_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be printed"):
+        of(name)
