@@ -6,7 +6,7 @@ import fcntl
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.cli import Cli, Said
-from tests.quiet import ATTEMPTS, OF_THE_MACHINE
+from tests.quiet import beside_others
 
 # A loaded machine is slow: that is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
@@ -30,7 +30,8 @@ settings.load_profile("no-deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-pytest_plugins = ("tests.deadline",)
+# Those that come later begin earlier: a test's time begins when it has the machine.
+pytest_plugins = ("tests.deadline", "tests.repeated", "tests.times")
 
 LabFactory = Callable[..., NetnsLab]
 
@@ -44,8 +45,6 @@ class Group(StrEnum):
     ROUNDS = "rounds"
 
 
-BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
-"""Then a test is repeated that found a trial invalid for want of processor time."""
 MEASURING = {"features", "measurements", "run", "soak", "trial"}
 """Folders of tests that measure: the processors are theirs first."""
 NICENESS = 10
@@ -60,8 +59,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item, group in groups.items():
         if reason and _in_a_lab(item):
             item.add_marker(pytest.mark.skip(reason=reason))
-        if BESIDE_OTHERS:
-            item.add_marker(pytest.mark.flaky(reruns=ATTEMPTS - 1, only_rerun=[*OF_THE_MACHINE]))
         item.add_marker(pytest.mark.xdist_group(group or _place(item).as_posix()))
     files_of_labs = {item.path for item in items if _in_a_lab(item)}
     order = [*Group, None]
@@ -70,32 +67,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Raise an error if xdist has not understood the groups."""
-    if BESIDE_OTHERS and any("@" not in item.nodeid for item in session.items):
+    if beside_others() and any("@" not in item.nodeid for item in session.items):
         raise pytest.UsageError("pytest-xdist did not take the groups of tests: see its version")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Of several workers, those that do not measure give way to the one that does."""
-    if BESIDE_OTHERS and os.geteuid() == 0:
+    if beside_others() and os.geteuid() == 0:
         measuring = _group(item) is Group.MEASURING
         os.setpriority(os.PRIO_PROCESS, 0, 0 if measuring else NICENESS)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Skip a test whose trials lacked processor time in each of its attempts."""
-    report = yield
-    attempt = getattr(item, "execution_count", 0)  # of pytest-rerunfailures
-    if BESIDE_OTHERS and report.failed and call.excinfo is not None and attempt >= ATTEMPTS:
-        text = str(call.excinfo.value)
-        check = next((name for name in OF_THE_MACHINE if name in text), None)
-        if check is not None:
-            report.outcome = "skipped"
-            where = (str(item.path), item.location[1] or 0)
-            report.longrepr = (*where, f"Skipped: the machine stays busy: {check}")
-    return report
 
 
 @pytest.fixture

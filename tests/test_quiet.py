@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from culvert.journal.marks import Disturber, Mark
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.finding import TrialFinding
 from culvert.trial.check import Check, Evidence
 from tests import quiet as module
-from tests.quiet import ATTEMPTS, quiet, used_by_others
+from tests.quiet import ATTEMPTS, late_by_s, lateness, quiet, used_by_others
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside other workers the test as a whole is repeated, see test_repeated.py."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 
 def finding(name: str, status: Status = Status.INVALID) -> TrialFinding:
@@ -19,12 +26,13 @@ def finding(name: str, status: Status = Status.INVALID) -> TrialFinding:
 
 GOOD = finding("data path", Status.OK)
 LATE = finding(GENERATOR)
+MISSHAPEN = finding("the underlay has the requested loss, a to b")
 WRONG = finding("no clear text on the underlay")
 
 
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "used_by_others", lambda: 0.5)
+    monkeypatch.setattr(module, "busy", lambda: True)
 
 
 @pytest.mark.usefixtures("busy")
@@ -48,9 +56,41 @@ def test_a_machine_that_stays_busy_skips_the_test_with_the_reason() -> None:
 
 
 def test_a_quiet_machine_is_no_excuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "used_by_others", lambda: 0.01)
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.setattr(module, "busy", lambda: False)
     assert quiet(lambda: LATE) is LATE
+
+
+@pytest.mark.usefixtures("busy")
+def test_a_link_that_shapes_wrongly_and_was_not_late_is_never_excused() -> None:
+    left = iter([MISSHAPEN] * ATTEMPTS)
+    assert quiet(lambda: next(left)) is MISSHAPEN
+    assert next(left, None) is None
+
+
+@pytest.mark.usefixtures("busy")
+def test_marks_excuse_a_test_of_figures_alone() -> None:
+    disturbed = finding("data path", Status.OK)
+    disturbed.evidence.marks.append(Mark(Disturber.STEAL, 0.05, 0.01))
+    assert quiet(lambda: disturbed) is disturbed
+    with pytest.raises(pytest.skip.Exception, match="marked as disturbed: stolen"):
+        quiet(lambda: disturbed, unmarked=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "late"),
+    [
+        ("the link delivered the requested values: 3 of 9 packets left the wire late", True),
+        ("the link delivered the requested values: 3 packets were malformed", False),
+        (f"E  {GENERATOR}: it offered 90 %", True),
+        ("the underlay has the requested delay, a to b: requested 5 ms", False),
+    ],
+)
+def test_lateness_is_what_they_count_of_themselves(text: str, late: bool) -> None:
+    assert (lateness(text) is not None) is late
+
+
+def test_late_naps() -> None:
+    assert late_by_s() > 0
 
 
 def test_what_others_use_is_a_share() -> None:

@@ -21,15 +21,8 @@ _GOODPUT = ("goodput_bps", "goodput_up_bps", "goodput_down_bps")
 def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
     """Checks of everything that was watched, and the measurement's own checks."""
     lab, link = session.lab, session.link
-    checks = list(outcome.doubts)
-    for watched in outcome.watched:
-        checks += _of_captures(session, watched)
-        if not link.offloads:
-            checks.append(_only_wire_packets(watched))
-        if outcome.traffic is not None:
-            checks += _of_bytes(session, outcome, watched)
-        checks += judge_relays(session, watched)
-    checks += [
+    # First the cause: what was measured on a link that was late shows its lateness.
+    checks = [
         Check(
             "the link delivered the requested values",
             passed=False,
@@ -38,6 +31,14 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
         )
         for fault in lab.faults()
     ]
+    checks += outcome.doubts
+    for watched in outcome.watched:
+        checks += _of_captures(session, watched)
+        if not link.offloads:
+            checks.append(_only_wire_packets(watched))
+        if outcome.traffic is not None:
+            checks += _of_bytes(session, outcome, watched)
+        checks += judge_relays(session, watched)
     checks += _plausible(link, outcome)
     return checks
 
