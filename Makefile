@@ -5,6 +5,7 @@
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
 # make docs    write the tables of the documentation
+# make site    build the documentation as a site in build/site
 # make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
 # make soak    trials with random faults, 30 minutes; SOAK_SECONDS=60 is shorter and keeps no figure
 .DEFAULT_GOAL := help
@@ -53,7 +54,7 @@ define without-services
 	  && { $(SUDO) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true; }
 endef
 
-.PHONY: help setup demo test test-long lint fmt bench docs fuzz soak probe-static clean
+.PHONY: help setup demo test test-long lint fmt bench docs site fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -95,6 +96,9 @@ bench: setup
 
 docs: setup
 	$(BIN)/python -m tests.docs.tables
+
+site: setup
+	$(BIN)/mkdocs build --strict
 
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
