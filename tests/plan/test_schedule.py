@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.plan import Cell, Plan, Schedule, StopReason, Trial
-from culvert.plan.attempts import Beside, next_key
+from culvert.plan.attempts import Unplaced, next_key
 from culvert.plan.stopping import OpenClaims
 from culvert.study.rule import StopRule
 from tests.plan.simulated import cells
@@ -185,7 +185,7 @@ def test_a_trial_that_lost_its_host_is_repeated_in_a_block_that_left_others_out(
     before = len(lab.trials)
     again = (FIRST - 1, PLAN.cells[2].key)
     lab.done.remove(again)
-    lab.done.add((again[0], next_key(Beside.LOST, *again, lab.done)))
+    lab.done.add((again[0], next_key(Unplaced.LOST, *again, lab.done)))
     lab.run(EACH)
     assert [(trial.block, trial.cell.key) for trial in lab.trials[before:]] == [again]
 

@@ -15,7 +15,7 @@ from culvert.vpns.netbird.packet import carried, direct
 from culvert.vpns.netbird.policy import Rules
 from culvert.vpns.netbird.ports import LEGACY, Ports
 from culvert.vpns.netbird.server import Account, configuration, relay_environment, url_of
-from culvert.vpns.netbird.status import Connection, Status
+from culvert.vpns.netbird.status import PeerPath, Status
 from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
 
 from .fake_node import Runs, node_that_prints
@@ -176,18 +176,18 @@ def test_a_member_that_the_server_does_not_know_is_named() -> None:
 @pytest.mark.parametrize(
     ("state", "relayed", "expected"),
     [
-        ("Connected", False, Connection.DIRECT),
-        ("Connected", True, Connection.RELAYED),
-        ("Connecting", True, Connection.NONE),
-        ("Idle", False, Connection.NONE),
+        ("Connected", False, PeerPath.DIRECT),
+        ("Connected", True, PeerPath.RELAYED),
+        ("Connecting", True, PeerPath.NONE),
+        ("Idle", False, PeerPath.NONE),
     ],
 )
 def test_a_relays_address_does_not_make_a_path_relayed(
-    state: str, relayed: bool, expected: Connection
+    state: str, relayed: bool, expected: PeerPath
 ) -> None:
     status = Status(answer(state, relayed=relayed))
     assert status.connection(PEER) is expected
-    assert status.connection(IPv4Address("100.92.9.9")) is Connection.NONE
+    assert status.connection(IPv4Address("100.92.9.9")) is PeerPath.NONE
 
 
 def test_a_member_without_udp_is_connected_without_stun() -> None:

@@ -19,7 +19,7 @@ from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
-from culvert.vpns.strongswan.config import VICI, Connection, IkeEnd, Upkeep, connections_config
+from culvert.vpns.strongswan.config import VICI, IkeConnection, IkeEnd, Upkeep, connections_config
 from culvert.vpns.strongswan.driver import StrongSwan
 from culvert.vpns.variant import DataPath
 from tests.here import HERE
@@ -240,7 +240,7 @@ def told(count: str, kind: str | None) -> Node:
 class TestConfiguration:
     LOCAL = IkeEnd("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
     REMOTE = IkeEnd("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
-    CONNECTION = Connection("tunnel", LOCAL, REMOTE, initiates=True, shared_key="00")
+    CONNECTION = IkeConnection("tunnel", LOCAL, REMOTE, initiates=True, shared_key="00")
 
     @pytest.mark.parametrize("transform", TRANSFORMS.values())
     def test_a_shared_key(self, transform: Transform) -> None:

@@ -15,21 +15,21 @@ Place = tuple[int, str]
 """Block and key of a trial in the journal."""
 
 
-class Beside(StrEnum):
-    """Trials that are not at the place of their cell: what follows the cell's key."""
+class Unplaced(StrEnum):
+    """Kinds of trials beside the one of a cell in its block; a value follows the cell's key."""
 
     LOST = "/lost-"
     PART = "/part-"
     REFUTED = "/refuted-"
 
 
-def keys_of(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
+def keys_of(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
     """The keys of a cell's trials of this kind in a block, in the order of measuring."""
     numbered = (f"{cell_key}{kind}{number}" for number in count(1))
     return list(takewhile(lambda key: (block, key) in done, numbered))
 
 
-def next_key(kind: Beside, block: int, cell_key: str, done: Collection[Place]) -> str:
+def next_key(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> str:
     """The key of a cell's next trial of this kind in a block."""
     return f"{cell_key}{kind}{len(keys_of(kind, block, cell_key, done)) + 1}"
 
@@ -39,7 +39,7 @@ def to_repeat(done: Collection[Place]) -> frozenset[Place]:
     lost = {
         (block, key.partition(kind)[0])
         for block, key in done
-        for kind in (Beside.LOST, Beside.PART)
+        for kind in (Unplaced.LOST, Unplaced.PART)
         if kind in key
     }
     return frozenset(lost - set(done))

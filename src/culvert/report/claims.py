@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from culvert.analysis.claims.judge import judge
-from culvert.analysis.claims.published import Beside, beside
+from culvert.analysis.claims.published import PublishedFigure, beside
 from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.line import NO_LINE, Line
 from culvert.errors import CulvertError
@@ -24,7 +24,7 @@ class Claims:
     a study that has claims could not be judged; else empty."""
 
     judged: tuple[Judged, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[PublishedFigure, ...] = ()
     printed: tuple[tuple[str, str], ...] = ()
     trouble: str = ""
 

@@ -21,7 +21,7 @@ from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
 from culvert.journal.record import Part, TrialRecord
 from culvert.measurements.base import Measurement
-from culvert.plan.attempts import Beside, Place, keys_of, next_key
+from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
@@ -194,7 +194,7 @@ class Runner:
         """Write it; one that lost a host leaves the place of its cell in the block free."""
         lost = bool(record.evidence.get(HOST_LOST))
         if lost or record.evidence.get(PART):
-            kind = Beside.LOST if lost else Beside.PART
+            kind = Unplaced.LOST if lost else Unplaced.PART
             key = next_key(kind, record.block, record.cell_key, self._written)
             record = replace(record, cell_key=key)
             tally.hosts_lost += lost
@@ -232,7 +232,7 @@ class Runner:
 
     def _parts(self, trial: Trial) -> list[Part]:
         """What was measured of it before a host was lost."""
-        keys = keys_of(Beside.PART, trial.block, trial.cell.key, self._written)
+        keys = keys_of(Unplaced.PART, trial.block, trial.cell.key, self._written)
         return self._journal.parts(trial.block, keys) if keys else []
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:

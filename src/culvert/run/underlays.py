@@ -17,7 +17,7 @@ import polars as pl
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
-from culvert.plan.attempts import Beside, Place, keys_of, next_key
+from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.results import Status
@@ -84,7 +84,7 @@ class Underlays:
         finding = execute(verification)
         self._compare_paths(trial, finding)
         kept = {*done, *self._refuted}
-        earlier = len(keys_of(Beside.REFUTED, trial.block, cell.key, kept))
+        earlier = len(keys_of(Unplaced.REFUTED, trial.block, cell.key, kept))
         again = finding.status is Status.INVALID and not self._real and earlier < ATTEMPTS - 1
         self._verdicts[place] = _Verdict(
             finding.status,
@@ -96,7 +96,7 @@ class Underlays:
         )
         *parts, record = records_of(verification, finding, started_at, time.monotonic() - begun)
         if again:
-            key = next_key(Beside.REFUTED, trial.block, cell.key, kept)
+            key = next_key(Unplaced.REFUTED, trial.block, cell.key, kept)
             self._refuted.add((trial.block, key))
             record = replace(record, cell_key=key)
         return [*parts, record]

@@ -14,7 +14,7 @@ from culvert.study.study import Study
 
 
 @dataclass(frozen=True)
-class Beside:
+class PublishedFigure:
     """One published value and one matching cell.
 
     ``measured`` is the median over ``n`` trials in the unit of the published value, with its 95 %
@@ -35,7 +35,7 @@ class Beside:
 
 def beside(
     study: Study, rows: pl.DataFrame, summary: pl.DataFrame, *, imported: bool = False
-) -> list[Beside]:
+) -> list[PublishedFigure]:
     """Every published value of the study with the measured value, in the study's order.
 
     ``rows`` are the journal's, ``summary`` as ``summarise`` returns it, ``imported`` as in
@@ -56,18 +56,22 @@ def beside(
         contexts = cells.contexts(side, value.measurement)
         if not contexts:
             why = "this study plans no such cell"
-            found.append(Beside(value, value.where.condition or "", "{}", why=why))
+            found.append(PublishedFigure(value, value.where.condition or "", "{}", why=why))
         for context in contexts:
             key = cells.cell(value.vpn, context, value.measurement)
             figure = figures.get((*key, value.metric))
             if figure is None:
                 lack = cells.lack(side, context, value.measurement, value.metric)
                 reason = str(lack) if lack else "not measured yet"
-                found.append(Beside(value, context.condition, context.parameters, why=reason))
+                found.append(
+                    PublishedFigure(value, context.condition, context.parameters, why=reason)
+                )
                 continue
             median, low, high, n = figure
             ratio = median / value.value if value.value else None
             found.append(
-                Beside(value, context.condition, context.parameters, median, low, high, n, ratio)
+                PublishedFigure(
+                    value, context.condition, context.parameters, median, low, high, n, ratio
+                )
             )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.analysis.claims.published import Beside
+from culvert.analysis.claims.published import PublishedFigure
 from culvert.analysis.claims.verdict import ClaimEffect, Judged, Part, Verdict
 from culvert.report.claims import Claims
 from culvert.report.labels import Labels
@@ -140,7 +140,7 @@ def _parts(one: Judged, labels: Labels) -> FigureTable:
     return FigureTable(("comparison", "cell", "left / right", *ends), "llrrr", tuple(rows))
 
 
-def _published(found: tuple[Beside, ...], labels: Labels) -> FigureTable:
+def _published(found: tuple[PublishedFigure, ...], labels: Labels) -> FigureTable:
     rows = []
     for one in found:
         value = one.published

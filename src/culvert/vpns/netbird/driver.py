@@ -30,7 +30,7 @@ from culvert.vpns.netbird.daemon import Daemon
 from culvert.vpns.netbird.policy import Rules
 from culvert.vpns.netbird.ports import Ports
 from culvert.vpns.netbird.server import Account
-from culvert.vpns.netbird.status import Connection
+from culvert.vpns.netbird.status import PeerPath
 from culvert.vpns.netbird.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.policy import Policy
@@ -178,10 +178,10 @@ class NetBird(AssigningMeshVpn):
     def route_to(self, node: Node, peer: Node) -> Route:
         """By the connection's type in the daemon's status."""
         connection = self._daemon(node).status().connection(self.inner(peer).ip)
-        if connection is Connection.NONE:
+        if connection is PeerPath.NONE:
             where = f"{self.id} on node {node.name}"
             raise VpnError(where, f"it has no connection to node {peer.name}", "see its log")
-        return DIRECT if connection is Connection.DIRECT else Route(self.relay.name)
+        return DIRECT if connection is PeerPath.DIRECT else Route(self.relay.name)
 
     @property
     def outer_flow(self) -> OuterFlow | None:

@@ -17,7 +17,7 @@ from culvert.errors import VpnError
 _CONNECTED = "Connected"
 
 
-class Connection(StrEnum):
+class PeerPath(StrEnum):
     """How packets to a peer travel."""
 
     NONE = "not connected"
@@ -85,12 +85,12 @@ class Status:
         available = bool(relays) and all(relay.available for relay in relays)
         return (full.local.address or None) if servers and available else None
 
-    def connection(self, address: IPv4Address) -> Connection:
+    def connection(self, address: IPv4Address) -> PeerPath:
         """That to the peer with this address."""
         for peer in self._full.peers:
             if peer.address == address and peer.state == _CONNECTED:
-                return Connection.RELAYED if peer.relayed else Connection.DIRECT
-        return Connection.NONE
+                return PeerPath.RELAYED if peer.relayed else PeerPath.DIRECT
+        return PeerPath.NONE
 
     def handshake(self, address: IPv4Address) -> str | None:
         """The time of the last WireGuard handshake with the peer, as the program writes it."""

@@ -114,7 +114,7 @@ swanctl {{
 
 
 @dataclass(frozen=True)
-class Connection:
+class IkeConnection:
     """One connection of a node, to one peer. It authenticates with ``shared_key``, or
     without one with ``certificate`` (a file below x509/)."""
 
@@ -127,7 +127,7 @@ class Connection:
 
 
 def connections_config(
-    carriage: Carriage, connections: Sequence[Connection], upkeep: Upkeep
+    carriage: Carriage, connections: Sequence[IkeConnection], upkeep: Upkeep
 ) -> str:
     """swanctl.conf of a node.
 
@@ -140,7 +140,7 @@ def connections_config(
     return f"connections {{\n{blocks}}}\n" + (f"secrets {{\n{keys}}}\n" if keys else "")
 
 
-def _connection(carriage: Carriage, one: Connection, upkeep: Upkeep) -> str:
+def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     local, remote = one.local, one.remote
     reconnects = one.initiates and upkeep.dead_peer_detection
     auth = "psk" if one.shared_key is not None else "pubkey"
@@ -202,7 +202,7 @@ def _retransmission(upkeep: Upkeep) -> str:
 """
 
 
-def _secret(one: Connection) -> str:
+def _secret(one: IkeConnection) -> str:
     if one.shared_key is None:
         return ""  # private keys are separate files
     return f"""\

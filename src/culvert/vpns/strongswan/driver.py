@@ -32,7 +32,7 @@ from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.charon import Charon
-from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, Connection, IkeEnd, Upkeep
+from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, IkeConnection, IkeEnd, Upkeep
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DataPath, Missing, Variant
 
@@ -160,7 +160,7 @@ class StrongSwan(TunnelVpn):
         for node in (*self.sources, self.target):
             initiates = node.name != self.target.name
             connections = [
-                Connection(
+                IkeConnection(
                     # An initiator has only one connection, under a fixed name.
                     CONNECTION if initiates else f"{CONNECTION}-{peer.name}",
                     self._end_of(node),

@@ -75,9 +75,9 @@ def test_a_place_without_tls_is_refused(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a registry that is reached with TLS."""
-    from culvert.labs.kubernetes.registry.connection import Connection  # noqa: PLC0415
+    from culvert.labs.kubernetes.registry.connection import RegistryConnection  # noqa: PLC0415
 
-    connection = Connection(Reference.parse("registry.example/x:1"), plain_http=False)
+    connection = RegistryConnection(Reference.parse("registry.example/x:1"), plain_http=False)
     with pytest.raises(LabError, match=r"refers to http://127\.0\.0\.1.*not encrypted"):
         connection.request("PUT", f"http://{registry.host}/x")
     assert registry.requests == []

@@ -33,7 +33,7 @@ class Answer:
     body: bytes
 
 
-class Connection:
+class RegistryConnection:
     """``plain_http``: without TLS, which a registry on this machine has not in any case."""
 
     def __init__(self, to: Reference, *, plain_http: bool) -> None:

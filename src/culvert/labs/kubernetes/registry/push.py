@@ -7,14 +7,14 @@ from urllib.parse import quote, urlsplit
 
 from culvert.errors import LabError
 from culvert.labs.kubernetes.image import Blob, Image, contents
-from culvert.labs.kubernetes.registry.connection import Connection
+from culvert.labs.kubernetes.registry.connection import RegistryConnection
 from culvert.labs.kubernetes.registry.reference import Reference
 
 
 def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
     """Push; returns the digest of its manifest. With TLS, unless the registry is on this machine
     or ``plain_http``. Raises LabError with the registry's reason, UsageError."""
-    connection = Connection(to, plain_http=plain_http)
+    connection = RegistryConnection(to, plain_http=plain_http)
     made = contents(image)
     for blob in (made.layer, made.config):
         _push_blob(connection, to, blob)
@@ -32,7 +32,7 @@ def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
     return manifest.digest
 
 
-def _push_blob(connection: Connection, to: Reference, blob: Blob) -> None:
+def _push_blob(connection: RegistryConnection, to: Reference, blob: Blob) -> None:
     """Unless the registry has it."""
     what = f"the blob {blob.digest[:19]}"
     if connection.request("HEAD", f"/v2/{to.name}/blobs/{blob.digest}").status == HTTPStatus.OK:
