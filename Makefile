@@ -54,6 +54,17 @@ define without-services
 	  && { $(SUDO) systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true; }
 endef
 
+# How long a command took, after its output.
+timed = TIMEFORMAT='$(1): %0lR'; time
+
+# The guest kernel, if there is none and a test of those that $(1) selects boots one.
+define guest-kernel
+@$(SUDO) $(BIN)/python -c 'from culvert.labs.vm.build import built; raise SystemExit(built() is None)' \
+	  || ! $(BIN)/pytest --collect-only -qq -m "guest and $(1)" $(PYTEST) >/dev/null 2>&1 \
+	  || { $(call timed,guest kernel) $(SUDO) $(CULVERT) vm build; } \
+	  || echo "no guest kernel: the tests in a guest are skipped"
+endef
+
 .PHONY: help setup demo test test-long lint fmt bench docs site fuzz soak probe-static clean
 
 help:
@@ -71,11 +82,13 @@ demo: setup
 	  case $$code in 0|1|3) [ ! -e $(OUT) ] || $(CULVERT) report $(OUT) || exit $$?;; esac; exit $$code
 
 test: setup .venv/.set-up-tests
-	cargo test --workspace --locked
-	crates/fuzz 5
-	$(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
+	$(call guest-kernel,not long)
+	@$(call timed,cargo test) cargo test --workspace --locked
+	@$(call timed,fuzzing) crates/fuzz 5
+	@$(call timed,pytest) $(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
 
 test-long: setup .venv/.set-up-tests
+	$(call guest-kernel,long)
 	$(SUDO) $(BIN)/pytest $(WORKERS) -m long $(PYTEST)
 
 lint: setup
@@ -148,7 +161,6 @@ clean:
 	$(call install-packages,$(TEST_APT))
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \
 	  || echo "no sshd to be had: the tests of the lab hosts are skipped"
-	$(SUDO) $(CULVERT) vm build || echo "no guest kernel: the tests in a guest are skipped"
 	@$(SUDO) $(BIN)/python -c 'from culvert.labs.kubernetes.embedded.programs.built import built; \
 	  raise SystemExit(built() is None)' || echo "the embedded cluster is not built: its tests are skipped;" \
 	  "to build it (once, about 12 CPU-minutes): $(SUDO) $(CULVERT) kubernetes build"

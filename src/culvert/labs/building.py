@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ LOG = "build.log"
 _LOCK = ".lock"
 _PLACE = Path("/var/tmp")  # noqa: S108 - a private folder is made in it
 _SHOWN_LINES = 4
+PROGRESS_S = 20.0
 
 
 def roomy(needed_bytes: int) -> Path:
@@ -43,10 +44,12 @@ def run_step(
     what: str,
     remedy: str,
     environment: Mapping[str, str] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
     """Run a step of a build, in its own process group so that an interrupt ends all of it.
 
-    ``environment`` is added to this process's. Raises CulvertError with the last lines it printed.
+    ``environment`` is added to this process's. ``progress`` is called every PROGRESS_S seconds with
+    the number of lines printed so far. Raises CulvertError with the last of them.
     """
     with (directory / LOG).open("wb") as log:
         process = subprocess.Popen(
@@ -59,7 +62,9 @@ def run_step(
             env={**os.environ, "LC_ALL": "C", **(environment or {})},
         )
         try:
-            code = process.wait()
+            while (code := _ended(process)) is None:
+                if progress is not None:
+                    progress(_lines(directory / LOG))
         except BaseException:
             os.killpg(process.pid, 9)
             process.wait()
@@ -67,3 +72,15 @@ def run_step(
     if code:
         lines = (directory / LOG).read_text("utf-8", "replace").strip().splitlines()
         raise CulvertError(what, " | ".join(lines[-_SHOWN_LINES:]), remedy)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return process.wait(PROGRESS_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _lines(log: Path) -> int:
+    with log.open("rb") as written:
+        return sum(1 for _ in written)

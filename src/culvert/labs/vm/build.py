@@ -34,6 +34,8 @@ ESSENTIAL = (
 PROGRAMS = ("make", "gcc", "flex", "bison", "bc", "xz", "tar")
 NEEDS = "apt-get install build-essential flex bison bc xz-utils libelf-dev"
 PROGRAM = "linux"
+STEPS = 1800
+"""Lines that the build of the tested series prints, about."""
 BUILDER = {"KBUILD_BUILD_USER": "culvert", "KBUILD_BUILD_HOST": "culvert"}
 """User and host in the kernel's version string, fixed so that they do not reveal the builder's."""
 RECORD = "kernel.json"
@@ -103,7 +105,11 @@ def _build(say: Say, jobs: int) -> GuestKernel:
         say("configuring")
         _configure(source, work / "out")
         say(f"compiling with {jobs} processes")
-        _run(["make", "ARCH=um", f"O={work}/out", f"-j{jobs}", PROGRAM], source)
+        _run(
+            ["make", "ARCH=um", f"O={work}/out", f"-j{jobs}", PROGRAM],
+            source,
+            lambda steps: say(f"{steps} of about {STEPS} steps"),
+        )
         _run(["strip", "--strip-debug", PROGRAM], work / "out")
         release = (work / "out/include/config/kernel.release").read_text("utf-8").strip()
         return _keep(work / "out", release, f"{package} {version}", time.monotonic() - began)
@@ -191,10 +197,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256("\n".join(options(text)).encode()).hexdigest()
 
 
-def _run(argv: list[str], directory: Path) -> None:
+def _run(argv: list[str], directory: Path, progress: Callable[[int], None] | None = None) -> None:
     run_step(
         argv,
         directory,
+        progress=progress,
         what=f"the kernel's build ({argv[0]})",
         remedy=f"it needs: {NEEDS}",
         environment=BUILDER,
