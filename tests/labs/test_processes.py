@@ -97,6 +97,19 @@ def test_stop_terminates_then_kills_and_is_idempotent(lab: LabFactory) -> None:
     assert stubborn.returncode() == -signal.SIGKILL
 
 
+def test_a_stop_that_is_over_is_known_to_the_parent(lab: LabFactory) -> None:
+    process = lab().a.spawn(["sleep", "60"], name="sleeper")
+    assert process.resumptions() == 0
+    for times in (1, 2):
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_until(lambda: bool(process.stopped()), what="the stop", deadline_s=2)
+        os.kill(process.pid, signal.SIGCONT)
+        wait_until(lambda: not process.stopped(), what="its end", deadline_s=2)
+        assert [process.resumptions(), process.resumptions()] == [times, times]
+    process.stop()
+    assert process.resumptions() == 2
+
+
 def test_stop_ends_the_whole_group_even_after_its_leader(lab: LabFactory) -> None:
     process = lab().a.spawn(["sh", "-c", "sleep 1000 & echo $!"], name="parent")
     _await_end(process)

@@ -8,6 +8,8 @@ import pytest
 
 from culvert.journal.marks import Disturber, Mark, disturbers
 from culvert.probe.results import Accounted
+from culvert.probe.results.interference import Interference, Meddling
+from culvert.runid import new_run_id
 from culvert.trial.check import Evidence
 from culvert.trial.everybody import KERNEL, OTHERS, OWN, sees_the_machine
 from culvert.trial.surroundings import foreign_s, surroundings_of
@@ -17,6 +19,20 @@ def node(steal_s: float = 0.0, foreign: float | None = None, **disturbance: Any)
     cpus = [{"cpu": n, "user_s": 1.0, "system_s": 0.0, "steal_s": steal_s / 2} for n in (0, 1)]
     given = {"seconds": 10.0, "cpus": cpus, "foreign_s": foreign, "disturbance": disturbance}
     return Accounted.model_validate(given)
+
+
+def under_quota(lost_s: float, group: str) -> Accounted:
+    """Its VPN and probe were both without a processor for that time, of 20 s."""
+    episode = {
+        "kind": Meddling.THROTTLED_TOGETHER,
+        **{"subject": {"process": {"label": "vpn", "pid": 7}}, "detail": group},
+        **{"start_ns": 1, "lasted_ns": round(lost_s * 1e9)},
+    }
+    sizes = dict.fromkeys(
+        ("started_ns", "processes", "devices", "looks", "longest_gap_ns", "cpu_ns"), 1
+    )
+    observed = Interference.model_validate({**sizes, "episodes": [episode]})
+    return node().model_copy(update={"interference": observed})
 
 
 def found(one: Accounted, **more: Any) -> tuple[dict[str, float], list[Disturber]]:
@@ -46,10 +62,16 @@ def test_a_quiet_trial_has_no_mark_and_figures_all_the_same() -> None:
         (node(steal_s=0.5), Disturber.STEAL),
         (node(clock_step_ns=-2_000_000), Disturber.CLOCK),
         (node(throttled=1), Disturber.HEAT),
+        (under_quota(0.5, "/box"), Disturber.QUOTA),
     ],
 )
 def test_each_disturber_marks_beyond_its_bound(one: Accounted, by: Disturber) -> None:
     assert found(one)[1] == [by]
+
+
+def test_the_quota_that_a_condition_requests_is_no_disturbance() -> None:
+    assert not found(under_quota(9.0, f"/culvert-{new_run_id()}-a"))[1]
+    assert not found(under_quota(0.1, "/box"))[1]
 
 
 def test_other_programs_are_looked_at_on_each_kernel() -> None:

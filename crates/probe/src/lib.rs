@@ -12,6 +12,7 @@ pub mod entry_points;
 pub mod extent;
 pub mod failure;
 pub mod gaps;
+pub mod interference;
 pub mod latency;
 pub mod lines;
 pub mod net;

@@ -28,6 +28,7 @@ class Disturber(StrEnum):
     FOREIGN = "foreign CPU time"
     STEAL = "stolen CPU time"
     CLOCK = "clock step"
+    QUOTA = "CPU quota"
     HEAT = "CPU throttled"
     RUN = "another run"
 

@@ -73,6 +73,11 @@ class Process(ABC):
         lab cannot determine it."""
         return ()
 
+    def resumptions(self) -> int:
+        """How often it was found to have been continued (SIGCONT) after a stop, since its start.
+        Several between two calls count as one; 0 if the lab cannot determine it."""
+        return 0
+
     def moved_to(self) -> str | None:
         """The control group for processor time that it was moved to since its start; None if it was
         not, or the lab cannot determine it."""

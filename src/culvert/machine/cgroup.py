@@ -178,6 +178,11 @@ def trial(name: str) -> Iterator[ControlGroup]:
             control.write_text("-cpu")
 
 
+def is_of_a_lab(path: str) -> bool:
+    """Whether a lab made the group, to limit a node as a condition requests."""
+    return _NAME.fullmatch(Path(path).name) is not None
+
+
 def runs() -> dict[Path, str]:
     """The run of each group that a lab has created, in every hierarchy. Groups that this user
     cannot remove are another user's, whose runs this one does not see."""

@@ -22,6 +22,7 @@ EVERY_TRIAL: tuple[MetricSpec, ...] = (
     MetricSpec("cpu_vpn_s_per_gb", "s/GB", "CPU of the VPN per gigabyte", LESS, Weight.KEY),
     MetricSpec("cpu_probe_s_per_gb", "s/GB", "CPU of the probe per gigabyte"),
     MetricSpec("cpu_process_s", "s", "CPU time of a process", LESS),
+    MetricSpec("cpu_wait_s", "s", "Time that a process's threads waited for a processor"),
     MetricSpec("cpu_thread_s", "s", "CPU time of a thread", LESS),
     MetricSpec("cpu_kernel_thread_s", "s", "CPU time of a kernel thread", LESS),
     MetricSpec("core_busy_s", "s", "CPU time of a core", LESS),

@@ -31,6 +31,7 @@ from culvert.proof.alive import (
 )
 from culvert.proof.canary import send_canary
 from culvert.proof.datapath import judge_data_path
+from culvert.proof.interference import Stops, left_alone
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
 from culvert.results import Status
@@ -213,11 +214,14 @@ class Attempt:
         drives = self._measurement.drives_tunnel
         if not drives and not self._proved(finding, session.path, before(session)):
             return None
+        stops = Stops(vpn)
         measuring = time.monotonic()
         outcome = self._measurement.run(session, self._parameters)
         finding.measuring_s += time.monotonic() - measuring
         after = [
             *survivors(vpn),
+            *left_alone(session, outcome),
+            *stops.checks(),
             *judge_outcome(session, outcome),
             *ends_in_silence(session, outcome),
         ]

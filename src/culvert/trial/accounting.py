@@ -14,7 +14,8 @@ def begin_accounting(
     devices: Sequence[str],
     kernel_threads: Sequence[str] = (),
 ) -> Task:
-    """Begin; the task's result is an ``Accounted``, with each process under its name.
+    """Begin; the task's result is an ``Accounted``, with each process under its name. What is done
+    to processes and devices from outside is observed.
 
     ``kernel_threads`` are regular expressions for names.
     """
@@ -23,4 +24,5 @@ def begin_accounting(
         pids=[{"pid": process.pid, "label": process.name} for process in processes],
         kernel_threads=list(kernel_threads),
         devices=list(devices),
+        interference=True,
     )

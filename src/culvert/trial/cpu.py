@@ -195,6 +195,7 @@ def _per_process(name: str, node: Accounted) -> list[Metric]:
         labels = _of(name, process.label)
         metrics += [
             Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),
+            Metric("cpu_wait_s", "s", (process.wait_ns or 0) / 1e9, labels),
             Metric(
                 "context_switches",
                 "switches",

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from culvert.journal.marks import Disturber, Mark
+from culvert.machine.cgroup import is_of_a_lab
 from culvert.probe.results import Accounted
+from culvert.probe.results.interference import Meddling
 from culvert.results import Metric
 from culvert.trial.everybody import OTHERS
 
@@ -18,6 +20,8 @@ MOST_FOREIGN = 0.05
 """Share of the machine's CPU time that other programs may use."""
 MOST_STOLEN = 0.02
 """Share of the machine's CPU time that a hypervisor may take."""
+MOST_BY_QUOTA = 0.02
+"""Share of a trial's CPU time that a quota on Culvert and the VPN together may take."""
 LONGEST_STEP_NS = 1_000_000
 """A step of CLOCK_REALTIME by more than this."""
 
@@ -55,9 +59,20 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
     ]
     marks += _beyond(Disturber.FOREIGN, max(shares, default=0.0), MOST_FOREIGN)
     marks += _beyond(Disturber.STEAL, _share(stolen_s, room_s), MOST_STOLEN)
+    marks += _beyond(Disturber.QUOTA, max(map(_by_quota, nodes), default=0.0), MOST_BY_QUOTA)
     marks += _beyond(Disturber.CLOCK, abs(step_ns), LONGEST_STEP_NS)
     marks += _beyond(Disturber.HEAT, sum(throttled), 0)
     return Surroundings(metrics, marks)
+
+
+def _by_quota(node: Accounted) -> float:
+    """Not that of a group which a lab made: it is the condition's."""
+    lost_ns = [
+        episode.lasted_ns
+        for episode in (node.interference.episodes if node.interference else ())
+        if episode.kind is Meddling.THROTTLED_TOGETHER and not is_of_a_lab(episode.detail)
+    ]
+    return _share(max(lost_ns, default=0) / 1e9, node.seconds * len(node.cpus))
 
 
 def foreign_s(everybody: Accounted, own_pids: frozenset[int]) -> float:

@@ -73,6 +73,17 @@ def test_a_program_is_spawned_with_a_log_and_pipes(node: SshNode) -> None:
     wait_until(lambda: echo.returncode() == 0, what="the end of cat", deadline_s=5)
 
 
+def test_a_stop_that_is_over_is_known(node: SshNode) -> None:
+    process = node.spawn(["sleep", "60"], name="sleeper")
+    assert process.resumptions() == 0
+    node.run(["sh", "-c", f"kill -STOP {process.pid}"])
+    wait_until(lambda: bool(process.stopped()), what="the stop", deadline_s=5)
+    node.run(["sh", "-c", f"kill -CONT {process.pid}"])
+    wait_until(lambda: not process.stopped(), what="its end", deadline_s=5)
+    assert [process.resumptions(), process.resumptions()] == [1, 1]
+    process.stop()
+
+
 def test_what_is_stopped_takes_its_children_along(node: SshNode, demo: DemoHosts) -> None:
     process = node.spawn(["sh", "-c", "sleep 77 & wait"], name="family")
     init = init_of(demo, "a")

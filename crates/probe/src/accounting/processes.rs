@@ -25,6 +25,8 @@ pub struct Thread {
     pub user: u64,
     pub system: u64,
     pub run_ns: u64,
+    /// Ready to run, but without a processor.
+    pub wait_ns: u64,
     pub voluntary: u64,
     pub involuntary: u64,
 }
@@ -111,12 +113,14 @@ fn read_process(process: &ProcProcess, stat: &Stat, label: &str) -> Process {
             let task = task.ok()?;
             let stat = task.stat().ok()?;
             let status = task.status().ok();
+            let times = task.schedstat().ok();
             let switches = |count: Option<u64>| count.unwrap_or(0);
             let thread = Thread {
                 name: stat.comm,
                 user: stat.utime,
                 system: stat.stime,
-                run_ns: task.schedstat().map_or(0, |sched| sched.sum_exec_runtime),
+                run_ns: times.as_ref().map_or(0, |times| times.sum_exec_runtime),
+                wait_ns: times.map_or(0, |times| times.run_delay),
                 voluntary: switches(status.as_ref().and_then(|s| s.voluntary_ctxt_switches)),
                 involuntary: switches(status.and_then(|s| s.nonvoluntary_ctxt_switches)),
             };

@@ -127,7 +127,7 @@ impl Agent<'_> {
                 Ok(None)
             }
             Request::Usage { of } => Ok(Some(match self.programs.get(of) {
-                Some(program) => usage::of(program.pid()),
+                Some(program) => usage::of(program.pid(), program.resumptions()),
                 None => Value::Null,
             })),
             Request::Read { path } => Ok(Some(files::read(&path)?)),

@@ -18,6 +18,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -40,6 +41,7 @@ pub struct Program {
     pid: i32,
     input: Mutex<Option<Sender<Vec<u8>>>>,
     ended: Mutex<bool>,
+    resumptions: AtomicU64,
     changed: Condvar,
 }
 
@@ -76,6 +78,7 @@ impl Programs {
             pid,
             input: Mutex::new(input),
             ended: Mutex::new(false),
+            resumptions: AtomicU64::new(0),
             changed: Condvar::new(),
         });
         lock(&self.table).insert(id, Arc::clone(&program));
@@ -133,6 +136,21 @@ impl Programs {
 impl Program {
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// How often it was found to have been continued after a stop: the kernel reports it to the
+    /// parent, once.
+    pub fn resumptions(&self) -> u64 {
+        // SAFETY: siginfo_t is plain data, filled by the kernel; its id is ours until it is reaped.
+        let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WCONTINUED | libc::WNOHANG;
+        // SAFETY: `found` is valid for the call.
+        let done = unsafe { libc::waitid(libc::P_PID, self.pid as u32, &mut found, options) };
+        let resumed = done == 0 && found.si_code == libc::CLD_CONTINUED;
+        u64::from(resumed)
+            + self
+                .resumptions
+                .fetch_add(u64::from(resumed), Ordering::Relaxed)
     }
 
     /// To its group. One that has ended but is not reaped yet has its group still.

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// The sum of its present threads; null if it has ended.
-pub fn of(pid: i32) -> Value {
-    read(pid).unwrap_or(Value::Null)
+pub fn of(pid: i32, resumptions: u64) -> Value {
+    read(pid, resumptions).unwrap_or(Value::Null)
 }
 
-fn read(pid: i32) -> Option<Value> {
+fn read(pid: i32, resumptions: u64) -> Option<Value> {
     let (mut cpu_ns, mut voluntary, mut involuntary, mut threads) = (0, 0, 0, 0);
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         let text = |name: &str| fs::read_to_string(thread.path().join(name)).ok();
@@ -31,6 +31,7 @@ fn read(pid: i32) -> Option<Value> {
         "involuntary": involuntary,
         "peak_bytes": figure(&status, "VmHWM:") * 1024,
         "threads": threads,
+        "resumptions": resumptions,
         "stopped": processes::stopped(pid),
     }))
 }

@@ -129,7 +129,8 @@ fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
     Some(qdisc)
 }
 
-fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+/// The answers to a request for all of something.
+pub fn dump(request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
     let socket = send_request(request, NLM_F_DUMP | NLM_F_REQUEST)?;
     let mut answers = Vec::new();
     loop {
@@ -153,18 +154,27 @@ fn send_request(request: RouteNetlinkMessage, flags: u16) -> io::Result<Socket> 
     Ok(socket)
 }
 
-/// Takes the messages of a datagram; true if the last of the dump was among them.
-fn take_messages(datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
+/// The messages of a datagram, as bytes.
+pub fn split(datagram: &[u8]) -> io::Result<Vec<&[u8]>> {
+    let mut messages = Vec::new();
     let mut rest = datagram;
     // Each message starts with its length.
     while let Some(length) = rest.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)) {
         let length = length as usize;
-        let Some(bytes) = rest.get(..length).filter(|bytes| bytes.len() >= 16) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a cut netlink message",
-            ));
-        };
+        let message = rest.get(..length).filter(|bytes| bytes.len() >= 16);
+        messages.push(
+            message.ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "a cut netlink message")
+            })?,
+        );
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(messages)
+}
+
+/// Takes the messages of a datagram; true if the last of the dump was among them.
+fn take_messages(datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
+    for bytes in split(datagram)? {
         // A message that the library can't read is of an interface that the request does not name,
         // or it will be missing by name.
         if let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes) {
@@ -175,7 +185,6 @@ fn take_messages(datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io:
                 _ => {}
             }
         }
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(false)
 }

@@ -6,6 +6,7 @@ use crate::accounting::snapshot::{End, Scope, Snapshot};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::Failure;
+use crate::interference::Watch;
 use crate::values::Seconds;
 use regex_lite::Regex;
 use serde::Deserialize;
@@ -24,6 +25,9 @@ pub struct Parameters {
     /// Whether to report what the probe itself used.
     #[serde(rename = "self", default = "yes")]
     own: bool,
+    /// Whether to observe what is done to the processes and the devices from outside.
+    #[serde(default)]
+    interference: bool,
     #[serde(default = "a_day")]
     duration_max_s: Seconds,
 }
@@ -43,13 +47,18 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Delta, Failure>
         devices: parameters.devices.clone(),
     };
     let before = Snapshot::take(&scope, End::First)?;
+    let watch = parameters
+        .interference
+        .then(|| Watch::new(&before.processes, &scope.devices));
     context.ready(Started {
         started_ns: before.time_ns,
     });
     let deadline_ns = clock::monotonic_ns() + parameters.duration_max_s.ns();
+    let interference = watch.map(|watch| watch.until(&context.stop, deadline_ns));
     context.stop.wait_until(deadline_ns);
     let after = Snapshot::take(&scope, End::Last)?;
     let mut delta = between(&before, &after);
+    delta.interference = interference;
     delta.probe = delta.probe.filter(|_| parameters.own);
     Ok(delta)
 }

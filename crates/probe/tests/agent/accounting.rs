@@ -78,3 +78,28 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
     assert!(!used["cpus"].as_array().unwrap().is_empty());
     agent.stop(1);
 }
+
+#[test]
+fn what_is_done_to_a_process_is_observed() {
+    let mut agent = Agent::start();
+    let mut child = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    agent.ready(json!({
+        "id": 1, "do": "accounting", "devices": ["lo"], "interference": true,
+        "pids": [{"pid": child.id(), "label": "sleeper"}],
+    }));
+    // SAFETY: takes numbers; the child is not reaped yet.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, child.id(), 5) };
+    let used = agent.stop(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let observed = &used["interference"];
+    assert_eq!(observed["processes"], 1);
+    assert_eq!(observed["devices"], 1);
+    let episode = &observed["episodes"][0];
+    assert_eq!(episode["kind"], "priority");
+    assert_eq!(episode["subject"]["process"]["label"], "sleeper");
+    assert_eq!(episode["detail"], "nice 5 instead of nice 0");
+}

@@ -164,6 +164,11 @@ class RemoteProcess(Process):
         found = self._state()
         return [] if found is None else list(found["stopped"])
 
+    def resumptions(self) -> int:
+        """Counted by its parent there, while it runs."""
+        found = self._state()
+        return 0 if found is None else int(found["resumptions"])
+
     def threads(self) -> int | None:
         """Their number, while it runs."""
         found = self._state()

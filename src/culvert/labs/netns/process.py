@@ -34,6 +34,7 @@ class LocalProcess(Process):
         self._pidfd = os.pidfd_open(started.popen.pid)
         self._lock = threading.Lock()
         self._groups = cpu_groups(started.popen.pid)
+        self._resumptions = 0
 
     @property
     def pid(self) -> int:
@@ -68,6 +69,13 @@ class LocalProcess(Process):
     def stopped(self) -> Sequence[int]:
         """From /proc, while it runs."""
         return stopped(self.pid) if self.alive() else ()
+
+    def resumptions(self) -> int:
+        """The kernel reports it to the parent, once."""
+        with self._lock, suppress(ChildProcessError):  # it has ended
+            if self._pidfd >= 0 and os.waitid(os.P_PIDFD, self._pidfd, os.WCONTINUED | os.WNOHANG):
+                self._resumptions += 1
+        return self._resumptions
 
     def moved_to(self) -> str | None:
         """From /proc, while it runs."""

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from culvert.probe.results.base import Result
 from culvert.probe.results.capture import TwoWay
+from culvert.probe.results.interference import Interference
 
 _ETHERNET = 14
 """Bytes of a frame's header, which a device counts and a capture does not."""
@@ -84,6 +85,8 @@ class ProcessUse(Result):
     comm: str = ""
     run_ns: int | None = None
     """This and the following are None for a process that has died."""
+    wait_ns: int | None = None
+    """Of its threads: ready to run, but without a processor."""
     children_s: float | None = None
     """CPU time of children that ended meanwhile: all that they ever used."""
     used_before_ns: int | None = None
@@ -172,6 +175,8 @@ class Accounted(Result):
     udp: UdpUse = UdpUse()
     context_switches_total: int = 0
     disturbance: Disturbance = Disturbance()
+    interference: Interference | None = None
+    """None if it was not observed."""
     foreign_s: float | None = None
     """CPU time of others' processes; None where they cannot be seen. Not from the probe: computed
     from the accounting of all."""

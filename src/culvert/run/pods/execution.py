@@ -21,6 +21,7 @@ from culvert.measurements.base import Measurement
 from culvert.proof.alive import ends_in_silence, still_carries
 from culvert.proof.cluster.observer import Observer, watching
 from culvert.proof.cluster.seen import Seen
+from culvert.proof.interference import left_alone
 from culvert.results import Metric, Status
 from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
@@ -170,13 +171,19 @@ class PodExecution:
             raise
         finding.measuring_s += time.monotonic() - measuring
         clear = beside.checks if encrypted else []
-        if not finding.proved([*clear, *outcome.doubts, *ends_in_silence(session, outcome)]):
+        after = [
+            *clear,
+            *left_alone(session, outcome),
+            *outcome.doubts,
+            *ends_in_silence(session, outcome),
+        ]
+        if not finding.proved(after):
             return None
         if not finding.proved([still_carries(session)]):
             return None
         if encrypted is not None:
-            after = prove.prove(session, lab, observers, prove.AFTERWARDS).verdict
-            if not finding.proved(prove.checks_of(after, encrypted=encrypted)):
+            again = prove.prove(session, lab, observers, prove.AFTERWARDS).verdict
+            if not finding.proved(prove.checks_of(again, encrypted=encrypted)):
                 return None
         outcome.metrics += programs.metrics()
         outcome.withheld += programs.withheld()

@@ -13,6 +13,8 @@ pub struct ProcessTime {
     pub user_s: Option<f64>,
     pub system_s: Option<f64>,
     pub run_ns: Option<u64>,
+    /// Of its present threads: ready to run, but without a processor.
+    pub wait_ns: Option<u64>,
     /// Of children that ended in between and were waited for: all that they ever used.
     pub children_s: Option<f64>,
     /// What a process that has died had used at the start, with its children that had ended: its
@@ -30,6 +32,7 @@ pub struct ThreadTime {
     pub tid: i32,
     pub name: String,
     pub run_ns: u64,
+    pub wait_ns: u64,
     pub user_s: f64,
     pub system_s: f64,
     pub voluntary: u64,
@@ -61,6 +64,7 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
                 tid: *tid,
                 name: thread.name.clone(),
                 run_ns: since(thread.run_ns, before.run_ns),
+                wait_ns: since(thread.wait_ns, before.wait_ns),
                 user_s: ticks.seconds(thread.user, before.user),
                 system_s: ticks.seconds(thread.system, before.system),
                 voluntary: since(thread.voluntary, before.voluntary),
@@ -75,6 +79,7 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
         user_s: Some(ticks.seconds(after.user, before.user)),
         system_s: Some(ticks.seconds(after.system, before.system)),
         run_ns: Some(since(after.run_ns, before.run_ns)),
+        wait_ns: Some(threads.iter().map(|thread| thread.wait_ns).sum()),
         children_s: Some(ticks.seconds(after.children, before.children)),
         used_before_ns: None,
         voluntary: Some(threads.iter().map(|thread| thread.voluntary).sum()),
@@ -94,6 +99,7 @@ fn dead_process(pid: i32, before: &Process, ticks: Ticks) -> ProcessTime {
         user_s: None,
         system_s: None,
         run_ns: None,
+        wait_ns: None,
         children_s: None,
         used_before_ns: Some(before.run_ns + children_ns),
         voluntary: None,

@@ -1,0 +1,143 @@
+"""Whether something outside interrupted the VPN while it was measured.
+
+What a VPN does by itself (it blocks, pauses, restarts, ends) is in its figures. What others do to
+it is not its figure: they stop or freeze its processes, take processors from them, or change the
+devices, addresses, routes and queues that it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from culvert.labs.process import Process
+from culvert.probe.results import Accounted
+from culvert.probe.results.interference import (
+    Episode,
+    Interference,
+    Meddling,
+    OfDevice,
+    OfProcess,
+)
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.vpns.base import Vpn
+
+LEFT_ALONE = "nothing outside interrupted the VPN"
+MOST_NAMED = 3
+"""Episodes in the reason of a trial; the evidence has all."""
+_PROCESSES = "look for what does that to processes here (a supervisor, a debugger, a resource "
+_PROCESSES += "manager, a job control), then repeat the trial"
+_NETWORK = "look for what changes the network here (a network manager, a firewall, another VPN), "
+_NETWORK += "then repeat the trial"
+
+
+class Stops:
+    """Stops of the VPN's processes from its creation on, however short: each process's parent is
+    told by the kernel that it was continued. Those that start meanwhile are included."""
+
+    def __init__(self, vpn: Vpn) -> None:
+        self._vpn = vpn
+        self._before = {process: process.resumptions() for _, process in _processes(vpn)}
+
+    def checks(self) -> list[Check]:
+        """A failed check of each process that was stopped and continued; none if all ran on."""
+        return [
+            Check(
+                LEFT_ALONE,
+                passed=False,
+                detail=f"{process.name} (process {process.pid}) on node {name} was stopped and "
+                "continued (SIGSTOP, SIGCONT)",
+                remedy=_PROCESSES,
+            )
+            for name, process in _processes(self._vpn)
+            if process.resumptions() > self._before.get(process, 0)
+        ]
+
+
+def left_alone(session: Session, outcome: Outcome) -> list[Check]:
+    """A check of each watched load."""
+    judged = set(Meddling) - {Meddling.THROTTLED_TOGETHER}
+    if session.lab.real_links:  # the firewall of a host is not the lab's alone
+        judged.remove(Meddling.FIREWALL)
+    return [_check({**watched.accounted, **watched.others}, judged) for watched in outcome.watched]
+
+
+def _check(accounted: Mapping[str, Accounted], judged: set[Meddling]) -> Check:
+    seen = {name: one.interference for name, one in accounted.items() if one.interference}
+    found = [
+        (name, one, episode)
+        for name, one in seen.items()
+        for episode in one.episodes
+        if episode.kind in judged
+    ]
+    said = [in_words(name, one, episode) for name, one, episode in found]
+    more = len(said) - MOST_NAMED + sum(one.left_out for one in seen.values())
+    parts = said[:MOST_NAMED] or [_coverage(seen)]
+    if said and more > 0:
+        parts.append(f"and {more} more")
+    parts += [
+        f"not observed on node {name}: {why}" for name, one in seen.items() for why in one.unseen
+    ]
+    parts += [f"not observed on node {name}" for name in accounted if name not in seen]
+    of_network = bool(found) and not isinstance(found[0][2].subject, OfProcess)
+    return Check(
+        LEFT_ALONE,
+        passed=not found,
+        detail="; ".join(parts),
+        remedy=_NETWORK if of_network else _PROCESSES,
+        figures={name: one.model_dump(mode="json") for name, one in seen.items()},
+    )
+
+
+def _coverage(seen: Mapping[str, Interference]) -> str:
+    processes = sum(one.processes for one in seen.values())
+    devices = sum(one.devices for one in seen.values())
+    gap_ns = max((one.longest_gap_ns for one in seen.values()), default=0)
+    return (
+        f"{processes} processes, each looked at within {gap_ns / 1e6:.0f} ms, and all changes of "
+        f"{devices} devices"
+    )
+
+
+def in_words(node: str, observed: Interference, episode: Episode) -> str:
+    """What was done, to what, for how long and when."""
+    match episode.subject:
+        case OfProcess(process=process):
+            subject = f"{process.label} (process {process.pid}) on node {node}"
+        case OfDevice(device=device):
+            subject = f"{device} on node {node}"
+        case _:
+            subject = f"node {node}"
+    after_s = (episode.start_ns - observed.started_ns) / 1e9
+    by = f" by {episode.by}" if episode.by else ""
+    lasted = f" for {episode.lasted_ns / 1e9:.3f} s" if episode.kind not in _AT_ONCE else ""
+    done = _DONE[episode.kind].format(detail=episode.detail)
+    return f"{subject} {done}{lasted}{by}, {after_s:.2f} s after the start"
+
+
+_AT_ONCE = frozenset({Meddling.FIREWALL})
+_DONE = {
+    Meddling.STOPPED: "was stopped (SIGSTOP)",
+    Meddling.TRACED: "was under a tracer",
+    Meddling.FROZEN: "was frozen with the control group {detail}",
+    Meddling.THROTTLED: "got no processor from the quota of the control group {detail}",
+    Meddling.THROTTLED_TOGETHER: "got no processor from the quota of the control group {detail}",
+    Meddling.MOVED: "was in another control group ({detail})",
+    Meddling.LIMITED: "had another limit ({detail})",
+    Meddling.AFFINITY: "could use other processors ({detail})",
+    Meddling.PRIORITY: "had another priority ({detail})",
+    Meddling.DEVICE_DOWN: "was down",
+    Meddling.NO_CARRIER: "had no carrier",
+    Meddling.MTU: "had another MTU ({detail})",
+    Meddling.ADDRESS: "lacked its address {detail}",
+    Meddling.ROUTE: "had other routes ({detail})",
+    Meddling.QUEUE: "had another queue ({detail})",
+    Meddling.FIREWALL: "got other rules of nftables",
+}
+
+
+def _processes(vpn: Vpn) -> Iterator[tuple[str, Process]]:
+    for name, processes in vpn.processes.items():
+        for process in processes:
+            yield name, process
