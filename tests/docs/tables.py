@@ -29,6 +29,7 @@ from culvert.metrics import EVERY_TRIAL, MetricSpec, Weight
 from culvert.run.studies import schema_text
 from culvert.study.catalogue import installed_measurements
 from culvert.vpns.installed import installed_catalogue
+from tests.docs.reference import page
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "docs" / "study.schema.json"
@@ -42,6 +43,7 @@ def documents() -> dict[Path, str]:
     for path, name, make in _TABLES:
         text = found.get(path) or path.read_text(encoding="utf-8")
         found[path] = _placed(text, name, make())
+    found[ROOT / "docs" / "driver-reference.md"] = page()
     return found
 
 

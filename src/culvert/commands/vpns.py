@@ -40,16 +40,17 @@ def new(
     ] = None,
 ) -> None:
     """Create the package of a new driver."""
-    from culvert.vpns.contract.package import write_package
+    from culvert.vpns.contract.package import install_command, write_package
 
     target = directory or Path(f"culvert-{name}")
     for path in write_package(name, target):
         out.print(f"  {path}", markup=False)
     out.print(
         f"Next: edit the driver, then\n"
-        f"  uv pip install --python .venv/bin/python -e {target}\n"
+        f"  {install_command(target)}\n"
         f"  culvert vpns check {name}/default",
         markup=False,
+        soft_wrap=True,
     )
 
 

@@ -13,11 +13,7 @@ from rich.markup import escape
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.base import Lab
-from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.this_machine import ThisMachine
-from culvert.runid import new_run_id
-from culvert.topology.link.spec import LinkSpec
-from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import (
@@ -27,7 +23,7 @@ from culvert.vpns.contract import (
     Verdict,
     Violation,
     examine,
-    smallest_topology,
+    smallest_lab,
 )
 
 _MARKS = {
@@ -52,7 +48,6 @@ def check_contract(
     vpn = registry.create(vpn_id)
     for what, remedy in _missing(vpn):
         raise NotPossible(vpn.id, f"{what} is missing", remedy)
-    spec = LabSpec(smallest_topology(vpn), LinkSpec(kind="wire" if link == "wire" else "veth"))
     folder = Path(tempfile.mkdtemp(prefix="culvert-check-")) if keep else None
     steps: list[str] = []
 
@@ -60,7 +55,7 @@ def check_contract(
         return registry.create(vpn_id)
 
     def make_lab() -> Lab:
-        return NetnsLab(new_run_id(), spec)
+        return smallest_lab(vpn, link)
 
     def tell(line: str) -> None:
         steps.append(line)

@@ -1,4 +1,42 @@
-"""All names that the author of a driver imports: the contract's public interface."""
+"""All names that the author of a driver imports: the contract's public interface.
+
+A driver is a class derived from one of these; help(TunProgram) has its methods, and
+docs/driver-reference.md has all names on one page::
+
+    TunProgram   one foreground program, one tun device, one UDP port on each node
+    TunnelVpn    two ends: one listens, others connect
+    MeshVpn      members with a tun device that join by themselves
+    TunDevice    the declarations of a VPN with a tun device and one UDP port
+    Vpn          what every VPN has
+
+What it declares::
+
+    Variant, DataCipher        a way to run the VPN; what encrypts its data
+    DataPath                   where packets are encrypted
+    OuterFlow, OuterPacket     its packets on the underlay; one of them
+    Route, DIRECT, RouteCount  the route of a path's packets; how many took which
+    Missing                    what a machine lacks, with the remedy
+    Capability, TUNNEL         what its programs may do
+    ONLY_IPV4                  the versions of IP below it, if it has no IPv6
+    Policy, Permit, Protocol   what apply_policy() gets
+
+What it works with::
+
+    Lab, Node, Role            the lab; a node of it; what the node is there for
+    Path, Ends                 from one member to another; its two nodes
+    Host, Completed            a machine; a command that ended on it
+    Process, LinkState         a program on a node; an interface
+
+What it raises::
+
+    VpnError                   the VPN ended, refused its configuration or did not come up
+    NotPossible, LEAVE_OUT     it has no such event; the remedy then
+    LabError                   a command on a node failed
+
+What its test calls::
+
+    check_here, Violation      the contract test; a rule that the driver breaks
+"""
 
 from __future__ import annotations
 
@@ -9,8 +47,10 @@ from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.base import Vpn, endpoint, underlay_address
+from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address
+from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
+    accepts,
     missing_from_kernel,
     missing_tun,
     path_of_device,
@@ -20,7 +60,7 @@ from culvert.vpns.facts import (
 )
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import MeshVpn
-from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.outer import OuterFlow, OuterPacket, largest_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
@@ -40,6 +80,7 @@ from culvert.vpns.variant import (
 __all__ = [
     "DIRECT",
     "LEAVE_OUT",
+    "ONLY_IPV4",
     "TUNNEL",
     "Capability",
     "Completed",
@@ -68,9 +109,13 @@ __all__ = [
     "TunProgram",
     "TunnelVpn",
     "Variant",
+    "Violation",
     "Vpn",
     "VpnError",
+    "accepts",
+    "check_here",
     "endpoint",
+    "largest_inner",
     "missing_from_kernel",
     "missing_tun",
     "package_version",
@@ -81,3 +126,9 @@ __all__ = [
     "wait_for_fact",
     "wait_for_ping",
 ]
+
+
+def __dir__() -> list[str]:
+    """What help() of this module lists: functions. Each class has a help of its own; all of them
+    with what they inherit from str and int would be thousands of lines."""
+    return [name for name in globals() if not isinstance(globals()[name], type)]

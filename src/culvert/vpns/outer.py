@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from culvert.probe.results import RecordedPacket
@@ -43,6 +44,13 @@ class OuterPacket:
     destination_port: int
     length: int
     payload: bytes
+
+
+def largest_inner(outer_length: Callable[[int], int | None], mtu: int) -> int:
+    """The longest inner packet in bytes whose outer packet is not longer than ``mtu``: the MTU for
+    a tunnel's device. ``mtu`` itself where packets do not map one to one."""
+    lengths = range(mtu, 0, -1)
+    return next((inner for inner in lengths if (outer_length(inner) or 0) <= mtu), 0)
 
 
 def outer_packet(packet: RecordedPacket) -> OuterPacket:

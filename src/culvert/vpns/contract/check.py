@@ -9,8 +9,12 @@ from pathlib import Path
 
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
+from culvert.labs.netns.lab import NetnsLab
+from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, pair, serving
+from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import witnessed
@@ -27,6 +31,19 @@ def smallest_topology(vpn: Vpn) -> Topology:
     """The smallest topology on which a VPN's contract is checked: a mesh of two members and the
     servers that the variant needs, or a pair if it needs none."""
     return serving(mesh(2), vpn.needs) if vpn.needs else pair()
+
+
+def smallest_lab(vpn: Vpn, link: str = "veth") -> Lab:
+    """The smallest lab of namespaces for a VPN's contract, not open yet; ``link`` is veth or
+    wire."""
+    spec = LinkSpec(kind="wire" if link == "wire" else "veth")
+    return NetnsLab(new_run_id(), LabSpec(smallest_topology(vpn), spec))
+
+
+def check_here(make_vpn: Callable[[], Vpn], link: str = "veth") -> Sequence[Violation]:
+    """``check`` on the smallest lab of namespaces: for the test of a driver. ``make_vpn`` returns a
+    new instance at each call; ``link`` is veth, or wire (the emulated link)."""
+    return check(make_vpn, lambda: smallest_lab(make_vpn(), link))
 
 
 def check(make_vpn: Callable[[], Vpn], make_lab: Callable[[], Lab]) -> Sequence[Violation]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
-from unittest.mock import patch
 
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
@@ -97,9 +96,10 @@ def witnessed(lab: Lab, story: Story) -> Iterator[LeakWitness]:
         for node in lab.nodes.values():
             for name in ("run", "spawn", "daemon"):
                 noted = _noted_command(getattr(node, name), node, witness, story)
-                stack.enter_context(patch.object(node, name, noted))
-            written = _noted_write(node, witness, story)
-            stack.enter_context(patch.object(node, "write", written))
+                setattr(node, name, noted)
+                stack.callback(delattr, node, name)
+            node.write = _noted_write(node, witness, story)  # type: ignore[method-assign]
+            stack.callback(delattr, node, "write")
         yield witness
 
 

@@ -15,7 +15,7 @@ from culvert.vpns.contract.leaks import LeakWitness
 from culvert.vpns.contract.observe import PINGS, Agent, NodeState
 from culvert.vpns.contract.outside import UnderlayLook
 from culvert.vpns.contract.rules import Rule
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterPacket, largest_inner
 from culvert.vpns.variant import DataPath
 
 SIZES = (64, 512, 1024)
@@ -85,8 +85,8 @@ class Life:
         self.breaks(
             rule,
             f"{address} does not answer node {source.name}; a second ping was "
-            f"{'answered' if again else 'not answered either'}, with {away} packets of the outer "
-            f"flow from {source.name} and {len(packets) - away} to it",
+            f"{'answered' if again else 'not answered either'}; packets of the outer flow "
+            f"meanwhile: {away} from {source.name}, {len(packets) - away} to it",
         )
         return False
 
@@ -133,10 +133,8 @@ class Life:
     def _largest_inner(self) -> int:
         """The longest inner packet that no side of the tunnel fragments."""
         link = self.lab.a.link(self.vpn.interface(self.lab.a))
-        largest = link.mtu if link else 0
-        while (outer := self.vpn.outer_length(largest)) and outer > self.lab.spec.link.mtu:
-            largest -= 1
-        return largest
+        fits = largest_inner(self.vpn.outer_length, self.lab.spec.link.mtu)
+        return min(link.mtu, fits) if link else 0
 
     def _look_at_overhead(self) -> None:
         self.story.look("outer_length() of all lengths", "outer_length", "overhead")
