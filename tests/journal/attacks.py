@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.journal.checksum import checksum
+from culvert.journal.codec import pack_float64
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
 from tests.journal.dummies import HEAD, trial
@@ -116,6 +117,12 @@ VALUES: Mapping[str, tuple[str, str, Any]] = {
     "a blob as value": ("metric", "value", b"fast"),
     "infinity as value": ("metric", "value", _INF),
     "minus infinity as value": ("metric", "value", -_INF),
+    "a value beyond all units": ("metric", "value", 1e308),
+    "a value below all units": ("metric", "value", -1.1e18),
+    "a duration beyond all units": ("trial", "duration_s", -1e308),
+    "a series of infinity": ("series", "value", pack_float64([1.0, float("inf"), 2.0])),
+    "a series of nothing": ("series", "value", pack_float64([1.0, float("nan"), 2.0])),
+    "a series beyond all units": ("series", "value", pack_float64([1.0, -1e308, 2.0])),
     "no JSON as labels": ("metric", "labels", "node=a"),
     "an array as labels": ("metric", "labels", "[]"),
     "deep labels": ("metric", "labels", _DEEP),

@@ -118,7 +118,6 @@ def survive(run: Path, other: Path, *, whole: bool) -> None:
     if _refused(lambda: repaired.append(repair(run))) is None:
         with Journal.open(run) as journal:
             assert len(journal.done()) == repaired[0].kept
-            journal.check_packed()
 
 
 def _refused(action: Callable[[], None]) -> CulvertError | None:
@@ -134,7 +133,6 @@ def _refused(action: Callable[[], None]) -> CulvertError | None:
 
 def _read(run: Path, other: Path, *, whole: bool) -> None:
     with Journal.open(run) as journal:
-        journal.check_packed()
         journal.run()
         journal.trials()
         rows = journal.rows()

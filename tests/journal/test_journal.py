@@ -18,13 +18,13 @@ from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.verify import verify
-from culvert.results import Histogram, Metric, Series, Status
+from culvert.results import MOST_FIGURE, Histogram, Metric, Series, Status
 from tests.journal.dummies import HEAD, WHEN, encoded, failed, trial
 from tests.study.dummies import HEAD as STUDY
 from tests.study.dummies import UDP, parse
 
 TEXT = st.text(max_size=12)
-FIGURE = st.floats(allow_nan=False, allow_infinity=False)
+FIGURE = st.floats(-MOST_FIGURE, MOST_FIGURE)
 LABELS = st.dictionaries(TEXT, TEXT, max_size=2)
 HISTOGRAM = st.lists(st.integers(1, 10**9), max_size=3).map(encoded)
 
@@ -185,10 +185,28 @@ def test_minus_zero_does_no_harm(tmp_path: Path) -> None:
         assert journal.rows()["value"].to_list() == [0.0]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308, -1.1e18])
 def test_what_is_no_figure_is_refused(value: float) -> None:
-    with pytest.raises(CulvertError, match="not a finite number"):
+    with pytest.raises(CulvertError, match="not a number up to"):
         Metric("x", "s", value)
+    with pytest.raises(CulvertError, match="not a number up to"):
+        Series("x", "s", [0, 1], [1.0, value])
+
+
+def test_a_temporary_directory_without_room_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read a journal beside the run that writes it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "full"))
+    with Journal.create(tmp_path / "run", HEAD) as journal:
+        journal.record(trial(0))
+        with Journal.open(tmp_path / "run") as reader:
+            assert reader.trials().height == 1
+        monkeypatch.setattr("culvert.journal.source._MEMORY", str(tmp_path / "small"))
+        with pytest.raises(JournalError) as error:
+            Journal.open(tmp_path / "run")
+    assert f"{tmp_path / 'full'} or {tmp_path / 'small'}" in error.value.why
+    assert "TMPDIR" in error.value.remedy
 
 
 def test_a_series_has_as_many_times_as_values() -> None:

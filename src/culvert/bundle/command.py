@@ -145,7 +145,6 @@ def _directory(path: Path, extract: Path | None) -> Verified:
         try:
             with Journal.open(path) as journal:
                 trials = len(journal.done())
-                journal.check_packed()
         except JournalError as error:
             if not Journal.exists(path):
                 raise

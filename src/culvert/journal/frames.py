@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from culvert.journal.codec import float64s, int64s
 from culvert.journal.columns import (
     HISTOGRAMS_SCHEMA,
     ROWS_SCHEMA,
@@ -65,9 +64,8 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
 
 
-def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
-    """One row per histogram. Raises JournalError for a damaged one."""
-    refuse_undecodable(sql, path)
+def histograms(sql: sqlite3.Connection) -> pl.DataFrame:
+    """One row per histogram."""
     return _frame(
         sql,
         "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id",
@@ -75,8 +73,10 @@ def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
     )
 
 
-def refuse_undecodable(sql: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError for the first histogram that cannot be decoded."""
+def refuse_packed(sql: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalError for the first series or histogram that cannot be unpacked."""
+    for _ in points(sql, path):
+        pass
     unpacking = Unpacking(path)
     for number, hdr_v2 in sql.execute("SELECT id, hdr_v2 FROM histogram ORDER BY id"):
         unpacking.refuse_undecodable(hdr_v2, number)
@@ -97,10 +97,7 @@ def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
     for number, trial, name, unit, labels, t_ns, value in sql.execute(
         "SELECT id, trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
     ):
-        times = int64s(unpacking.bytes(t_ns, number, "t_ns"))
-        values = float64s(unpacking.bytes(value, number, "value"))
-        unpacking.refuse_uneven(len(times), len(values), number)
-        yield trial, name, unit, labels, times, values
+        yield trial, name, unit, labels, *unpacking.series(t_ns, value, number)
 
 
 def _frame(sql: sqlite3.Connection, query: str, schema: Schema) -> pl.DataFrame:

@@ -69,6 +69,7 @@ class Hold:
                 connection.execute("PRAGMA trusted_schema = OFF")
                 refuse_other_schema(connection, path)
                 connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("PRAGMA temp_store = MEMORY")  # not TMPDIR, which may be full
                 connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
                 connection.close()

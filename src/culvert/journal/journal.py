@@ -240,23 +240,14 @@ class Journal:
             return frames.rows(self._sql)
 
     def histograms(self) -> pl.DataFrame:
-        """Columns: trial, name, unit, labels (JSON), hdr_v2 (base64). Raises JournalError for one
-        that cannot be decoded."""
+        """Columns: trial, name, unit, labels (JSON), hdr_v2 (base64)."""
         with self._reading():
-            return frames.histograms(self._sql, self.path)
+            return frames.histograms(self._sql)
 
     def series(self) -> pl.DataFrame:
         """One row per series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
         with self._reading():
             return frames.series(self._sql, self.path)
-
-    def check_packed(self) -> None:
-        """Raise JournalError for a series that cannot be unpacked, or a histogram that cannot be
-        decoded."""
-        with self._reading():
-            for _ in frames.points(self._sql, self.path):
-                pass
-            frames.refuse_undecodable(self._sql, self.path)
 
     def snapshot(self, target: Path) -> None:
         """Write the open journal as one new file without a log."""

@@ -54,7 +54,6 @@ def repair(directory: Path) -> Repaired:
 def _repaired(path: Path, folder: OpenFolder) -> Repaired:
     try:
         with Journal.open(path.parent) as journal:
-            journal.check_packed()
             return Repaired(len(journal.done()))
     except (NewerError, NotAJournalError):
         raise

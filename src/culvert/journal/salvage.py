@@ -124,10 +124,7 @@ def _unpacks(table: str, row: Row, unpacking: Unpacking) -> bool:
     try:
         match table:
             case "series":
-                number, t_ns, value = row[0], row[5], row[6]
-                times = len(unpacking.bytes(t_ns, number, "t_ns"))
-                values = len(unpacking.bytes(value, number, "value"))
-                unpacking.refuse_uneven(times, values, number)
+                unpacking.series(row[5], row[6], row[0])
             case "histogram":
                 unpacking.refuse_undecodable(row[5], row[0])
     except JournalError:

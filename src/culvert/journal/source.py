@@ -3,8 +3,9 @@ and needs only the permission to read.
 
 Without a log, the reader opens the file itself: no program writes to it. With a log (a run is in
 progress, or was killed) SQLite would have to write there too, so both are copied to a temporary
-directory. If a run begins while the file is read, its log is the first that it writes; the file
-is copied before the run's trials come into it, so that the reader keeps what it opened.
+directory, or into memory where that is full. If a run begins while the file is read, its log is the
+first that it writes; the file is copied before the run's trials come into it, so that the reader
+keeps what it opened.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _SALTS = slice(16, 24)
 (https://sqlite.org/fileformat.html, 4.1)."""
 _CLOCK_TICK_NS = 20_000_000
 """File times have the resolution of a kernel tick: a file may change again within one tick."""
+_MEMORY = "/dev/shm"  # noqa: S108 - a directory of a random name is made in it
+_BESIDE_BYTES = 1 << 20
+"""For the index of the log, and a log that grows meanwhile."""
 _MAGIC = b"SQLite format 3\0"
 
 Stamp = tuple[int, int, int]
@@ -75,9 +79,9 @@ class Source:
             self._folder = None
 
     def _copied(self, copied: Callable[[Path, Path], bool]) -> Path:
-        self._folder = Path(tempfile.mkdtemp(prefix="culvert-journal-"))
-        copy = self._folder / self._journal.name
         try:
+            self._folder = _scratch(_size(self._journal) + _size(log_of(self._journal)))
+            copy = self._folder / self._journal.name
             for _ in range(_ATTEMPTS):
                 if copied(self._journal, copy):
                     return copy
@@ -85,7 +89,7 @@ class Source:
             self.close()
             raise JournalError(
                 str(self._journal),
-                f"it cannot be copied to {tempfile.gettempdir()}: {error.strerror}",
+                f"it cannot be copied to {' or '.join(_places())}: {error.strerror}",
                 "check its mode, and free some space there (or set TMPDIR)",
             ) from error
         except BaseException:
@@ -95,6 +99,24 @@ class Source:
         raise JournalError(
             str(self._journal), "another program writes to it continuously", "try again later"
         )
+
+
+def _places() -> list[str]:
+    """Where a copy may be, in order."""
+    named = os.environ.get("TMPDIR")  # tempfile silently takes another one where it is full
+    return list(dict.fromkeys([named or tempfile.gettempdir(), _MEMORY]))
+
+
+def _scratch(content_bytes: int) -> Path:
+    """A new directory with room for a copy, and for what SQLite writes beside it."""
+    trouble = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    for place in _places():
+        try:
+            if shutil.disk_usage(place).free >= content_bytes + _BESIDE_BYTES:
+                return Path(tempfile.mkdtemp(prefix="culvert-journal-", dir=place))
+        except OSError as error:  # it is missing, or has no inodes
+            trouble = error
+    raise trouble
 
 
 def copy_with_log(journal: Path, copy: Path) -> bool:

@@ -72,6 +72,7 @@ def connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA mmap_size = 0")
+    connection.execute("PRAGMA temp_store = MEMORY")
     connection.set_authorizer(_authorize)
     return connection
 

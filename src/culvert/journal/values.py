@@ -1,14 +1,12 @@
 """Checks of the values in a journal: SQLite allows any type in any column.
 
 A checksum shows that a row is unchanged, not that Culvert wrote it. Values that are not of the
-declared type, not finite, or not the expected JSON are refused with their row and column.
+declared type, not possible, or not the expected JSON are refused with their row and column.
 """
 
 from __future__ import annotations
 
-import math
 import sqlite3
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -17,13 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from culvert.errors import JournalError
 from culvert.journal import histogram
-from culvert.journal.codec import from_json
+from culvert.journal.codec import float64s, from_json, int64s
 from culvert.journal.schema import TABLES
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
-from culvert.results import Status
+from culvert.results import MOST_FIGURE, Status, is_figure
 
 MOST_NUMBER = 2**53
 """Greatest integer: programs that use binary64 change greater ones. A seed may be greater."""
@@ -46,7 +47,7 @@ def wrong_value(path: Path, table: str, row: object, column: str, why: str) -> J
 
 
 def refuse_other_types(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError for the first value that is not of its column's type, or not finite."""
+    """Raise JournalError for the first value that is not of its column's type, or out of bounds."""
     for table, columns in _declared().items():
         wrong = " OR ".join(_wrong(name, kind) for name, kind in columns.items())
         # Names of tables and columns are constants of the schema.
@@ -114,7 +115,7 @@ class Unpacking:
         self._left = LEAST_SERIES_BYTES + growth
         self._left_of_histograms = LEAST_HISTOGRAM_BYTES + growth
 
-    def bytes(self, blob: bytes, row: int, column: str) -> bytes:
+    def content(self, blob: bytes, row: int, column: str) -> bytes:
         """The unpacked bytes. Raises JournalError if unpacking fails, or exceeds the limits."""
         most = min(self._left, MOST_SERIES_BYTES)
         unpacker = zlib.decompressobj()
@@ -140,11 +141,20 @@ class Unpacking:
             why = f"it cannot be decoded: {error}"
             raise wrong_value(self._path, "histogram", row, "hdr_v2", why) from error
 
-    def refuse_uneven(self, times: int, values: int, row: int) -> None:
-        """Each time must have one value."""
-        if times != values:
-            why = f"{values} values for {times} times"
+    def series(
+        self, t_ns: bytes, value: bytes, row: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The times and the values of a series. Raises JournalError for what is none."""
+        times = int64s(self.content(t_ns, row, "t_ns"))
+        values = float64s(self.content(value, row, "value"))
+        why = ""
+        if len(times) != len(values):
+            why = f"{len(values)} values for {len(times)} times"
+        elif not (abs(values) <= MOST_FIGURE).all():
+            why = f"a value is not a number up to {MOST_FIGURE:g}"
+        if why:
             raise wrong_value(self._path, "series", row, "value", why)
+        return times, values
 
 
 @cache
@@ -169,7 +179,7 @@ def _wrong(name: str, kind: str) -> str:
     if kind == "INTEGER" and name != "seed":
         return f"{other} OR {name} NOT BETWEEN {-MOST_NUMBER} AND {MOST_NUMBER}"
     if kind == "REAL":
-        return f"{other} OR {name} NOT BETWEEN {-sys.float_info.max!r} AND {sys.float_info.max!r}"
+        return f"{other} OR {name} NOT BETWEEN {-MOST_FIGURE!r} AND {MOST_FIGURE!r}"
     return other
 
 
@@ -178,8 +188,8 @@ def _objection(name: str, kind: str, value: object) -> str:
     if not isinstance(value, types[kind]):
         found = "nothing" if value is None else type(value).__name__
         return f"{found} where {types[kind].__name__} belongs"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{value} is not a finite number"
+    if isinstance(value, float) and not is_figure(value):
+        return f"{value} is not a number up to {MOST_FIGURE:g}"
     if isinstance(value, int) and name != "seed" and abs(value) > MOST_NUMBER:
         return f"the number {value} is out of bounds"
     return ""

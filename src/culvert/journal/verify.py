@@ -12,6 +12,7 @@ from typing import Any
 
 from culvert.errors import JournalError
 from culvert.journal.checksum import Row, checksum
+from culvert.journal.frames import refuse_packed
 from culvert.journal.schema import (
     APPLICATION_ID,
     CHILDREN,
@@ -59,6 +60,7 @@ def verify(connection: sqlite3.Connection, path: Path) -> None:
         }.items():
             _rows(connection, path, table, columns, texts)
         _trials(connection, path, texts)
+        refuse_packed(connection, path)
 
 
 def _kind(connection: sqlite3.Connection, path: Path) -> None:

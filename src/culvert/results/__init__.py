@@ -1,11 +1,12 @@
 """The words of results, for all that produce, store, analyse or show them."""
 
-from culvert.results.figures import Histogram, Metric, Series
+from culvert.results.figures import MOST_FIGURE, Histogram, Metric, Series, is_figure
 from culvert.results.label import Label, undeclared
 from culvert.results.parameters import Parameters, canonical_json
 from culvert.results.status import Status
 
 __all__ = [
+    "MOST_FIGURE",
     "Histogram",
     "Label",
     "Metric",
@@ -13,5 +14,6 @@ __all__ = [
     "Series",
     "Status",
     "canonical_json",
+    "is_figure",
     "undeclared",
 ]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from culvert.errors import CulvertError
+
+MOST_FIGURE = 1e18
+"""Greatest figure of any unit, and its negative the least: nanoseconds of thirty years, bits of a
+year at 30 Gbit/s. Statistics multiply and square figures, and must stay finite."""
+
+
+def is_figure(value: float) -> bool:
+    """Whether a metric or a point of a series can have this value: a finite one within bounds."""
+    return -MOST_FIGURE <= value <= MOST_FIGURE
 
 
 @dataclass(frozen=True)
@@ -19,12 +27,8 @@ class Metric:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
-            raise CulvertError(
-                f"metric {self.name}",
-                f"its value is {self.value}, which is not a finite number",
-                "report it as a defect of the measurement",
-            )
+        if not is_figure(self.value):
+            raise _impossible(f"metric {self.name}", self.value)
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,9 @@ class Series:
                 f"it has {len(self.t_ns)} times and {len(self.values)} values",
                 "report it as a defect of the measurement",
             )
+        for value in self.values:
+            if not is_figure(value):
+                raise _impossible(f"series {self.name}", value)
 
 
 @dataclass(frozen=True)
@@ -55,3 +62,11 @@ class Histogram:
     unit: str
     hdr_v2: str
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def _impossible(what: str, value: float) -> CulvertError:
+    return CulvertError(
+        what,
+        f"its value is {value}, which is not a number up to {MOST_FIGURE:g}",
+        "report it as a defect of the measurement; of another tool's results, check its file",
+    )
