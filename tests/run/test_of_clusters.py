@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from culvert.labs.registry import lab_kind
 from culvert.plan.plan import Plan
 from culvert.run.of_clusters import REMEDY
 from culvert.run.request import RunRequest
@@ -16,7 +17,7 @@ def absent(study: str, lab: str) -> set[tuple[str, str]]:
 
 
 def request(study: str, lab: str) -> tuple[object, Plan, object]:
-    return RunRequest(study, None, resume=False, lab=lab, only=()).prepared()
+    return RunRequest(study, None, resume=False, lab=lab_kind(lab)({}), only=()).prepared()
 
 
 def test_elsewhere_the_papers_api_and_second_baseline_are_missing() -> None:
@@ -32,5 +33,7 @@ def test_in_a_cluster_nothing_is_missing() -> None:
 
 @pytest.mark.parametrize(("study", "changed"), [("kjorveziroski2024", True), ("quick", False)])
 def test_the_remedy_names_the_lab(study: str, changed: bool) -> None:
-    found, _, _ = RunRequest(study, None, resume=False, lab="netns", only=()).prepared()
+    found, _, _ = RunRequest(
+        study, None, resume=False, lab=lab_kind("netns")({}), only=()
+    ).prepared()
     assert (found.lacking.remedy == REMEDY) is changed

@@ -96,13 +96,15 @@ def hosts_demo(
     as_json: Json = False,
 ) -> None:
     """Run a study on hosts made of namespaces."""
+    from culvert.labs.hosts.kind import Hosts
     from culvert.run.hosts_demo import keep_hosts, run_on_demo
     from culvert.run.request import RunRequest
 
     if keep:
         keep_hosts(hosts, rate, as_json=as_json)
         return
-    request = RunRequest(study, directory, resume=False, lab="hosts", only=only or (), scale=scale)
+    lab = Hosts({"inventory": "hosts.yml"})  # of the demo: its inventory is made with it
+    request = RunRequest(study, directory, resume=False, lab=lab, only=only or (), scale=scale)
     code = run_on_demo(request, hosts, rate, as_json=as_json)
     if code:
         raise typer.Exit(code)

@@ -16,3 +16,10 @@ def studies(incomplete: str) -> list[str]:
     from culvert.study.shipped import shipped_studies
 
     return [name for name in shipped_studies() if name.startswith(incomplete)]
+
+
+def labs(incomplete: str) -> list[str]:
+    """Every installed lab whose name begins so."""
+    from culvert.labs.registry import names
+
+    return [name for name in names() if name.startswith(incomplete)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 
 import polars as pl
 
@@ -26,11 +26,9 @@ from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.run import neighbours
 from culvert.run.line_here import line_here
-from culvert.run.place import Place
-from culvert.run.pods.cluster import Clusters
-from culvert.run.pods.request import ClusterRequest
+from culvert.run.pods.kind import PodPlace
 from culvert.run.progress import Lines, Progress, Screen, Silent
-from culvert.run.request import CLUSTER, RunRequest
+from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.run.summary import print_summary, summary_document
 from culvert.run.tally import Tally
@@ -45,18 +43,15 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     _remove_leftovers(quiet=as_json)
     head = RunHead.of(
         study,
-        lab=request.lab,
+        lab=request.lab.name,
         culvert_version=__version__,
         environment=environment.capture() | inside.described() | rootless.described(),
     )
     with ExitStack() as stack:
-        place = stack.enter_context(_place(request, study))
+        place = stack.enter_context(request.lab.open(study))
         if other := neighbours.warning():
             (err if as_json else out).print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
-        clusters = None
-        if request.lab == CLUSTER:  # an unusable kubeconfig must not leave a journal
-            clusters = stack.enter_context(_clusters(request.cluster))
         begin = Journal.resume if request.resume else Journal.create
         journal = stack.enter_context(begin(directory, head))
         if not request.resume:
@@ -74,7 +69,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             catalogue,
             installed_measurements(),
             make_lab=place.make_lab,
-            clusters=clusters,
+            clusters=place.clusters if isinstance(place, PodPlace) else None,
             cores=place.cores,
             progress=progress,
             real_links=place.real_links,
@@ -132,31 +127,6 @@ def _lost(tally: Tally) -> str:
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
     """The claims, judged by all trials in the journal."""
     return judge(study, rows, line=line_here(study.vpns)) if study.file.claim else []
-
-
-def _place(request: RunRequest, study: Study) -> AbstractContextManager[Place]:
-    """Raises UsageError for an inventory that cannot be read.
-
-    Only the modules of the lab in question are imported: pyroute2 and SSH take long.
-    """
-    if request.inventory is None:
-        from culvert.run.here import here  # noqa: PLC0415
-
-        return here()
-    from culvert.run.on_hosts import on_hosts  # noqa: PLC0415
-
-    return on_hosts(
-        request.inventory,
-        study,
-        sudo_password=request.sudo_password,
-        allow_impairment=request.allow_impairment,
-    )
-
-
-def _clusters(request: ClusterRequest) -> Clusters:
-    from culvert.run.pods.requested import clusters_of  # noqa: PLC0415 - as in _place
-
-    return clusters_of(request)
 
 
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:

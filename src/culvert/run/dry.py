@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from culvert.console import out, print_json
+from culvert.labs.kind import OnThisMachine
 from culvert.run import outline
 from culvert.run.expected import estimate_of
-from culvert.run.request import LABS, RunRequest
+from culvert.run.request import RunRequest
 from culvert.run.shortfalls import Machine, shortfalls
 
 
@@ -13,8 +14,8 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and the expected duration."""
     study, plan, catalogue = request.prepared()
     estimate = estimate_of(study, plan, catalogue)
-    # A guest has its own processors.
-    missing = shortfalls(study, Machine.here(), plan) if request.lab == LABS[0] else []
+    here = isinstance(request.lab, OnThisMachine)
+    missing = shortfalls(study, Machine.here(), plan) if here else []
     if as_json:
         document = outline.as_json(study, plan, estimate)
         print_json({**document, "shortfalls": [one.as_json() for one in missing]})

@@ -6,13 +6,13 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.kind import Hosts
 from culvert.run.command import run_study
 from culvert.run.request import RunRequest
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
@@ -23,7 +23,7 @@ def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: b
     """The exit code of the run. Without ``rate`` the links have that of the study's. Raises
     NotPossible without root or sshd."""
     # A study with an error is refused before anything is made.
-    study, _, _ = replace(request, inventory=Path("hosts.yml")).prepared()
+    study, _, _ = request.prepared()
     link = _link(rate) if rate is not None else LinkSpec(rate_bps=study.file.lab.link.rate_bps)
     with DemoHosts(hosts, link) as demo:
         if not as_json:
@@ -33,7 +33,9 @@ def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: b
                 style="dim",
                 markup=False,
             )
-        tally = run_study(replace(request, inventory=demo.inventory), as_json=as_json)
+        tally = run_study(
+            replace(request, lab=Hosts({"inventory": demo.inventory})), as_json=as_json
+        )
     return tally.exit_code
 
 

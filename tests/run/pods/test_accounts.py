@@ -5,7 +5,6 @@ from __future__ import annotations
 from culvert.labs.process import Usage
 from culvert.probe.results import Accounted
 from culvert.run.pods.accounts import MOST, Programs, Used, between, of_node
-from culvert.run.pods.request import ClusterRequest
 
 
 def test_processes_of_one_name_count_together() -> None:
@@ -51,17 +50,3 @@ def test_those_that_used_most_are_reported() -> None:
     metrics = programs.metrics()
     assert len(metrics) == 2 * MOST
     assert metrics[0].labels == {"node": "a", "process": "p19"}
-
-
-def test_the_words_of_a_request_make_it_again() -> None:
-    assert list(ClusterRequest().words()) == []
-    given = ClusterRequest("embedded", source="a", target="zone:x", prove=True)
-    assert list(given.words()) == [
-        "--cluster",
-        "embedded",
-        "--from",
-        "a",
-        "--to",
-        "zone:x",
-        "--prove",
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.observations import contexts, pick
+from culvert.labs.registry import on_this_machine
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.charts.cpu_modes import Cell, all_busy, cpu_columns, cpu_panel
 from culvert.report.labels import everything, order, slug
@@ -104,7 +105,7 @@ def _caption(data: Data, measurement: str, parameters: str, cell: Cell, *, cpu_s
             "CPU: bars are means over the trials, because parts add up and medians do not; rings "
             "are the trials' totals."
         )
-        if data.run.lab == "netns":
+        if on_this_machine(data.run.lab):
             parts.append(
                 "Both nodes share one kernel, so this is the whole machine: both ends of the "
                 "tunnel, the measuring programs and whatever else ran."

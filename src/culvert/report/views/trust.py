@@ -10,6 +10,7 @@ from culvert.analysis.column import fewest_blocks
 from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
 from culvert.journal.marks import PART
+from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 from culvert.report.views.delivered import decided_per_super_packet
@@ -74,14 +75,11 @@ def trust(data: Data) -> Trust:
 
 
 def _where(data: Data) -> str:
-    """Where the traffic was seen: in a cluster by captures on the interfaces of its nodes."""
-    if data.run.lab == CLUSTER:
-        return "on the interfaces of the cluster's nodes"
+    """Where the traffic was seen."""
+    lab = recorded_kind(data.run.lab)
+    if lab is not None and lab.seen_at:
+        return lab.seen_at
     return "on the link" if set(data.vpns) == {BASELINE} else "in the tunnel"
-
-
-CLUSTER = "kubernetes"
-"""The lab whose nodes are pods, as a run's head names it."""
 
 
 def limits(data: Data) -> tuple[str, ...]:
@@ -145,7 +143,7 @@ def _slowed_down(data: Data) -> str:
 
 def _few_cpus(data: Data) -> str:
     threads = find(data.run.environment, "cpu", "threads")
-    if not isinstance(threads, int) or threads >= FEW_CPUS or data.run.lab != "netns":
+    if not isinstance(threads, int) or threads >= FEW_CPUS or not on_this_machine(data.run.lab):
         return ""
     several = f"{threads} CPUs are" if threads > 1 else "one CPU is"
     return f"{several} shared by both nodes, the VPN and the measuring programs"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +28,6 @@ class ClusterRequest:
     target: str | None = None
     prove: bool = False
 
-    def words(self) -> Iterator[str]:
-        """The options of the command line that differ from the defaults."""
-        if self.cluster != KUBECONFIG:
-            yield from ("--cluster", self.cluster)
-        for name, value in self.of_reached.items():
-            yield from (name, value)
-        if self.prove:
-            yield "--prove"
-
     @property
     def of_reached(self) -> Mapping[str, str]:
         """Those that differ from the defaults and are for a cluster that a kubeconfig reaches."""
@@ -49,7 +40,3 @@ class ClusterRequest:
             "--to": self.target,
         }
         return {name: str(value) for name, value in given.items() if value is not None}
-
-
-REACHED = ClusterRequest()
-"""The cluster of the user's own kubeconfig."""

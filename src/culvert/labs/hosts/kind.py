@@ -1,0 +1,73 @@
+"""The lab ``hosts``: hosts of an inventory, reached over SSH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from culvert.errors import UsageError
+from culvert.labs.kind import LabKind, LabOption, Place
+
+if TYPE_CHECKING:
+    from culvert.study.study import Study
+
+
+class Hosts(LabKind):
+    """Connections last as long as the run."""
+
+    name = "hosts"
+    summary = "hosts that SSH reaches"
+    options = (
+        LabOption("inventory", "Inventory of the hosts (Ansible's format).", "FILE"),
+        LabOption("ask-sudo-password", "Prompt for the sudo password of the hosts."),
+        LabOption("allow-impairment", "Permit impairment by the hosts' own netem."),
+    )
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        if not given.get("inventory"):
+            raise UsageError(
+                "lab 'hosts'", "no inventory names the hosts", "add --inventory hosts.yml"
+            )
+        self.inventory = Path(given["inventory"])
+
+    def begin(self) -> None:
+        """Start to read the inventory: Ansible takes a second."""
+        from culvert.labs.hosts import listing
+
+        listing.begin(self.inventory)
+
+    @contextmanager
+    def open(self, study: Study) -> Iterator[Place]:
+        """Raises UsageError for an inventory that cannot be read or has too few hosts."""
+        from getpass import getpass
+
+        from culvert.console import err
+        from culvert.labs.base import Lab
+        from culvert.labs.hosts.cpus import imagined
+        from culvert.labs.hosts.fleet import Fleet
+        from culvert.labs.hosts.inventory import read_inventory
+        from culvert.labs.hosts.lab import HostsLab
+        from culvert.runid import new_run_id
+        from culvert.study.conditions.topology import topology_of
+        from culvert.topology.spec import LabSpec
+
+        asked = self.given.get("ask-sudo-password")
+        password = getpass("sudo password on the hosts: ") if asked else None
+        hosts = read_inventory(self.inventory, sudo_password=password)
+        topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
+        assigned = [hosts.assign(topology) for topology in topologies]
+        nodes = max(len(topology.nodes) for topology in topologies)
+        fleet = Fleet(hosts, new_run_id())
+
+        def make_lab(spec: LabSpec) -> Lab:
+            return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
+
+        fleet.begin(assigned[0].values())  # while the rest of the run is prepared
+        try:
+            yield Place(make_lab, imagined(nodes), real_links=True)
+        finally:
+            for problem in fleet.close():
+                err.print(f"warning: {problem}", markup=False, style="yellow")

@@ -1,0 +1,29 @@
+"""The lab ``netns``: network namespaces of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from culvert.labs.kind import InNamespaces, OnThisMachine, Place
+
+if TYPE_CHECKING:
+    from culvert.study.study import Study
+
+
+class Netns(InNamespaces, OnThisMachine):
+    """Each node is a network namespace."""
+
+    name = "netns"
+    summary = "network namespaces of this machine"
+
+    @contextmanager
+    def open(self, study: Study) -> Iterator[Place]:
+        """Nothing is made before a trial."""
+        del study
+        from culvert.labs.netns.lab import NetnsLab
+        from culvert.runid import new_run_id
+        from culvert.study.conditions.cpus import cores
+
+        yield Place(lambda spec: NetnsLab(new_run_id(), spec), cores())

@@ -1,0 +1,54 @@
+"""The lab ``vm``: the whole run is in a guest, in which the nodes are network namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from culvert.labs.kind import Elsewhere, InNamespaces, LabOption, Place
+from culvert.labs.registry import DEFAULT, lab_kind
+
+if TYPE_CHECKING:
+    from culvert.study.study import Study
+
+
+class Vm(Elsewhere, InNamespaces):
+    """A guest whose kernel has what this one may lack."""
+
+    name = "vm"
+    summary = "namespaces of a guest kernel"
+    options = (
+        LabOption(
+            "vehicle", "Run the guest with kvm, uml or tcg; default: the first that works.", "NAME"
+        ),
+        LabOption("kernel", "Boot this kernel instead of Culvert's own.", "PATH"),
+    )
+
+    def is_here(self) -> bool:
+        """Whether this process is in a guest of Culvert."""
+        from culvert.labs.vm.inside import guest
+
+        return guest() is not None
+
+    def run(self, arguments: Sequence[str], directory: Path) -> int:
+        """Boot a guest for it."""
+        from culvert.labs.vm import lab
+
+        kernel = self.given.get("kernel")
+        return lab.run(
+            arguments,
+            directory,
+            vehicle=self.given.get("vehicle"),
+            kernel=None if kernel is None else Path(kernel),
+        )
+
+    @contextmanager
+    def open(self, study: Study) -> Iterator[Place]:
+        """The default lab, on the guest's processors."""
+        from culvert.labs.vm import inside
+
+        with lab_kind(DEFAULT)({}).open(study) as place:
+            yield replace(place, cores=inside.processors(list(place.cores)))
