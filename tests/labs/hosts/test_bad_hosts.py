@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,44 +11,16 @@ import pytest
 from culvert.errors import CulvertError, LabError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import Inventory
 from culvert.labs.hosts.lab import HostsLab
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
+from tests.labs.hosts.bad import another_sshd, fake, over, refused
 from tests.labs.hosts.remains import init_of, processes, remains
 
 pytestmark = pytest.mark.lab
 _PLACES = "/tmp /var/tmp /dev/shm /root /opt"
 _PASSWORD = "correct horse"
-
-
-@contextmanager
-def another_sshd(demo: DemoHosts, view: str = "", options: str = "") -> Iterator[None]:
-    """Host a has another view of its files."""
-    demo.servers["a"].stop(grace_s=0)
-    demo.start_sshd("a", view=view, options=options)
-    try:
-        yield
-    finally:
-        demo.servers["a"].stop(grace_s=0)
-        demo.start_sshd("a")
-
-
-def refused(inventory: Inventory) -> CulvertError:
-    """The error for host a; host b works."""
-    with Fleet(inventory, new_run_id()) as fleet:
-        hosts = [fleet.host(entry) for entry in inventory.hosts]
-        first, second = fleet.each(hosts, SshHost.open)
-        assert isinstance(first, CulvertError), "host a works"
-        assert not isinstance(second, CulvertError)
-        assert first.what.startswith("host a")
-        assert first.remedy
-        return first
-
-
-def over(places: str, options: str) -> str:
-    return f"for place in {places}; do mount -t tmpfs -o {options} tmpfs $place; done\n"
 
 
 @pytest.mark.parametrize(
@@ -96,13 +66,6 @@ def test_a_changed_host_key_is_refused(demo: DemoHosts, inventory: Inventory) ->
 def test_a_key_that_is_not_accepted(demo: DemoHosts, inventory: Inventory) -> None:
     with another_sshd(demo, options="AuthorizedKeysFile none\n"):
         assert "none of your keys" in refused(inventory).why
-
-
-def fake(program: str, script: str) -> dict[str, str]:
-    path = f"/run/fake/{program}"
-    made = f"printf '%s\\n' '#!/bin/sh' '{script}' > {path}; chmod 755 {path}\n"
-    view = "rm -rf /run/fake; mkdir /run/fake\n" + made
-    return {"view": view, "options": "SetEnv PATH=/run/fake:/usr/sbin:/usr/bin:/sbin:/bin\n"}
 
 
 def test_another_architecture(demo: DemoHosts, inventory: Inventory) -> None:

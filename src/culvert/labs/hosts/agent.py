@@ -14,12 +14,13 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
 from culvert.files.json_text import read_json
 from culvert.labs.hosts.complaints import HostLost
 from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.printed import Marks, Printed
 
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
@@ -27,6 +28,10 @@ ANSWER_S = 30.0
 END_S = 6.0
 """The host removes everything within five seconds."""
 BEAT_S = 2.0
+PRINTED_S = 1.0
+"""Longest time until what an agent that has ended printed is read."""
+MOST_LINE = 64 << 20
+"""A longer one is no answer: it ends the session."""
 
 
 class Stream:
@@ -71,12 +76,13 @@ class Agent:
         name: str,
         connection: Connection,
         channel: subprocess.Popen[bytes],
-        log: IO[bytes],
+        marks: Marks,
     ) -> None:
         self.name = name
         self._connection = connection
         self._channel = channel
-        self._log = log
+        self._marks = marks
+        self._complained = Printed(channel.stderr, channel.kill)
         self._numbers = itertools.count(1)
         self._streams: dict[int, Stream] = {}
         self._lock = threading.Lock()
@@ -183,7 +189,6 @@ class Agent:
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(timeout=2)
-        self._log.close()
         return problems
 
     def _not_started(self) -> LabError:
@@ -198,19 +203,17 @@ class Agent:
 
     def _printed(self) -> list[str]:
         """The lines of its standard error."""
-        try:
-            self._log.seek(0)
-            text = self._log.read().decode(errors="replace")
-        except (OSError, ValueError):
-            return []
+        self._complained.join(PRINTED_S)
+        printed = self._complained.so_far()
+        text = (self._marks.after(printed) or b"").decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]
 
     def _read(self) -> None:
         for line in self._lines():
             try:
                 event = read_json(line)
-                number = event.get("id")
-            except (ValueError, AttributeError):
+                number = int(event["id"])
+            except (ValueError, TypeError, KeyError):
                 continue  # a login script's words
             with self._lock:
                 stream = self._streams.get(number)
@@ -225,7 +228,10 @@ class Agent:
         pipe = self._channel.stdout
         assert pipe is not None
         with suppress(ValueError, OSError), pipe:  # only here: elsewhere it waits for readline()
-            yield from iter(pipe.readline, b"")
+            while line := pipe.readline(MOST_LINE):
+                if len(line) == MOST_LINE:
+                    return
+                yield line
 
     def _beat(self) -> None:
         """Shows the host that the controller lives."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.printed import last_line
 
 FREE_KB = 16 * 1024
 """Room for the probe, configuration and logs."""
@@ -76,6 +78,22 @@ class Rise(StrEnum):
     NONE = "none"
 
 
+_SHAPES = {
+    "machine": r"[\w.-]{1,32}",
+    "release": r"[\x21-\x7e]{1,128}",
+    "user": r"[0-9]{1,10}",
+    "time": r"[0-9]{0,12}",
+    "client": r"([0-9a-fA-F.:%\w]{1,80} [0-9]{1,5} ?){0,2}",
+    "endian": r"[^\n]{0,8}",
+    "boot": r"[\w-]{0,64}",
+    "directory": r"/[\x20-\x7e]{1,500}",
+    "probe": r"(/[\x20-\x7e]{1,500})?",
+    "rise": "|".join(Rise),
+}
+"""Of what a host reports, which may be anything."""
+_WORDS = {"machine": "uname -m", "release": "uname -r", "user": "id -u", "time": "date +%s"}
+
+
 @dataclass(frozen=True)
 class FirstContact:
     """What the host has reported. ``machine`` is uname -m; ``big_endian`` None: unknown;
@@ -117,21 +135,28 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
         if tab:
             reported.setdefault(key, []).append(value.strip())
     if "end" not in reported:
-        printed = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise LabError(
             f"host {name}",
-            f"a POSIX shell does not run there: {printed[-1] if printed else 'no answer'}",
-            "see whether `ssh HOST sh -c true` works: a login script may print or end the session",
+            f"its shell did not end the first script: {last_line(done.stderr) or 'no reason'}",
+            "see whether `ssh HOST sh -s` runs commands from its standard input",
         )
     if "directory" not in reported:
         raise NotPossible(
             f"host {name}",
-            "no directory can hold the run: " + "; ".join(reported.get("refused", ["none exists"])),
+            "no directory can hold the run: "
+            + "; ".join(
+                last_line(why.encode()) for why in reported.get("refused", ["none exists"])
+            ),
             f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
         )
 
     def one(key: str) -> str:
-        return reported.get(key, [""])[0]
+        value = reported.get(key, [""])[0]
+        if not re.fullmatch(_SHAPES[key], value):
+            what = f"'{last_line(value.encode())[:60]}'" if value else "nothing"
+            why = f"for {_WORDS.get(key, key)} it reports {what}, which cannot be"
+            raise LabError(f"host {name}", why, "see which programs of that name it finds first")
+        return value
 
     there = one("time")
     client, server = _connection(one("client"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from enum import Enum
 
 from culvert.errors import LabError
+from culvert.labs.hosts.printed import last_line
 
 
 class Complaint(Enum):
@@ -110,9 +111,8 @@ def connection_error(name: str, destination: str, stderr: str) -> HostLost:
         if complaint.message in stderr:
             _, why, remedy = complaint.value
             return complaint.kind(f"host {name}", why, remedy.format(host=destination))
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return HostLost(
         f"host {name}",
-        lines[-1] if lines else "the connection was lost",
+        last_line(stderr.encode(errors="replace")) or "the connection was lost",
         f"see whether the host is up: `ssh {destination} true`; then continue with --resume",
     )

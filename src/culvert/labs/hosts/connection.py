@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-import shlex
 import subprocess
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from culvert import tools
-from culvert.errors import DeadlineExceeded
+from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.hosts.complaints import HostLost, LoginRefused, connection_error
 from culvert.labs.hosts.entry import HostEntry
-from culvert.waiting import wait_until
+from culvert.labs.hosts.printed import MOST_BYTES, Marks, Printed, last_line
+from culvert.waiting import wait_until, within
 
 CONNECT_S = 15
 ALIVE_S = 5
@@ -28,7 +26,6 @@ FAREWELL_S = 3.0
 BEAT_S = 10.0
 WATCHED_S = 15.0
 """A login shell's start files may take some seconds on a busy host."""
-_WATCHED = "culvert: watched"
 SILENCE_S = 30
 """After this time without a byte the shell there counts the connection as ended: an sshd whose
 network was cut does not notice it."""
@@ -64,39 +61,40 @@ class Connection:
         """``socket`` is a path in a directory of mode 0700. ``farewell`` is what a shell there runs
         when the connection ends, however that comes."""
         waiting = _WAITING.format(silence_s=SILENCE_S)
-        self._farewell = (
-            f"exec sh -c {shlex.quote(f'echo {shlex.quote(_WATCHED)}; {waiting}; {farewell}')}"
-        )
+        self._marks = Marks()
+        self._farewell = self._marks.around(f"{waiting}; {farewell}")
         self.entry = entry
         self._socket = socket
         self._log = socket.with_suffix(".log")
         self._master: subprocess.Popen[bytes] | None = None
+        self._printed: Printed | None = None
+        self._is_connected = False
         self._closed = threading.Event()
 
     def open(self) -> None:
-        """Connect. Raises HostLost with the reason."""
+        """Connect. Raises HostLost with the reason, which may be a ``close`` meanwhile."""
+        self.close()
+        self._closed = closed = threading.Event()
         for _ in range(REPEATS):
             try:
                 self._open_once()
             except LoginRefused:
                 # sshd refuses logins at random while many are under way (MaxStartups): many hosts
                 # behind one jump host must not all come again at the same time.
-                time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - not a secret
+                if closed.wait(random.uniform(*PAUSE_S)):  # noqa: S311 - not a secret
+                    raise
             else:
                 return
         self._open_once()
 
     def _open_once(self) -> None:
-        self.close()
-        argv = self._argv("-M", "-T", options=("ControlMaster=yes", "ControlPersist=no"))
-        with self._log.open("wb") as log:
-            self._master = subprocess.Popen(
-                [*argv, self._farewell],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        self._end()
+        argv = self._argv(
+            *("-M", "-T", "-E", str(self._log)),
+            options=("ControlMaster=yes", "ControlPersist=no"),
+        )
+        self._master = master = self._popen([*argv, self._farewell], stderr=subprocess.STDOUT)
+        self._printed = Printed(master.stdout, master.kill)
         try:
             wait_until(
                 self._is_open,
@@ -105,13 +103,12 @@ class Connection:
                 poll_s=0.01,
             )
         except DeadlineExceeded:
-            self.close()
+            self._end()
             raise connection_error(self.entry.name, self.entry.destination, "timed out") from None
         except BaseException:
-            self.close()
+            self._end()
             raise
-        self._closed = threading.Event()
-        beating = (self._master, self._closed)
+        beating = (master, self._closed)
         threading.Thread(target=_beat, args=beating, name="connected", daemon=True).start()
 
     def wait_until_watched(self) -> None:
@@ -125,18 +122,24 @@ class Connection:
         )
 
     def close(self) -> None:
-        """Idempotent."""
+        """Idempotent; ends an ``open`` in another thread."""
         self._closed.set()
-        if self._master is not None:
-            if self._master.stdin is not None:
+        self._end()
+
+    def _end(self) -> None:
+        master, self._master = self._master, None
+        if master is not None:
+            if not self._is_connected:
+                master.kill()
+            if master.stdin is not None:
                 with suppress(OSError):  # a last beat for a master that has ended
-                    self._master.stdin.close()
+                    master.stdin.close()
             try:
-                self._master.wait(timeout=FAREWELL_S)
+                master.wait(timeout=FAREWELL_S)
             except subprocess.TimeoutExpired:
-                self._master.kill()
-                self._master.wait()
-            self._master = None
+                master.kill()
+                master.wait()
+        self._is_connected = False
         for path in (self._socket, self._log):
             with suppress(OSError):
                 path.unlink()
@@ -148,58 +151,104 @@ class Connection:
             self._master.wait()
 
     def run(
-        self, command: str, given: bytes = b"", *, timeout_s: float = 30.0
+        self,
+        command: str,
+        given: bytes = b"",
+        *,
+        timeout_s: float = 30.0,
+        most_bytes: int = MOST_BYTES,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a command with the login shell there, until it ends. Raises HostLost."""
-        try:
-            done = subprocess.run(
-                self._session(command),
-                input=given,
-                capture_output=True,
-                timeout=timeout_s,
-                check=False,
-                start_new_session=True,
-            )
-        except subprocess.TimeoutExpired:
-            raise HostLost(
-                f"host {self.entry.name}",
-                f"a command did not end within {timeout_s:g} s",
-                "see whether the host is overloaded",
-            ) from None
-        if done.returncode == 255 and not self.alive():
-            raise self.lost()
-        return done
+        """Run a command with the login shell there, until it ends; what its start files print is
+        left out. Raises HostLost, and LabError if it is not run or prints more than that."""
+        marks, name = Marks(), f"host {self.entry.name}"
+        process = self._popen(self._session(marks.around(command)))
+        streams = [
+            Printed(stream, process.kill, most=most_bytes)
+            for stream in (process.stdout, process.stderr)
+        ]
 
-    def start(self, command: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start a command whose streams are pipes."""
-        return subprocess.Popen(
-            self._session(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is the controller's, which then ends it in order
-        )
+        def talk() -> None:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(given)
+            for stream in streams:
+                stream.join()
+            process.wait()
+
+        try:
+            within(timeout_s, talk)
+        except TimeoutError:
+            raise HostLost(
+                name,
+                f"a command did not end within {timeout_s:g} s",
+                "see whether the host is overloaded, or its login shell waits for input",
+            ) from None
+        finally:
+            process.kill()
+            process.wait()
+        if any(stream.too_much for stream in streams):
+            raise _flooded(name, most_bytes)
+        if process.returncode == 255 and (self._is_flooded() or not self.alive()):
+            raise self.lost()
+        printed, complained = (stream.so_far() for stream in streams)
+        answer, complaint = marks.inside(printed), marks.inside(complained)
+        if answer is None or complaint is None:
+            raise LabError(
+                name,
+                "a POSIX shell does not run there: "
+                + (last_line(complained, printed) or "no answer"),
+                "see whether `ssh HOST sh -c true` works: a login script may end the session",
+            )
+        return subprocess.CompletedProcess(process.args, process.returncode, answer, complaint)
+
+    def start(self, command: str) -> subprocess.Popen[bytes]:
+        """Start a command line of the login shell there; its streams are pipes."""
+        return self._popen(self._session(command))
 
     def alive(self) -> bool:
         """Whether the master runs."""
-        return self._master is not None and self._master.poll() is None
+        master = self._master  # another thread may close it
+        return master is not None and master.poll() is None
 
     def lost(self) -> HostLost:
         """The error for a master that has ended."""
+        if self._is_flooded():
+            return _flooded(f"host {self.entry.name}", MOST_BYTES)
         text = self._log.read_text(errors="replace") if self._log.exists() else ""
-        return connection_error(
-            self.entry.name, self.entry.destination, text.replace(f"{_WATCHED}\n", "")
-        )
+        if not self._is_connected and self._printed is not None:  # the words of a jump host's ssh
+            self._printed.join(FAREWELL_S)
+            text = self._printed.so_far().decode(errors="replace") + text
+        return connection_error(self.entry.name, self.entry.destination, text)
+
+    def _is_flooded(self) -> bool:
+        return self._printed is not None and self._printed.too_much
 
     def _is_open(self) -> bool:
         if not self.alive():
             raise self.lost()
-        return self._socket.exists()
+        self._is_connected = self._socket.exists()
+        return self._is_connected
 
     def _is_watched(self) -> bool:
         if not self.alive():
             raise self.lost()
-        return _WATCHED in self._log.read_text(errors="replace")
+        return self._printed is not None and self._marks.after(self._printed.so_far()) is not None
+
+    def _popen(self, argv: list[str], *, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,  # Ctrl-C is the controller's, which then ends it in order
+            )
+        except OSError as error:
+            raise LabError(
+                f"host {self.entry.name}",
+                f"ssh cannot be started: {error.strerror}",
+                "use fewer hosts at a time, or permit more files and processes (ulimit -n, -u)",
+            ) from error
 
     def _session(self, command: str) -> list[str]:
         return [*self._argv("-T", options=("ControlMaster=no",)), command]
@@ -216,6 +265,14 @@ class Connection:
         if entry.key_file is not None:
             argv += ["-i", entry.key_file]
         return [*argv, *entry.arguments, "--", entry.destination]
+
+
+def _flooded(name: str, most_bytes: int) -> HostLost:
+    return HostLost(
+        name,
+        f"it printed more than {most_bytes >> 20} MiB at the login or in place of an answer",
+        "let the start files of its login shell print nothing: see `ssh HOST true`",
+    )
 
 
 def _beat(master: subprocess.Popen[bytes], closed: threading.Event) -> None:

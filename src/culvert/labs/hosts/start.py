@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import tempfile
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.agent import Agent
 from culvert.labs.hosts.bootstrap import FirstContact, Rise
 from culvert.labs.hosts.connection import Connection
+from culvert.labs.hosts.printed import MOST_BYTES, Marks, last_line
 from culvert.labs.hosts.programs import PROBE, Architecture, probe_for
 
 OLDEST_KERNEL = (3, 4)
@@ -59,15 +59,17 @@ def place_probe(connection: Connection, contact: FirstContact) -> str:
         if done.returncode == 0 and done.stdout[:64] == digest:
             return target
     done = connection.run(
-        f"exec sh -c {shlex.quote(_COPY)} {shlex.quote(target)}", content, timeout_s=COPY_S
+        f"exec sh -c {shlex.quote(_COPY)} {shlex.quote(target)}",
+        content,
+        timeout_s=COPY_S,
+        most_bytes=len(content) + MOST_BYTES,
     )
     if done.stdout[:64] == digest or done.stdout == content:
         return target
-    printed = done.stderr.decode(errors="replace").strip().splitlines()
     raise LabError(
         f"host {name}",
         f"the probe did not arrive whole in {contact.directory}: "
-        + (printed[-1] if printed else "its checksum differs"),
+        + (last_line(done.stderr) or "its checksum differs"),
         "free some space there, then repeat",
     )
 
@@ -106,9 +108,9 @@ def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Ag
     entry = connection.entry
     command = [probe, "host", "--directory", contact.directory, "--silence-s", str(SILENCE_S)]
     words, first = _as_root(contact, entry.name, entry.sudo_password)
-    log = tempfile.TemporaryFile()  # noqa: SIM115 - the agent closes it
-    channel = connection.start(shlex.join(["exec", *words, *command]), log)
-    agent = Agent(entry.name, connection, channel, log)
+    marks = Marks()
+    channel = connection.start(marks.before(shlex.join(["exec", *words, *command])))
+    agent = Agent(entry.name, connection, channel, marks)
     try:
         agent.begin(first, timeout_s=START_S)
     except BaseException:
