@@ -30,8 +30,8 @@ WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker
 VPNS := wireguard openvpn strongswan
 MESHES := nebula headscale
 
-# To build a guest kernel from source, libFuzzer, and the ways to become root on a host.
-TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils
+# To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
+TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg
 
 # No file that the environment names decides which packages are trusted.
 APT_GET := $(SUDO) env -u APT_CONFIG DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
