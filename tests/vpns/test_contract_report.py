@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from ipaddress import IPv4Interface
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,15 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.contract import Report, Rule, Verdict, examine
 from culvert.vpns.registry import contract_faults
 from culvert.vpns.variant import Missing
+from culvert.waiting import wait_until
 from tests.vpns.pretender import Pretender
 
 
 class EndsAtOnce(Pretender):
     def connect(self, a: Node) -> None:
-        a.spawn(["sh", "-c", f"echo no route to the peer, {self.token} >&2"], name="ends").stop()
+        words = f"echo no route to the peer, {self.token} >&2"
+        process = a.spawn(["sh", "-c", words], name="ends")
+        wait_until(lambda: process.returncode() == 0, what="it ended", deadline_s=10)
         raise VpnError("pretender", "ended at once", "see its log")
 
 
@@ -66,6 +70,11 @@ class MissesByAccident(Pretender):
         raise KeyError("openssl")
 
 
+class InnerInWords(Pretender):
+    def inner(self, node: Node) -> IPv4Interface:
+        return "198.19.0.1"  # type: ignore[return-value]
+
+
 def report(driver: type[Pretender]) -> Report:
     def lab() -> NetnsLab:
         return NetnsLab(new_run_id(), LabSpec())
@@ -89,7 +98,7 @@ def test_rules_after_a_failed_bring_up_are_not_reached(tmp_path: Path) -> None:
     assert found.verdict(Rule.CLASS) is found.verdict(Rule.CLEAN) is Verdict.YES
     (violation,) = found.violations
     assert violation.step == "bring-up: connect(a)"
-    line = inspect.getsourcelines(EndsAtOnce.connect)[1] + 2
+    line = inspect.getsourcelines(EndsAtOnce.connect)[1] + 4
     assert violation.place == f"{__file__}:{line}, in connect()"
     (log,) = [log for log in violation.logs if log.file == "a/logs/ends.log"]
     assert "no route to the peer" in log.lines[0]
@@ -149,6 +158,15 @@ def test_a_violation_names_step_and_line(
     file, first = inspect.getsourcefile(driver), inspect.getsourcelines(getattr(driver, method))[1]
     lines = re.findall(rf"{re.escape(str(file))}:(\d+)", violation.place)
     assert any(first <= int(line) <= first + 1 for line in lines), violation.place
+
+
+@pytest.mark.lab
+def test_an_error_outside_of_the_driver_names_its_class_too() -> None:
+    (violation,) = report(InnerInWords).violations
+    assert violation.step == "bring-up: listen(b)"
+    first = inspect.getsourcelines(InnerInWords)[1]
+    assert violation.place.startswith(f"{__file__}:{first}, class InnerInWords")
+    assert re.search(r"raised at .*/vxlan\.py:\d+$", violation.place)
 
 
 class MethodForProperty(Pretender):

@@ -22,6 +22,14 @@ class WithOptions(NoVpn):
     options = {"tcp": "over TCP", "psk": "with a shared key"}  # noqa: RUF012
 
 
+class RaisesAtOnce(NoVpn):
+    name = "raises"
+    variants = (Variant("x", "x"),)
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        raise KeyError("licence")
+
+
 class Unfinished(Vpn):
     name = "unfinished"
     summary = "abstract methods are left"
@@ -171,6 +179,12 @@ def test_a_broken_driver_spoils_only_itself(name: str, entry: EntryPoint, why: s
         drivers.parse(f"{name}/x")
     assert why in str(caught.value)
     assert caught.value.remedy
+
+
+def test_a_driver_that_cannot_be_created_names_its_line() -> None:
+    drivers = load([here("raises", "RaisesAtOnce")])
+    with pytest.raises(VpnError, match=r"KeyError: 'licence' \(raised at .*test_registry\.py:\d+"):
+        drivers.create(drivers.parse("raises/x"))
 
 
 def test_an_import_that_raises_names_its_line(

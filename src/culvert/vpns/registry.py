@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import FunctionType
 
-from culvert.errors import UsageError, VpnError
+from culvert.errors import CulvertError, UsageError, VpnError
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Variant
 
@@ -82,7 +82,16 @@ class Registry:
         """A driver's instance for one tunnel; raises as ``parse`` does, or as the driver does."""
         driver = self.driver(vpn_id.name)
         checked = self.parse(str(vpn_id))
-        return driver(_variant(driver, checked.variant), checked.options)
+        try:
+            return driver(_variant(driver, checked.variant), checked.options)
+        except CulvertError:
+            raise
+        except Exception as error:  # a third party's may raise anything
+            raise VpnError(
+                f"VPN {vpn_id}",
+                f"its driver cannot be created: {type(error).__name__}: {error}{_raised_at(error)}",
+                "repair its __init__()",
+            ) from error
 
     def all_variants(self) -> list[VpnId]:
         """Every variant of every usable VPN, without options, the baseline first."""

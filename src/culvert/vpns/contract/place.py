@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,9 +39,12 @@ def definition(cls: type, *methods: str) -> str:
 
 
 def _own(cls: type) -> Sequence[type]:
-    """The driver's class, and those above it that are not part of Culvert's own."""
-    others = (each for each in cls.__mro__[1:] if each is not object)
-    return [cls, *(each for each in others if not each.__module__.startswith("culvert."))]
+    """The driver's class, and those above it that are neither Culvert's nor Python's."""
+    foreign = {"culvert", *sys.stdlib_module_names}
+    return [
+        cls,
+        *(each for each in cls.__mro__[1:] if each.__module__.split(".")[0] not in foreign),
+    ]
 
 
 def _line(owner: type, found: object) -> str:
