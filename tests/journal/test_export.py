@@ -94,6 +94,33 @@ def test_standard_output_gets_the_same_bytes(
     assert out.buffer.getvalue() == (tmp_path / "x").read_bytes()
 
 
+def test_a_terminal_is_not_controlled(
+    rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = rows.with_columns(reason=pl.lit("\x1b[2Jred\u202e\x07"))
+    for format in (Format.CSV, Format.JSON):
+        export(hostile, format, tmp_path / "x")
+        assert "\u202e" in (tmp_path / "x").read_text()  # a file is exact
+        buffer = io.BytesIO()
+        out = io.TextIOWrapper(buffer)
+        monkeypatch.setattr(out, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdout", out)
+        export(hostile, format, None)
+        shown = buffer.getvalue().decode()
+        assert "[2Jred" in shown
+        assert not {"\x1b", "\u202e", "\x07"} & set(shown)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "+1", "-1", "\t=1", "\r=1"])
+def test_a_spreadsheet_runs_nothing(rows: pl.DataFrame, tmp_path: Path, text: str) -> None:
+    export(rows.with_columns(vpn=pl.lit(text)), Format.CSV, tmp_path / "x.csv")
+    back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)
+    assert set(back["vpn"]) == {"'" + text}
+    assert back["value"].to_list() == rows["value"].to_list()
+    export(rows.with_columns(vpn=pl.lit(text)), Format.PARQUET, tmp_path / "x")
+    assert set(pl.read_parquet(tmp_path / "x")["vpn"]) == {text}
+
+
 def test_parquet_is_not_written_to_a_terminal(
     rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -193,6 +193,20 @@ def test_what_is_no_figure_is_refused(value: float) -> None:
         Series("x", "s", [0, 1], [1.0, value])
 
 
+@pytest.mark.parametrize("root", ["/", "//", "/usr/..", "/."])
+def test_the_root_is_no_directory_of_a_run(root: str) -> None:
+    with pytest.raises(UsageError, match="root of all files"):
+        Journal.create(Path(root), HEAD)
+
+
+def test_a_rollback_journal_beside_it_is_refused_by_readers(tmp_path: Path) -> None:
+    Journal.create(tmp_path, HEAD).close()
+    (tmp_path / "journal.sqlite-journal").write_bytes(b"")
+    with pytest.raises(JournalError, match="does not belong") as error:
+        Journal.open(tmp_path)
+    assert "remove it" in error.value.remedy
+
+
 def test_a_temporary_directory_without_room_is_not_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

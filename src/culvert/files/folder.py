@@ -172,6 +172,8 @@ def run_folder(path: Path, *, make: bool = False) -> OpenFolder:
     Raises UsageError with a remedy if it belongs to, or is writable by, another user: their links
     would decide what is overwritten. Raises OSError if it cannot be opened.
     """
+    if path.resolve() == Path("/"):
+        raise UsageError(str(path), "it is the root of all files", "name a directory of its own")
     return _without_strangers(any_folder(path, make=make))
 
 

@@ -14,7 +14,9 @@ from typing import IO, Any
 import polars as pl
 
 from culvert.errors import UsageError
+from culvert.files.formulas import without_formulas
 from culvert.files.target import replacing
+from culvert.hidden import HIDDEN
 from culvert.journal.codec import from_json
 from culvert.journal.format import Format
 
@@ -43,6 +45,8 @@ def _to_stdout(
             "Parquet is not text for a terminal",
             "add --file FILE, or redirect it",
         )
+    if sys.stdout.isatty():  # they could control it; files and pipes are exact
+        rows = rows.with_columns(pl.col(pl.String).str.replace_all(f"[{HIDDEN}]", ""))
     try:
         write(rows, sys.stdout.buffer)
         sys.stdout.buffer.flush()
@@ -92,7 +96,7 @@ def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
     # If Polars writes to a pipe itself, a closed pipe and a full disk give the same error.
     out.write(rows.clear().write_csv().encode())
     for part in rows.iter_slices(_CHUNK):
-        out.write(part.write_csv(include_header=False).encode())
+        out.write(without_formulas(part).write_csv(include_header=False).encode())
 
 
 def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:

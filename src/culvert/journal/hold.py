@@ -15,12 +15,11 @@ from pathlib import Path
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.lock import JournalLock
+from culvert.journal.source import FORMER
 from culvert.journal.trouble import explained
 from culvert.journal.untrusted import refuse_other_schema
 
 _LOG = ("-wal", "-shm")
-_FORMER = "-journal"
-"""SQLite's rollback journal, which a journal never has: SQLite would play it back into it."""
 
 
 class Hold:
@@ -49,8 +48,8 @@ class Hold:
             ) from error
         lock = None
         try:
-            folder.refuse_links(name, *(name + end for end in (*_LOG, _FORMER)))
-            _refuse(folder, name + _FORMER)
+            folder.refuse_links(name, *(name + end for end in (*_LOG, FORMER)))
+            _refuse(folder, name + FORMER)
             lock = JournalLock(folder)
             yield cls(folder, lock, name)
         except BaseException:

@@ -25,6 +25,8 @@ from culvert.errors import JournalError, UsageError
 from culvert.files.plain import open_own
 from culvert.journal.trouble import corrupt
 
+FORMER = "-journal"
+"""The end of the name of SQLite's rollback journal: SQLite would play it back into the file."""
 _ATTEMPTS = 5
 _CHUNK = 1 << 20
 _SALTS = slice(16, 24)
@@ -50,6 +52,13 @@ class Source:
         begin = _read(journal, len(_MAGIC))
         if begin != _MAGIC:
             raise corrupt(journal, "it does not have the header of an SQLite file")
+        former = journal.with_name(journal.name + FORMER)
+        if os.path.lexists(former):
+            raise JournalError(
+                str(former),
+                "it does not belong to this journal, but SQLite would write its content into it",
+                "remove it, if you did not put it there",
+            )
         self._stamp = _stamp(journal)
         self.immutable = not _size(log_of(journal))
         self.path = journal if self.immutable else self._copied(copy_with_log)

@@ -9,13 +9,11 @@ from culvert.analysis.latency import percentile_table
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.pairs import paired
 from culvert.analysis.status import reasons
+from culvert.files.formulas import without_formulas
 from culvert.metrics import Effect
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
 from culvert.report.visible import HIDDEN, SHOWN
-
-_FORMULA = r"^[=+\-@\t\r]"
-"""Text that a spreadsheet would run as a formula (OWASP, CSV injection)."""
 
 
 def tables(data: Data) -> dict[str, pl.DataFrame]:
@@ -26,10 +24,7 @@ def tables(data: Data) -> dict[str, pl.DataFrame]:
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
     """Prefix texts that a spreadsheet would run with an apostrophe, and replace hidden characters;
     numbers are unchanged."""
-    text = pl.col(pl.String)
-    return table.with_columns(text.str.replace_all(HIDDEN, SHOWN)).with_columns(
-        pl.when(text.str.contains(_FORMULA)).then("'" + text).otherwise(text).name.keep()
-    )
+    return without_formulas(table.with_columns(pl.col(pl.String).str.replace_all(HIDDEN, SHOWN)))
 
 
 def _tables(data: Data) -> dict[str, pl.DataFrame]:

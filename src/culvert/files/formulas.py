@@ -1,0 +1,15 @@
+"""Text in CSV that a spreadsheet would run as a formula (OWASP, CSV injection)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_FORMULA = r"^[=+\-@\t\r]"
+
+
+def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
+    """Prefix such texts with an apostrophe; numbers are unchanged."""
+    text = pl.col(pl.String)
+    return table.with_columns(
+        pl.when(text.str.contains(_FORMULA)).then("'" + text).otherwise(text).name.keep()
+    )
