@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from culvert.console import out, print_json
+from culvert.counter import Counter
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.hosts.clock import offset_of
 from culvert.labs.hosts.features import TRIED, to_load
@@ -89,7 +90,7 @@ def check_hosts(path: Path, *, sudo_password: str | None, links: bool, as_json: 
     """Print what was found; True if nothing that every study needs is missing."""
     inventory = read_inventory(path, sudo_password=sudo_password)
     with Fleet(inventory, new_run_id()) as fleet:
-        hosts = _hosts(fleet)
+        hosts = _hosts(fleet, stay=links)
         reached = {host.name for host in hosts if host.architecture}
         pairs = _pairs(fleet, reached) if links else []
     if as_json:
@@ -104,9 +105,20 @@ def check_hosts(path: Path, *, sudo_password: str | None, links: bool, as_json: 
     return not any(host.problems for host in hosts) and not any(pair.problem for pair in pairs)
 
 
-def _hosts(fleet: Fleet) -> list[HostFound]:
+def _hosts(fleet: Fleet, *, stay: bool) -> list[HostFound]:
+    """Hosts to which nothing more is asked do not ``stay`` connected: there may be thousands."""
     hosts = [fleet.host(entry) for entry in fleet.inventory.hosts]
-    outcomes = fleet.each(hosts, _look_at)
+
+    def look_at(host: SshHost) -> HostFound:
+        try:
+            return _look_at(host)
+        finally:
+            if not stay:
+                host.close()
+            counter.one_more()
+
+    with Counter("hosts looked at", len(hosts)) as counter:
+        outcomes = fleet.each(hosts, look_at)
     return [
         HostFound(host.name, [Problem.of(outcome)])
         if isinstance(outcome, CulvertError)
@@ -164,9 +176,18 @@ def _look_for_vpns(host: SshHost, found: HostFound) -> None:
 def _pairs(fleet: Fleet, reached: set[str]) -> list[PairFound]:
     inventory: Inventory = fleet.inventory
     hosts = tuple(host for host in inventory.hosts if host.name in reached)
+    all_pairs = pairs_of(hosts)
     found: list[PairFound] = []
-    for together in rounds(pairs_of(hosts), used_by):
-        found += at_once(lambda pair: _link(fleet, pair), together)
+    with Counter("links measured", len(all_pairs)) as counter:
+
+        def link(pair: Pair) -> PairFound:
+            try:
+                return _link(fleet, pair)
+            finally:
+                counter.one_more()
+
+        for together in rounds(all_pairs, used_by):
+            found += at_once(link, together)
     return found
 
 
