@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from culvert.analysis.declared import headline_columns
 from culvert.measurements.kubernetes.answers import Request
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, series_of, url
 
@@ -32,3 +33,8 @@ def test_without_a_request_there_is_no_value() -> None:
 def test_an_address_of_ipv6_is_between_brackets() -> None:
     assert url("10.96.0.1", 443, "/version") == "https://10.96.0.1:443/version"
     assert url("fd00::1", 443, "/version") == "https://[fd00::1]:443/version"
+
+
+def test_its_figures_are_columns_of_the_summary() -> None:
+    columns = {metric.name for kind, metric, _ in headline_columns() if kind == "k8s_api"}
+    assert columns == {"response_p50_ms", "response_p99_ms"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from culvert.console import err
 from culvert.labs.kubernetes.embedded.programs import build
+from culvert.labs.kubernetes.embedded.programs.probe import build_probe
 
 
 def build_programs(jobs: int | None) -> dict[str, object]:
@@ -12,6 +13,7 @@ def build_programs(jobs: int | None) -> dict[str, object]:
     def say(text: str) -> None:
         err.print(text, markup=False, style="dim")
 
+    build_probe(say)
     programs = build.build(say, jobs=jobs)
     return {
         "kubernetes": programs.kubernetes,

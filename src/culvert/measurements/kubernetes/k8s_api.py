@@ -21,7 +21,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import InstrumentError
 from culvert.measurements.kubernetes import answers
 from culvert.measurements.kubernetes.answers import HttpsResult, Request, Responses
-from culvert.metrics import Better, MetricSpec, Weight, family
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import parse
 from culvert.proof.limits import GENERATOR
 from culvert.results import Metric, Series
@@ -72,10 +72,26 @@ class K8sApi(Measurement[K8sApiParameters]):
     summary: ClassVar[str] = "response times of the Kubernetes API at a fixed rate, from a pod"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec(
-            "response_p50_ms", "ms", "Response of the API, median", Better.LESS, Weight.MAIN
+            "response_p50_ms",
+            "ms",
+            "Response of the API, median",
+            Better.LESS,
+            Weight.MAIN,
+            column=HeadlineColumn(
+                "Kubernetes API, median",
+                place=60,
+                effect=Effect.DIFFERENCE,
+                sentence="changes the API's median response by {}",
+                unchanged="shows no difference in the API's median response {}",
+            ),
         ),
         MetricSpec(
-            "response_p99_ms", "ms", "Response of the API, 99\u00a0%", Better.LESS, Weight.KEY
+            "response_p99_ms",
+            "ms",
+            "Response of the API, 99\u00a0%",
+            Better.LESS,
+            Weight.KEY,
+            column=HeadlineColumn("Kubernetes API, 99\u00a0%", place=61, effect=Effect.DIFFERENCE),
         ),
         *family(
             "response_{}_ms",

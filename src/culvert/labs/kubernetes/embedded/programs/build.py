@@ -85,7 +85,7 @@ def _build(say: Say, go: str, home: Path, jobs: int) -> ClusterPrograms:
         programs = root / "usr/bin"
         programs.mkdir(parents=True)
         packages = _unpack(say, work / "apt", root)
-        compiler = _Compiler(go, jobs, work / "go")
+        compiler = _Compiler(go, jobs, work / "go", say)
         say(f"compiling Kubernetes {KUBERNETES} and etcd with {jobs} processes")
         compiler.build("hyperkube", ".", programs / "hyperkube", _kubernetes_flags())
         for name in COMPONENTS:
@@ -178,7 +178,8 @@ def _output(argv: Sequence[str], directory: Path) -> str:
 class _Compiler:
     """Go, in the folders of sources below ``directory``."""
 
-    def __init__(self, go: str, jobs: int, directory: Path) -> None:
+    def __init__(self, go: str, jobs: int, directory: Path, say: Say) -> None:
+        self._say = say
         self._go = go
         self._jobs = jobs
         self._directory = directory
@@ -188,13 +189,14 @@ class _Compiler:
         """Compile and link a static program without symbols."""
         run_step(
             [
-                *(self._go, "build", "-p", str(self._jobs), "-trimpath"),
+                *(self._go, "build", "-v", "-p", str(self._jobs), "-trimpath"),
                 *("-ldflags", f"-s -w {flags}".strip(), "-o", str(target), package),
             ],
             self._directory / folder,
             what=f"the build of {target.name}",
             remedy="check that the Go module proxy answers (go env GOPROXY), then try again",
             environment=_CHECKED,
+            progress=lambda packages: self._say(f"  {packages} packages of {target.name}"),
         )
 
     def directory_of(self, folder: str, module: str) -> Path:
