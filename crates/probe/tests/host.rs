@@ -21,6 +21,8 @@ struct Host {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     directory: PathBuf,
+    /// Of its files, as its programs see them.
+    own: PathBuf,
     guard: i64,
     agent: i64,
 }
@@ -35,6 +37,7 @@ impl Host {
         let mut child = command(&directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let input = child.stdin.take();
@@ -44,11 +47,13 @@ impl Host {
             input,
             output,
             directory,
+            own: PathBuf::new(),
             guard: 0,
             agent: 0,
         };
         let ready = host.next();
         assert_eq!(ready["event"], "ready");
+        host.own = ready["directory"].as_str().unwrap().into();
         host.guard = ready["guard"].as_i64().unwrap();
         host.agent = ready["pid"].as_i64().unwrap();
         Some(host)
@@ -76,11 +81,27 @@ impl Host {
         }
     }
 
+    /// A path of its programs, as it is seen from here.
+    fn seen(&self, path: &Path) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root{}", self.agent, path.display()))
+    }
+
+    /// Kills the guard, and so the agent.
+    fn kill_guard(&mut self) {
+        kill(self.guard);
+        self.child.wait().unwrap();
+    }
+
     /// The end of its input; its exit code.
     fn end(mut self) -> Option<i32> {
         self.input.take();
         self.child.wait().unwrap().code()
     }
+}
+
+fn kill(pid: i64) {
+    let pid = nix::unistd::Pid::from_raw(pid as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 
 fn command(directory: &Path) -> Command {
@@ -175,14 +196,15 @@ fn the_end_of_the_input_undoes_everything() {
             "done"
         );
     }
-    let path = host.directory.join("deep/secret");
+    let path = host.own.join("deep/secret");
     let data = STANDARD.encode("x");
     let write = json!({"id": 3, "do": "write", "path": path, "data": data, "mode": 0o600});
     assert_eq!(host.request(write)["event"], "done");
     assert_eq!(
-        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        fs::metadata(host.seen(&path)).unwrap().permissions().mode() & 0o777,
         0o600
     );
+    assert!(!path.exists(), "others see no file of the run");
     let directory = host.directory.clone();
     assert_eq!(host.end(), Some(0));
     assert!(!runs(&mark));
@@ -200,11 +222,7 @@ fn a_killed_agent_leaves_nothing() {
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sleep", mark], "env": env()});
     assert_eq!(host.request(spawn)["event"], "started");
     wait_until("the program", || runs(&mark));
-    nix::sys::signal::kill(
-        nix::unistd::Pid::from_raw(host.agent as i32),
-        nix::sys::signal::Signal::SIGKILL,
-    )
-    .unwrap();
+    kill(host.agent);
     host.child.wait().unwrap();
     assert!(!runs(&mark));
     assert!(!host.directory.exists());
@@ -226,8 +244,7 @@ fn what_killed_processes_left_is_cleaned() {
         Some(IN_USE),
         "another agent's directory is left alone"
     );
-    host.child.kill().unwrap();
-    host.child.wait().unwrap();
+    host.kill_guard();
     assert!(runs(&mark) && host.directory.exists());
     let unlocked = || {
         command(&host.directory)
@@ -256,8 +273,7 @@ fn after_a_restart_of_the_host_nothing_is_undone() {
         let argv = json!(["/bin/touch", mark]);
         let keep = json!({"id": 1, "do": "undo", "argv": argv});
         assert_eq!(host.request(keep)["event"], "done");
-        host.child.kill().unwrap();
-        host.child.wait().unwrap();
+        host.kill_guard();
         if let Some(kept) = kept {
             fs::write(host.directory.join("boot"), kept).unwrap();
         }
@@ -296,16 +312,67 @@ fn a_reset_keeps_the_agent() {
     let mark = format!("{}", 60_000 + std::process::id());
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sleep", mark], "env": env()});
     assert_eq!(host.request(spawn)["event"], "started");
-    let path = host.directory.join("file");
+    let path = host.own.join("file");
     host.request(json!({"id": 2, "do": "write", "path": path, "data": "", "mode": 0o644}));
     let done = host.request(json!({"id": 3, "do": "reset"}));
     assert_eq!(done["result"], json!({"gone": true, "failures": []}));
-    assert!(!runs(&mark) && !path.exists());
+    assert!(!runs(&mark) && !host.seen(&path).exists());
+    assert!(host.seen(&host.own.join("logs")).is_dir());
     assert_eq!(
         host.request(json!({"id": 4, "do": "beat"}))["event"],
         "done"
     );
     assert_eq!(host.end(), Some(0));
+}
+
+#[test]
+fn the_end_of_what_started_it_undoes_everything() {
+    let Some(mut host) = Host::start("caller") else {
+        return;
+    };
+    let mark = format!("{}", 50_000 + std::process::id());
+    let spawn = json!({"id": 1, "do": "spawn", "argv": ["sleep", mark], "env": env()});
+    assert_eq!(host.request(spawn)["event"], "started");
+    host.child.kill().unwrap();
+    host.child.wait().unwrap();
+    let (mark, directory) = (&mark, &host.directory);
+    wait_until("nothing is left", || !runs(mark) && !directory.exists());
+}
+
+/// Such as after the loss of the connection.
+#[test]
+fn nobody_has_to_read_what_remains() {
+    let Some(mut host) = Host::start("unread") else {
+        return;
+    };
+    let undone = host.directory.with_extension("undone");
+    for argv in [json!(["/bin/touch", undone]), json!(["/no/such/program"])] {
+        let keep = json!({"id": 1, "do": "undo", "argv": argv});
+        assert_eq!(host.request(keep)["event"], "done");
+    }
+    drop(host.child.stderr.take());
+    let directory = host.directory.clone();
+    assert_eq!(host.end(), Some(1));
+    assert!(!directory.exists() && undone.exists());
+    fs::remove_file(undone).unwrap();
+}
+
+#[test]
+fn a_directory_of_another_user_is_refused_unless_it_is_named() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let directory = directory("owner", 0o700);
+    std::os::unix::fs::chown(&directory, Some(4242), None).unwrap();
+    let code = |words: &[&str]| {
+        let mut command = command(&directory);
+        command.args(words).stdin(Stdio::null());
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(code(&[]), Some(3));
+    assert_eq!(code(&["--owner", "4243"]), Some(3));
+    assert_eq!(code(&["--owner", "4242"]), Some(0));
+    assert!(!directory.exists());
 }
 
 #[test]

@@ -7,9 +7,10 @@ from pathlib import Path
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.netns.node import NetnsNode
 from culvert.waiting import wait_until
+from tests.labs.hosts.logins import USER
 
-GONE_S = 5.0
-"""After this time nothing may be left."""
+GONE_S = 30.0
+"""After this time nothing may be left, however busy the machine is."""
 _NETWORK = (
     ["link"],
     ["address"],
@@ -33,17 +34,19 @@ def init_of(demo: DemoHosts, name: str) -> int:
 
 
 def remains(demo: DemoHosts, name: str) -> dict[str, object]:
-    """Processes but sshd's own, the network's state, and files of its temporary directories."""
+    """Processes but sshd's own, the network's state, and all files but those of this machine."""
     node, init = demo.node(name), init_of(demo, name)
-    return {
-        "processes": processes(init),
-        "network": _network(node),
-        "files": sorted(
-            str(path)
-            for place in ("tmp", "var/tmp", "dev/shm")
-            for path in Path(f"/proc/{init}/root/{place}").glob("culvert-*")
-        ),
-    }
+    return {"processes": processes(init), "network": _network(node), "files": files(init)}
+
+
+def files(init: int) -> list[str]:
+    """In what the host does not share with this machine."""
+    root = Path(f"/proc/{init}/root")
+    own = [root / place for place in ("tmp", "var/tmp", "run", f"home/{USER}")]
+    own += (root / "run/written").glob("*/changes")  # of a Login
+    found = [path for place in own for path in place.rglob("*")]
+    found += (root / "dev/shm").glob("culvert-*")
+    return sorted(str(path) for path in found)
 
 
 def processes(init: int) -> list[str]:

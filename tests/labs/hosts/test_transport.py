@@ -94,10 +94,12 @@ def test_what_is_stopped_takes_its_children_along(node: SshNode, demo: DemoHosts
 
 def test_files_and_secrets(node: SshNode, demo: DemoHosts) -> None:
     path = node.write("deep/key", "secret", secret=True)
-    there = Path(f"/proc/{init_of(demo, 'a')}/root/{path}")
-    assert there.read_text() == "secret"
-    assert stat.S_IMODE(there.stat().st_mode) == 0o600
-    assert stat.S_IMODE(Path(f"{there.parent.parent}").stat().st_mode) == 0o700
+    assert node.read(str(path)) == b"secret"
+    shown = node.run(["stat", "-c", "%u %a", str(path), str(node.directory)]).stdout
+    assert shown.split() == ["0", "600", "0", "700"]
+    root = Path(f"/proc/{init_of(demo, 'a')}/root")
+    assert not (root / str(path)[1:]).exists()  # programs of others do not see it
+    assert stat.S_IMODE(_upload(demo, node).stat().st_mode) == 0o700
     large = os.urandom(700_000)
     assert node.read(str(node.write("large", large))) == large
     assert node.exists(str(path))
@@ -187,7 +189,7 @@ def test_the_guard_removes_everything_when_the_agent_is_killed(
     if victim == "agent":
         _kill(node, "pid")
         wait_until(lambda: not node.host.agent.alive(), what="the agent's end", deadline_s=5)
-        assert not node.host.connection.run(f"exec ls -d {node.directory}").stdout
+        assert not node.host.connection.run(f"exec ls -d {node.host.contact.directory}").stdout
         node.host.connection.close()
     else:
         node.host.connection.kill()
@@ -228,9 +230,9 @@ def test_settings_of_a_hub_are_undone_when_the_agent_is_killed(
 def test_a_setting_that_is_right_is_not_written(node: SshNode) -> None:
     name = "net/ipv4/conf/all/send_redirects"
     node.set_sysctl(name, node.sysctl(name))
-    assert not node.exists(f"{node.directory}/undo")
+    assert not node.exists(f"{node.host.contact.directory}/undo")
     node.set_sysctl(name, "0")
-    assert node.exists(f"{node.directory}/undo")
+    assert node.exists(f"{node.host.contact.directory}/undo")
 
 
 def test_the_next_connection_removes_what_a_killed_guard_left(
@@ -250,7 +252,7 @@ def test_the_next_connection_removes_what_a_killed_guard_left(
 def test_after_a_restart_only_the_directory_is_removed(demo: DemoHosts, fleet: Fleet) -> None:
     """What has the name of the run's device is another's."""
     before = remains(demo, "a")
-    directory = _seen(demo, _left(fleet, _with_device))
+    directory = _upload(demo, _left(fleet, _with_device))
     (directory / "boot").write_text("00000000-0000-0000-0000-000000000000\n")
     HostsLab(fleet, LabSpec())
     assert not directory.exists()
@@ -262,14 +264,14 @@ def test_after_a_restart_only_the_directory_is_removed(demo: DemoHosts, fleet: F
 
 def test_a_clean_up_that_fails_is_named(demo: DemoHosts, fleet: Fleet) -> None:
     node = _left(fleet, _with_device)
-    directory = _seen(demo, node)
+    directory = _upload(demo, node)
     directory.chmod(0o755)
     entry = node.host.entry
     (error,) = fleet.try_to_connect([entry])
     assert isinstance(error, LabError)
-    assert str(node.directory) in error.what
+    assert node.host.contact.directory in error.what
     assert "others may use it" in error.why
-    assert "host --clean --directory" in error.remedy
+    assert "--clean" in error.remedy
     directory.chmod(0o700)
     assert fleet.connect([entry])
     assert not directory.exists()
@@ -279,9 +281,9 @@ def test_a_run_that_goes_on_is_left_alone(inventory: Inventory, fleet: Fleet) ->
     (host,) = fleet.connect([inventory.hosts[0]])
     with Fleet(inventory, new_run_id()) as other:
         (same,) = other.connect([inventory.hosts[0]])
-        assert str(host.directory) in same.contact.stale
+        assert host.contact.directory in same.contact.stale
     host.require_answer()
-    assert host.exists(f"{host.directory}/boot")
+    assert host.exists(f"{host.contact.directory}/boot")
 
 
 def _left(fleet: Fleet, work: Callable[[SshNode], object]) -> SshNode:
@@ -295,9 +297,9 @@ def _left(fleet: Fleet, work: Callable[[SshNode], object]) -> SshNode:
     return node
 
 
-def _seen(demo: DemoHosts, node: SshNode) -> Path:
-    """The run's directory on host a, as seen from here."""
-    return Path(f"/proc/{init_of(demo, 'a')}/root{node.directory}")
+def _upload(demo: DemoHosts, node: SshNode) -> Path:
+    """The directory of the copied probe on host a, as seen from here."""
+    return Path(f"/proc/{init_of(demo, 'a')}/root{node.host.contact.directory}")
 
 
 def _kill(node: SshNode, *who: str) -> None:

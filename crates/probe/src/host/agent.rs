@@ -3,7 +3,8 @@
 use super::program::{Program, Programs};
 use super::requests::{Request, parse};
 use super::socket::Sockets;
-use super::{files, processes, undo, usage};
+use super::view::View;
+use super::{complain, files, processes, undo, usage};
 use culvert_probe::clock;
 use culvert_probe::emitter::Emitter;
 use culvert_probe::failure::Failure;
@@ -20,12 +21,13 @@ const VERSION: u32 = 1;
 const SILENT: i32 = 4;
 
 /// Returns at the end of the input; the process ends when it is silent for too long.
-pub fn serve(directory: &Path, silence: Duration) {
+pub fn serve(directory: &Path, view: &View, silence: Duration) {
     let (emitter, _writer) = Emitter::start(io::stdout());
     let heard_ns = Arc::new(AtomicU64::new(clock::monotonic_ns()));
     end_in_silence(Arc::clone(&heard_ns), silence);
     let mut agent = Agent {
         directory,
+        view,
         programs: Programs::new(emitter.clone()),
         sockets: Sockets::new(emitter.clone()),
         emitter,
@@ -53,7 +55,7 @@ fn end_in_silence(heard_ns: Arc<AtomicU64>, silence: Duration) {
             std::thread::sleep(Duration::from_millis(500));
             let since = clock::monotonic_ns().saturating_sub(heard_ns.load(Ordering::Relaxed));
             if u128::from(since) > silence.as_nanos() {
-                eprintln!("culvert-probe host: the connection was silent for {silence:?}");
+                complain(format!("the connection was silent for {silence:?}"));
                 std::process::exit(SILENT);
             }
         }
@@ -61,7 +63,9 @@ fn end_in_silence(heard_ns: Arc<AtomicU64>, silence: Duration) {
 }
 
 struct Agent<'a> {
+    /// Of what must be undone.
     directory: &'a Path,
+    view: &'a View,
     programs: Programs,
     sockets: Sockets,
     emitter: Emitter,
@@ -160,9 +164,7 @@ impl Agent<'_> {
                 let own = std::process::id() as i32;
                 let gone = processes::end_descendants(nix::unistd::getppid().as_raw(), own);
                 let failures = undo::all(self.directory);
-                undo::forget(self.directory)?;
-                files::empty(self.directory)
-                    .map_err(|error| Refusal::io("the run's files", &error))?;
+                self.view.renew()?;
                 Ok(Some(json!({"gone": gone, "failures": failures})))
             }
         }
@@ -174,7 +176,7 @@ impl Agent<'_> {
             "protocol": VERSION,
             "pid": std::process::id(),
             "guard": nix::unistd::getppid().as_raw(),
-            "directory": self.directory,
+            "directory": self.view.directory(),
             "architecture": std::env::consts::ARCH,
         })
     }

@@ -20,6 +20,14 @@ impl Directory {
         &self.path
     }
 
+    /// Its last part, which names the run.
+    pub fn name(&self) -> &str {
+        self.path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+    }
+
     /// Removes it with all that is in it.
     pub fn remove(&self) -> std::io::Result<()> {
         match fs::remove_dir_all(&self.path) {
@@ -29,15 +37,15 @@ impl Directory {
     }
 }
 
-/// A directory that is this user's own, or none.
+/// A directory that is the owner's, or none.
 pub enum Opened {
     Locked(Directory),
     InUse(Failure),
     Missing(Failure),
 }
 
-/// Refuses a directory of another user, or one that others may use.
-pub fn open(path: &Path) -> Result<Opened, Failure> {
+/// Refuses a directory of another user than `owner` (or this one), or one that others may use.
+pub fn open(path: &Path, owner: Option<u32>) -> Result<Opened, Failure> {
     let what = || format!("directory {}", path.display());
     let path = match path.canonicalize() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -46,7 +54,7 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
         other => other.map_err(during(what()))?,
     };
     let found = fs::symlink_metadata(&path).map_err(during(what()))?;
-    if !owners().contains(&found.uid()) {
+    if found.uid() != owner.unwrap_or_else(|| nix::unistd::geteuid().as_raw()) {
         let why = format!("it belongs to another user (id {})", found.uid());
         return Err(Failure::new(what(), why, "use a directory of your own"));
     }
@@ -64,18 +72,4 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
         ))),
         Err((_, errno)) => Err(Failure::io(what(), &errno.into())),
     }
-}
-
-/// This user, and the one that became this one by sudo.
-fn owners() -> Vec<u32> {
-    let own = nix::unistd::geteuid();
-    let mut owners = vec![own.as_raw()];
-    if own.is_root()
-        && let Some(before) = std::env::var("SUDO_UID")
-            .ok()
-            .and_then(|id| id.parse().ok())
-    {
-        owners.push(before);
-    }
-    owners
 }

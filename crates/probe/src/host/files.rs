@@ -1,7 +1,6 @@
 //! Files of this host, in the view of the run's programs.
 
 use super::agent::Refusal;
-use super::boot;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use culvert_probe::failure::Failure;
@@ -12,8 +11,6 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 const MAX_BYTES: u64 = 256 << 20;
-const KEPT: [&str; 4] = ["culvert-probe", "lock", boot::FILE, "resolv.conf"];
-const OWN: [&str; 2] = ["run", "logs"];
 
 /// The content, in base64: files of /proc and /sys have no length before they are read.
 pub fn read(path: &Path) -> Result<Value, Refusal> {
@@ -63,36 +60,6 @@ pub fn remove(path: &Path) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
-}
-
-/// Removes what the run's programs and the controller have written, but not what the agent needs.
-pub fn empty(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)?.flatten() {
-        let name = entry.file_name();
-        if KEPT.iter().any(|kept| name == *kept) {
-            continue;
-        }
-        if OWN.iter().any(|own| name == *own) {
-            empty_tree(&entry.path())?;
-        } else if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// The directories that are mounted stay; so does what they had at the start.
-fn empty_tree(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)?.flatten() {
-        if entry.file_type()?.is_dir() {
-            empty_tree(&entry.path())?;
-        } else if entry.file_name() != "stub-resolv.conf" && entry.file_name() != "resolv.conf" {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// The first executable file of that name in the directories of `path`.

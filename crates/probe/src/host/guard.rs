@@ -1,7 +1,7 @@
 //! The guard: waits for the agent's end, however it comes, and then removes all of the run.
 
 use super::directory::Directory;
-use super::{boot, processes, undo};
+use super::{boot, complain, processes, undo};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -63,15 +63,13 @@ pub fn clean(directory: &Directory) -> ExitCode {
 
 fn remove_all(directory: &Directory) -> ExitCode {
     let mut remains = Vec::new();
-    for pid in processes::of_view(directory.path()) {
+    for pid in processes::of_view(directory.name()) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
     if !processes::end_descendants(std::process::id() as i32, 0) {
         remains.push("processes that do not end after SIGKILL".to_owned());
     }
-    for failure in undo::all(directory.path()) {
-        eprintln!("culvert-probe host: {failure}");
-    }
+    remains.extend(undo::all(directory.path()));
     remove_directory(directory, remains)
 }
 
@@ -81,7 +79,7 @@ fn remove_directory(directory: &Directory, mut remains: Vec<String>) -> ExitCode
         remains.push(format!("{}: {error}", directory.path().display()));
     }
     for one in &remains {
-        eprintln!("culvert-probe host: remains: {one}");
+        complain(format!("remains: {one}"));
     }
     if remains.is_empty() {
         ExitCode::SUCCESS

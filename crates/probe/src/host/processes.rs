@@ -4,7 +4,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long killed processes may take to end.
@@ -63,19 +62,14 @@ pub fn end_descendants(root: i32, spared: i32) -> bool {
     }
 }
 
-/// Processes that see the run's own directory at /run: what a killed guard could not end.
-pub fn of_view(directory: &Path) -> Vec<i32> {
-    let Some(name) = directory.file_name().and_then(|name| name.to_str()) else {
-        return Vec::new();
-    };
-    let suffix = format!("/{name}/run");
+/// Processes whose /run is the run's own (proc_pid_mountinfo(5)): what a killed guard could not end.
+pub fn of_view(name: &str) -> Vec<i32> {
     let own = std::process::id() as i32;
     let sees = |pid: i32| {
         let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
         mounts.lines().any(|line| {
-            let mut fields = line.split_ascii_whitespace().skip(3);
-            let (root, point) = (fields.next(), fields.next());
-            point == Some("/run") && root.is_some_and(|root| root.ends_with(&suffix))
+            let (place, device) = line.split_once(" - ").unwrap_or_default();
+            place.split(' ').nth(4) == Some("/run") && device.split(' ').nth(1) == Some(name)
         })
     };
     let others = all()

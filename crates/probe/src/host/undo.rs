@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FILE: &str = "undo";
-const PATIENCE: Duration = Duration::from_secs(1);
+/// A busy host takes its time; a command that waits for something else would take for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Keeps a command until the end. A command that was kept before is kept once.
 pub fn keep(directory: &Path, argv: &[String]) -> Result<(), Failure> {
@@ -30,25 +31,17 @@ pub fn keep(directory: &Path, argv: &[String]) -> Result<(), Failure> {
         .map_err(during("keep what must be undone"))
 }
 
-/// Runs all of them. What they remove may be gone already: an exit code is no failure, but a
-/// command that cannot be run, or does not end, is.
+/// Runs all of them, and forgets them. What they remove may be gone already: an exit code is no
+/// failure, but a command that cannot be run, or does not end, is.
 pub fn all(directory: &Path) -> Vec<String> {
     let text = fs::read_to_string(directory.join(FILE)).unwrap_or_default();
     let commands = text.lines().rev();
-    commands
+    let failures = commands
         .filter_map(|line| serde_json::from_str::<Vec<String>>(line).ok())
         .filter_map(|argv| run(&argv).err())
-        .collect()
-}
-
-/// All of them are done.
-pub fn forget(directory: &Path) -> Result<(), Failure> {
-    match fs::remove_file(directory.join(FILE)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::io("forget what was undone", &error))
-        }
-        _ => Ok(()),
-    }
+        .collect();
+    let _ = fs::remove_file(directory.join(FILE));
+    failures
 }
 
 fn run(argv: &[String]) -> Result<(), String> {

@@ -14,6 +14,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
@@ -25,8 +26,8 @@ from culvert.labs.hosts.printed import Marks, Printed
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
 ANSWER_S = 30.0
-END_S = 6.0
-"""The host removes everything within five seconds."""
+END_S = 30.0
+"""The host removes everything within a second, or takes its time if it is overloaded."""
 BEAT_S = 2.0
 PRINTED_S = 1.0
 """Longest time until what an agent that has ended printed is read."""
@@ -87,6 +88,8 @@ class Agent:
         self._streams: dict[int, Stream] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self.directory = PurePosixPath()
+        """The run's files, as its programs see them; once it has begun."""
         self._ready = Stream(self, 0)
         self._streams[0] = self._ready
         self._threads = [
@@ -103,7 +106,7 @@ class Agent:
                 self._channel.stdin.flush()
         self._threads[0].start()
         try:
-            self._ready.next(timeout_s)
+            self.directory = PurePosixPath(self._ready.next(timeout_s)["directory"])
         except HostLost:
             raise self._not_started() from None
         self._threads[1].start()

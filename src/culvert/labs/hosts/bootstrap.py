@@ -31,7 +31,9 @@ say endian "$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null | tr '\001\00
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 if [ "$(id -u)" = 0 ]; then say rise root
 elif sudo -n true 2>/dev/null; then say rise sudo
+elif doas -n true 2>/dev/null; then say rise doas
 elif command -v sudo >/dev/null 2>&1; then say rise password
+elif command -v doas >/dev/null 2>&1; then say rise terminal
 else say rise none; fi
 found=$(command -v culvert-probe 2>/dev/null) && say probe "$found"
 for place in @PLACES@; do
@@ -74,7 +76,10 @@ class Rise(StrEnum):
 
     ROOT = "root"
     SUDO = "sudo"
+    DOAS = "doas"
     PASSWORD = "password"  # noqa: S105 - a kind, no secret
+    TERMINAL = "terminal"
+    """doas reads a password from a terminal only."""
     NONE = "none"
 
 
@@ -96,14 +101,15 @@ _WORDS = {"machine": "uname -m", "release": "uname -r", "user": "id -u", "time":
 
 @dataclass(frozen=True)
 class FirstContact:
-    """What the host has reported. ``machine`` is uname -m; ``big_endian`` None: unknown;
-    ``clock_offset_s`` how much its clock is ahead of ours, to a second; ``client`` and ``server``
-    are the addresses and ports of the SSH connection as the host sees them. ``stale`` are
-    directories of other runs there."""
+    """What the host has reported. ``machine`` is uname -m; ``big_endian`` None: unknown; ``user``
+    is the id of the user that logs in; ``clock_offset_s`` how much its clock is ahead of ours, to a
+    second; ``client`` and ``server`` are the addresses and ports of the SSH connection as the host
+    sees them. ``stale`` are directories of other runs there."""
 
     machine: str
     big_endian: bool | None
     release: str
+    user: int
     boot: str
     rise: Rise
     clock_offset_s: float
@@ -164,6 +170,7 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
         machine=one("machine"),
         big_endian=_BIG_ENDIAN.get(one("endian")),
         release=one("release"),
+        user=int(one("user") or 0),
         boot=one("boot"),
         rise=Rise(one("rise")),
         clock_offset_s=_offset_s(int(there), asked_s, answered_s) if there.isdigit() else 0.0,

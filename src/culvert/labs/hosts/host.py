@@ -124,8 +124,8 @@ class SshHost(Host):
 
     @property
     def directory(self) -> PurePosixPath:
-        """The run's directory there."""
-        return PurePosixPath(self.contact.directory)
+        """The run's files there, as its programs see them: root's own."""
+        return self.agent.directory
 
     def reset(self) -> None:
         """End all programs there and undo everything; the agent and the connection stay."""
@@ -133,7 +133,14 @@ class SshHost(Host):
             # By no command that is kept for the end: after a crash it would run in the host's view.
             self.run(["umount", "-l", *reversed(self._kept)], check=False)
             self._kept.clear()
-        self.agent.call("reset", timeout_s=10)
+        done = self.agent.call("reset")
+        if not done["gone"] or done["failures"]:
+            raise LabError(
+                f"host {self.name}",
+                "the run's programs and changes there were not all undone: "
+                + ("; ".join(done["failures"]) or "processes do not end after SIGKILL"),
+                "see whether the host is overloaded, then repeat",
+            )
 
     # -- programs and files ------------------------------------------------------------------------
 
@@ -153,7 +160,7 @@ class SshHost(Host):
     @property
     def path(self) -> str:
         """The directories that are searched for programs."""
-        return f"{self.directory}:{self.entry.tools}/bin:{SYSTEM}"
+        return f"{self.contact.directory}:{self.entry.tools}/bin:{SYSTEM}"
 
     def environment(self) -> dict[str, str]:
         """All variables of a program there."""
@@ -211,14 +218,7 @@ class SshHost(Host):
     def undo(self, argv: Sequence[str]) -> None:
         """Run a command at the end, however it comes."""
         program = self.require(argv[0], f"install {argv[0]} there")
-        try:
-            self.agent.call("undo", argv=[program, *argv[1:]])
-        except OSError as error:
-            raise LabError(
-                f"host {self.name}, {self.directory}",
-                error.strerror or str(error),
-                f"see there: df -h {self.directory}",
-            ) from error
+        self.agent.call("undo", argv=[program, *argv[1:]])
 
     def clocks(self) -> dict[str, Any]:
         """The host's clocks in ns: ``monotonic_ns``, ``realtime_ns``."""

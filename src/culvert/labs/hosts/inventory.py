@@ -27,6 +27,7 @@ _DOCUMENTED = "see docs/hosts.md"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """Such as a zero byte, which no argument of a program can have."""
 _PORT = re.compile(r"[0-9]{1,5}")
+_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 _VAULT = "__ansible_vault"
 _UNSAFE = "__ansible_unsafe"
 """The keys of a value that Ansible Vault encrypts, and of one that is no template, in its list."""
@@ -183,7 +184,7 @@ class _Variables:
 
     def password(self, typed: str | None) -> str | None:
         """That of the inventory, else the one that was typed in."""
-        key, value = self._first(("ansible_become_password", "ansible_become_pass"))
+        key, value = self._first(_PASSWORDS)
         if not (isinstance(value, Mapping) and _VAULT in value):
             return self.text(key) or typed
         if typed is None:

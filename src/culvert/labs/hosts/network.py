@@ -92,8 +92,11 @@ def bar(host: SshHost, network: IPv4Network) -> None:
     """Packets to inner addresses never leave by another route of the main table, such as the
     default one; VPNs' own tables are still searched."""
     words = ("throw", str(network), "metric", "4294967295")
-    if host.run(["ip", "route", "add", *words], check=False).returncode == 0:
-        host.undo(["ip", "route", "delete", *words])
+    shown = ["ip", "route", "show", "type", "throw", "exact", str(network)]
+    if host.run(shown, check=False).stdout:
+        return
+    host.undo(["ip", "route", "delete", *words])
+    host.run(["ip", "route", "add", *words], check=False)
 
 
 def _taken(host: SshHost, what: str, why: str) -> NotPossible:

@@ -142,7 +142,8 @@ class SshNode(Node):
             raise LabError(
                 f"host {self.host.name}, {target}",
                 error.strerror or str(error),
-                f"see there: df -h {self.directory}; ls -ld {self.directory}",
+                "the run's files there may have a quarter of the host's memory: see what wrote so "
+                "much",
             ) from error
         return target
 

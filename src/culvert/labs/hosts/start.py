@@ -91,10 +91,14 @@ def require_root(connection: Connection, contact: FirstContact) -> None:
     """Raise NotPossible without a way to become root: sudo would wait for another password."""
     entry = connection.entry
     words, first = _as_root(contact, entry.name, entry.sudo_password)
-    if first and connection.run(shlex.join(["exec", *words, "true"]), first).returncode != 0:
+    if not first:
+        return
+    done = connection.run(shlex.join(["exec", *words, "true"]), first)
+    if done.returncode != 0:
+        printed = done.stderr.decode(errors="replace").strip().splitlines()
         raise NotPossible(
             f"host {entry.name}",
-            "sudo there refuses the password",
+            "sudo there refuses the password" + (f": {printed[-1]}" if printed else ""),
             "give the right one with --ask-sudo-password or ansible_become_password, and see "
             "whether sudoers has the user",
         )
@@ -106,7 +110,7 @@ def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Ag
     Raises NotPossible without a way to become root, LabError if it does not start.
     """
     entry = connection.entry
-    command = [probe, "host", "--directory", contact.directory, "--silence-s", str(SILENCE_S)]
+    command = [*_host(contact, probe, contact.directory), "--silence-s", str(SILENCE_S)]
     words, first = _as_root(contact, entry.name, entry.sudo_password)
     marks = Marks()
     channel = connection.start(marks.before(shlex.join(["exec", *words, *command])))
@@ -127,15 +131,16 @@ def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> No
     entry = connection.entry
     words, first = _as_root(contact, entry.name, entry.sudo_password)
     for directory in contact.stale:
-        command = [*words, probe, "host", "--clean", "--directory", directory]
+        command = [*words, *_host(contact, probe, directory), "--clean"]
         done = connection.run(shlex.join(["exec", *command]), first)
         if done.returncode not in (0, IN_USE):
             printed = done.stderr.decode(errors="replace").strip().splitlines()
+            by_hand = [*_host(contact, f"{directory}/{PROBE}", directory), "--clean"]
             raise LabError(
                 f"host {entry.name}, {directory}",
                 "what an earlier run left there was not removed: "
                 + (printed[-1] if printed else f"the clean-up ended with {done.returncode}"),
-                f"see there, as root: {directory}/{PROBE} host --clean --directory {directory}; "
+                f"see there, as root: {shlex.join(by_hand)}; "
                 "or remove what that run left, and the directory, by hand",
             )
 
@@ -146,6 +151,11 @@ def discard(connection: Connection, contact: FirstContact) -> None:
     connection.run(f"exec rm -rf {shlex.quote(str(directory))}")
 
 
+def _host(contact: FirstContact, probe: str, directory: str) -> list[str]:
+    """The agent's command, for a directory of the user that logs in."""
+    return [probe, "host", "--directory", directory, "--owner", str(contact.user)]
+
+
 def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[list[str], bytes]:
     """The words before a command, and what it must read first."""
     match contact.rise:
@@ -153,6 +163,8 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
             return [], b""
         case Rise.SUDO:
             return ["sudo", "-n", "--"], b""
+        case Rise.DOAS:
+            return ["doas", "-n", "--"], b""
         case Rise.PASSWORD if password is not None:
             return list(_SUDO), f"{password}\n".encode()
         case Rise.PASSWORD:
@@ -164,6 +176,14 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
         case Rise.NONE:
             raise NotPossible(
                 f"host {name}",
-                "its user is not root and there is no sudo",
+                "its user is not root and there is no sudo and no doas",
                 "connect as root, or install sudo there",
+            )
+        case Rise.TERMINAL:
+            raise NotPossible(
+                f"host {name}",
+                "doas there does not permit its user without a password, for which it needs a "
+                "terminal",
+                "permit the user there (doas.conf: permit nopass USER), install sudo, or connect "
+                "as root",
             )
