@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from culvert.errors import LabError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.inventory import Inventory
@@ -95,6 +96,14 @@ def test_a_login_shell_that_runs_no_command(
 ) -> None:
     with another_sshd(demo, **login(script)):
         assert why in refused(inventory).why
+
+
+@pytest.mark.lab
+def test_a_program_that_never_stops_printing(fleet: Fleet) -> None:
+    (host,) = fleet.connect(fleet.inventory.hosts[:1])
+    with pytest.raises(LabError, match="yes on a: it printed more than 64 MiB"):
+        host.run(["yes"], timeout_s=60)
+    assert host.run(["echo", "still"]).stdout == "still\n"
 
 
 @pytest.mark.lab

@@ -16,6 +16,8 @@ from culvert.labs.hosts.pipes import CHUNK, Input, Output
 from culvert.labs.process import Process, Usage
 
 STOPPED_S = 5.0
+MOST_ANSWER = 64 << 20
+"""Bytes of a program that is run until it ends."""
 
 
 class RemoteProcess(Process):
@@ -66,6 +68,7 @@ class RemoteProcess(Process):
         self._ended = threading.Event()
         self._code: int | None = None
         self._stopped = False
+        self._room = MOST_ANSWER if once else None
         self._stdin = self._stdout = None
         if pipes:
             self._stdin = io.BufferedWriter(Input(self._write, self._end_input), CHUNK)
@@ -109,6 +112,12 @@ class RemoteProcess(Process):
                 self.name,
                 f"did not end within {timeout_s:g} s",
                 "check whether it waits for something that is missing",
+            )
+        if self._room is not None and self._room < 0:
+            raise LabError(
+                self.name,
+                f"it printed more than {MOST_ANSWER >> 20} MiB",
+                "see which program of that name is found first there",
             )
         if self._code is None:
             raise self._agent.lost()
@@ -199,7 +208,9 @@ class RemoteProcess(Process):
             event = stream.next(None)
             match event.get("event"):
                 case "output":
-                    self._outputs[event["stream"]].feed(decoded(event["data"]))
+                    data = decoded(event["data"])
+                    if self._fits(data):
+                        self._outputs[event["stream"]].feed(data)
                 case "closed":
                     self._outputs[event["stream"]].feed(b"")
                     open_streams.discard(event["stream"])
@@ -207,6 +218,16 @@ class RemoteProcess(Process):
                     exited = True
                     self._code = int(event["code"])
                     self._ended.set()
+
+    def _fits(self, data: bytes) -> bool:
+        """Whether there is room for it; a program that is run for its answer ends where there is
+        none."""
+        if self._room is None or self._room < 0:
+            return self._room is None
+        self._room -= len(data)
+        if self._room < 0:
+            self._agent.post("stop", of=self._stream.number, grace_ms=0)
+        return self._room >= 0
 
     def _write(self, data: bytes) -> None:
         if self._ended.is_set():
