@@ -128,13 +128,13 @@ class _Entry(tarfile.TarInfo):
     """A header; for some types tarfile would read the stated length into memory, without a
     limit."""
 
-    @classmethod
-    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Entry:  # type: ignore[override]
-        """As in tarfile. Raises ArchiveError for a type that Culvert does not write."""
-        entry = super().frombuf(buf, encoding, errors)
-        short = entry.type == tarfile.XHDTYPE and entry.size <= MOST_HEADER_BYTES
-        if not short and entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise ArchiveError(f"{entry.name[:100]!r} does not belong in a bundle")
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        """Where tarfile reads what a header announces; its newest versions do not call ``frombuf``.
+        Raises ArchiveError for a type that Culvert does not write."""
+        short = self.type == tarfile.XHDTYPE and self.size <= MOST_HEADER_BYTES
+        if not short and self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise ArchiveError(f"{self.name[:100]!r} does not belong in a bundle")
+        entry: tarfile.TarInfo = super()._proc_member(tar)  # type: ignore[misc]
         return entry
 
 
