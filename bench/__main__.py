@@ -59,6 +59,8 @@ def _attempt(goal: Goal, out: Console) -> dict[str, Any]:
     except (CulvertError, OSError, ValueError, subprocess.SubprocessError) as error:
         reason = f"{error}" or type(error).__name__
         out.print(f"{goal.name:<22} not possible: {reason}", markup=False)
+        if isinstance(error, CulvertError) and error.remedy not in reason:
+            out.print(f"{'':<22} remedy: {error.remedy}", markup=False)
         line = {"name": goal.name, "what": goal.what, "goal": goal.goal, "not_possible": reason}
     return line
 
@@ -78,6 +80,8 @@ def _one(goal: Goal, out: Console) -> dict[str, Any]:
         ]
     mark = "[green]met[/]" if met else "[red]not met[/]"
     out.print("   ".join([*parts, f"goal: {goal.goal}", mark]))
+    for failed in [] if met else goal.failed(samples):
+        out.print(f"{'':<22} {failed}", markup=False)
     return _as_json(goal, samples, met=met)
 
 

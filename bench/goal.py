@@ -87,6 +87,11 @@ class Goal(ABC):
     def met(self, samples: Samples) -> bool:
         """Whether the goal is met."""
 
+    def failed(self, samples: Samples) -> list[str]:
+        """The parts that failed, where the median does not show it."""
+        del samples
+        return []
+
 
 def alternate(
     ours: Callable[[], float], peer: Callable[[], float], rounds: int, *, spare: int = 0
