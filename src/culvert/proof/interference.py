@@ -33,8 +33,8 @@ _NETWORK += "then repeat the trial"
 
 
 class Stops:
-    """Stops of the VPN's processes from its creation on, however short: each process's parent is
-    told by the kernel that it was continued. Those that start meanwhile are included."""
+    """Stops of the VPN's processes from its creation on, however short: the kernel reports each
+    continuation to the parent. Processes that start later are included."""
 
     def __init__(self, vpn: Vpn) -> None:
         self._vpn = vpn

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.exchange import Exchange
-from culvert.labs.kubernetes.api.kubeconfig import files_of, refuse_unusable
+from culvert.labs.kubernetes.api.kubeconfig import files_of
 
 T = TypeVar("T")
 Dial = Callable[[str, int], socket.socket]
@@ -94,8 +94,6 @@ class Api:
         settings = _settings()
         what = "the kubeconfig" if kubeconfig is None else f"the kubeconfig {kubeconfig}"
         files = files_of(kubeconfig)
-        for path in files:
-            refuse_unusable(path)
         try:
             if files or context is not None or not _in_a_pod():
                 load(os.pathsep.join(map(str, files)), context, settings)
@@ -109,9 +107,11 @@ class Api:
         except UsageError:
             raise
         except Exception as error:  # what the client does not check raises errors of any type
+            named = isinstance(error, config.ConfigException | OSError | ValueError)
+            why = _first_line(error) if named else "does not have the form of a kubeconfig"
             raise UsageError(
                 what,
-                _first_line(error) or "cannot be used",
+                why or "cannot be used",
                 "name one with --kubeconfig, and a context in it with --context",
             ) from error
 
