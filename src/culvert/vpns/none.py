@@ -40,12 +40,10 @@ class NoVpn(Vpn):
     joins_together = True
 
     def missing(self, host: Host) -> list[Missing]:
-        """Nothing is needed."""
         del host
         return []
 
     def version(self, host: Host) -> str:
-        """There is no program."""
         del host
         return "none"
 
@@ -73,12 +71,10 @@ class NoVpn(Vpn):
         return underlay_address(node)
 
     def interface(self, node: Node) -> str:
-        """The underlay's device."""
         return node.underlay.device
 
     @property
     def data_path(self) -> DataPath:
-        """Nothing is encrypted anywhere."""
         return DataPath.NONE
 
     def determine_data_path(self, node: Node) -> DataPath:

@@ -44,7 +44,6 @@ class Vxlan(TunnelVpn):
     device, port = DEVICE, PORT
 
     def missing(self, host: Host) -> list[Missing]:
-        """The kernel's VXLAN."""
         if _kernel_has_vxlan(host):
             return []
         return [
@@ -52,11 +51,9 @@ class Vxlan(TunnelVpn):
         ]
 
     def version(self, host: Host) -> str:
-        """The kernel's version."""
         return f"Linux {host.kernel_release}"
 
     def most_members(self) -> int | None:
-        """One unicast peer."""
         return 2
 
     def choose(self, lab: Lab) -> None:
@@ -75,22 +72,18 @@ class Vxlan(TunnelVpn):
         self._make_end(source)
 
     def leave(self, node: Node) -> None:
-        """Remove its end."""
         node.del_link(self.device)
 
     def stop(self, lab: Lab) -> None:
-        """Remove both ends."""
         for node in lab.members:
             node.del_link(self.device)
 
     def interface(self, node: Node) -> str:
-        """The VXLAN device."""
         del node
         return self.device
 
     @property
     def data_path(self) -> DataPath:
-        """Nothing is encrypted."""
         return DataPath.NONE
 
     def determine_data_path(self, node: Node) -> DataPath:
@@ -110,7 +103,6 @@ class Vxlan(TunnelVpn):
         return OuterFlow(17, frozenset({self.port}))
 
     def outer_length(self, inner_length: int) -> int | None:
-        """50 bytes more."""
         return inner_length + _OVERHEAD
 
     def _make_end(self, node: Node) -> None:

@@ -31,7 +31,6 @@ class SameAfterRestart(FeatureTest):
     text = "a member is killed (SIGKILL) and started: it has the same address, and packets cross"
 
     def run(self, bench: Bench) -> Finding:
-        """Crash, join, reach."""
         with bench.session() as session:
             vpn, source = session.vpn, session.source
             before = vpn.inner(source)

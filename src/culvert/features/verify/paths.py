@@ -82,7 +82,6 @@ class EveryPair(FeatureTest):
     text = "three members: each pair answers pings, and the program reports its path as direct"
 
     def run(self, bench: Bench) -> Finding:
-        """Bring all pairs up."""
         with bench.up(3, EVERY_PAIR) as vpn:
             if tuple(vpn.paths) != EVERY_PAIR:
                 raise Undecided("its driver connects two ends")

@@ -154,7 +154,6 @@ class SshHost(Host):
         return self._programs[program]
 
     def how_to_install(self, vpn: str) -> str:
-        """By Ansible, over SSH."""
         return f"culvert hosts install {vpn} --inventory {shlex.quote(str(self.entry.inventory))}"
 
     @property

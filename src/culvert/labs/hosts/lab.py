@@ -91,7 +91,6 @@ class HostsLab(Lab):
         return tuple(self._hosts.values())
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
-        """The measured link's end."""
         return (self._nodes[node].underlay,)
 
     def open(self) -> None:
@@ -126,15 +125,12 @@ class HostsLab(Lab):
 
     @property
     def tunnels(self) -> IPv4Network:
-        """Free on all hosts."""
         return TUNNELS if self._choice is None else self._choice.tunnels
 
     def free_device(self, usual: str) -> str:
-        """Free on all hosts."""
         return usual if self._choice is None else self._choice.device(usual)
 
     def free_port(self, usual: int) -> int:
-        """Free on all hosts."""
         return usual if self._choice is None else self._choice.port(usual)
 
     @property

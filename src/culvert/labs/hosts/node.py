@@ -148,7 +148,6 @@ class SshNode(Node):
         return target
 
     def find(self, program: str) -> str | None:
-        """The host's."""
         return self.host.find(program)
 
     def read(self, path: str) -> bytes:
@@ -164,7 +163,6 @@ class SshNode(Node):
         self.host.agent.call("remove", path=path)
 
     def has(self, feature: str) -> bool:
-        """The host's."""
         return self.host.has(feature)
 
     def dial(self, path: str) -> socket.socket:
@@ -184,7 +182,6 @@ class SshNode(Node):
         return asdict(offset_of(self.host))
 
     def surroundings(self) -> Mapping[str, Any]:
-        """The host's."""
         before, self._surroundings = self._surroundings, Surroundings.of(self.host)
         return self._surroundings.facts(before)
 
@@ -198,7 +195,6 @@ class SshNode(Node):
         super().add_address(device, address)
 
     def add_link(self, device: str, kind: str, **attributes: object) -> None:
-        """Create an interface."""
         if self.link(device) is not None:
             raise self._taken(f"the device {device}")
         self.host.undo(["ip", "link", "delete", "dev", device])

@@ -82,12 +82,10 @@ class RemoteProcess(Process):
 
     @property
     def stdin(self) -> IO[bytes]:
-        """Buffered: flush after writing."""
         return self._pipe(self._stdin)
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Buffered."""
         return self._pipe(self._stdout)
 
     def alive(self) -> bool:
@@ -153,7 +151,6 @@ class RemoteProcess(Process):
             )
 
     def age_s(self) -> float:
-        """By this machine's clock."""
         return time.monotonic() - self._requested_s
 
     def usage(self) -> Usage | None:

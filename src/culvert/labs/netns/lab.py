@@ -71,22 +71,18 @@ class NetnsLab(Lab):
 
     @property
     def nodes(self) -> Mapping[str, NetnsNode]:
-        """Nodes by name."""
         return self._nodes
 
     @property
     def a(self) -> NetnsNode:
-        """The first path's source."""
         return self._nodes[self.path.source]
 
     @property
     def b(self) -> NetnsNode:
-        """The first path's target."""
         return self._nodes[self.path.target]
 
     @property
     def hosts(self) -> Sequence[Host]:
-        """This machine."""
         return (ThisMachine(),)
 
     def faults(self) -> Sequence[str]:

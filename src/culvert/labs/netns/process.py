@@ -43,16 +43,13 @@ class LocalProcess(Process):
 
     @property
     def stdin(self) -> IO[bytes]:
-        """Buffered: flush after writing."""
         return self._pipe(self._popen.stdin)
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Buffered."""
         return self._pipe(self._popen.stdout)
 
     def alive(self) -> bool:
-        """True while it runs."""
         return self.returncode() is None
 
     def threads(self) -> int | None:

@@ -43,7 +43,6 @@ class _Qemu(Vehicle):
 
     @property
     def kernel(self) -> str:
-        """The kernel's release."""
         return self._kernel.release if self._kernel is not None else "none"
 
     def helpers(self, folder: Folder, shares: Sequence[str]) -> Sequence[Sequence[str]]:

@@ -110,7 +110,6 @@ class K8sApi(Measurement[K8sApiParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: K8sApiParameters) -> float:
-        """Seconds of one trial."""
         return parameters.lasting_s
 
     def run(self, session: Session, parameters: K8sApiParameters) -> Outcome:

@@ -102,7 +102,6 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: LoadedRttParameters) -> float:
-        """Seconds of one trial."""
         return parameters.idle_s + parameters.duration_s + 2 * LEAD_S
 
     def run(self, session: Session, parameters: LoadedRttParameters) -> Outcome:

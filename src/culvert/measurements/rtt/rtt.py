@@ -155,7 +155,6 @@ class Rtt(Measurement[RttParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: RttParameters) -> float:
-        """Seconds of one trial."""
         return parameters.probes / parameters.rate_pps
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:

@@ -149,7 +149,6 @@ class Tcp(Measurement[TcpParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: TcpParameters) -> float:
-        """Seconds of one trial."""
         return parameters.duration_s + parameters.warmup_s
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:

@@ -68,7 +68,6 @@ class _Transactions(Measurement[TransactionParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: TransactionParameters) -> float:
-        """Seconds of one trial."""
         return parameters.duration_s
 
     def run(self, session: Session, parameters: TransactionParameters) -> Outcome:

@@ -44,7 +44,6 @@ class RestartPeer(Happening):
     """The responder is killed and restarted; the initiator is not notified."""
 
     def happen(self, session: Session) -> None:
-        """Restart it."""
         session.vpn.crash(session.target)
         session.vpn.enter(session.target)
 
@@ -53,7 +52,6 @@ class RestartSelf(Happening):
     """The initiator is killed and restarted."""
 
     def happen(self, session: Session) -> None:
-        """Restart it."""
         session.vpn.crash(session.source)
         session.vpn.join(session.source)
         session.vpn.reach(session.path)

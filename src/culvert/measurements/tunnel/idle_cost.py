@@ -62,7 +62,6 @@ class IdleCost(Measurement[IdleCostParameters]):
         return parameters.settle_s + parameters.duration_s
 
     def run(self, session: Session, parameters: IdleCostParameters) -> Outcome:
-        """Wait, watch."""
         time.sleep(parameters.settle_s)  # a parameter of the study
         with session.watch(sample_one_in=1) as watched:
             time.sleep(parameters.duration_s)  # a parameter of the study

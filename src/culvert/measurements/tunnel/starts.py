@@ -73,7 +73,6 @@ class Cold(Starting):
     """The initiator is executed without any state; the responder waits, and has forgotten it."""
 
     def restarted(self, session: Session) -> Node | None:
-        """The initiator."""
         return session.source
 
     def end(self, session: Session) -> None:
@@ -81,7 +80,6 @@ class Cold(Starting):
         session.vpn.leave(session.source)
 
     def begin(self, session: Session) -> None:
-        """Start it."""
         session.vpn.join(session.source)
         session.vpn.reach(session.path)
 
@@ -109,15 +107,12 @@ class AfterOwnRestart(Starting):
     """The initiator is killed and executed anew; the responder still has the old tunnel."""
 
     def restarted(self, session: Session) -> Node | None:
-        """The initiator."""
         return session.source
 
     def end(self, session: Session) -> None:
-        """Kill the initiator's processes."""
         session.vpn.crash(session.source)
 
     def begin(self, session: Session) -> None:
-        """Start it."""
         session.vpn.join(session.source)
         session.vpn.reach(session.path)
 
@@ -130,15 +125,12 @@ class AfterPeerRestart(Starting):
     answer_max_s: ClassVar[float] = 60.0
 
     def restarted(self, session: Session) -> Node | None:
-        """The responder."""
         return session.target
 
     def end(self, session: Session) -> None:
-        """Kill the responder's processes."""
         session.vpn.crash(session.target)
 
     def begin(self, session: Session) -> None:
-        """Start it."""
         session.vpn.enter(session.target)
 
 

@@ -147,7 +147,6 @@ class Udp(Measurement[UdpParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: UdpParameters) -> float:
-        """Seconds of one trial."""
         return parameters.duration_s
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:

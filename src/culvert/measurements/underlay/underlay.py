@@ -73,7 +73,6 @@ class Underlay(Measurement[UnderlayParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: UnderlayParameters) -> float:
-        """Seconds of one trial."""
         return 2 * (parameters.duration_s + RATE_S)
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:

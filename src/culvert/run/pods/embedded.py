@@ -209,7 +209,6 @@ class EmbeddedClusters(Clusters):
         return self._under
 
     def close(self) -> None:
-        """Remove the cluster."""
         self._under = self._key = None
         self._stack.close()
 

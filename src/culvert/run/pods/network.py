@@ -34,9 +34,7 @@ class ClusterNetwork(NoVpn):
         return node.underlay.address
 
     def traffic_address(self, node: Node) -> Address:
-        """The same."""
         return self.inner(node).ip
 
     def stop(self, lab: Lab) -> None:
-        """Nothing was started."""
         del lab

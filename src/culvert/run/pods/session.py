@@ -28,7 +28,6 @@ class Unseen(Sighting):
         """At once."""
 
     def end(self) -> Captured:
-        """Nothing was captured."""
         return Captured(
             packets=0,
             bytes=0,
@@ -45,27 +44,22 @@ class NoOutside(Outside):
         """There is nothing to know about it."""
 
     def witness(self, name: str) -> Witness | None:
-        """There is none."""
         del name
         return None
 
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Sighting:
-        """A sighting of nothing."""
         del name, view, sample_one_in, kept
         return Unseen()
 
     def begin_inside(self, name: str, device: str) -> Sighting:
-        """A sighting of nothing."""
         del name, device
         return Unseen()
 
     def begin_beside(self, name: str) -> Task | None:
-        """Nothing is counted."""
         del name
         return None
 
     def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
-        """None."""
         del kept
         return {}
 
@@ -75,7 +69,6 @@ class PodSession(Session):
 
     @property
     def outside(self) -> Outside:
-        """Nothing is seen there."""
         return NoOutside()
 
 

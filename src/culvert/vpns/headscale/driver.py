@@ -151,7 +151,6 @@ class Headscale(TunDevice):
         return IPv4Interface((self._members[node.name].address, control.ADDRESSES.prefixlen))
 
     def route(self, path: Path) -> Route:
-        """From the variant."""
         del path
         return self._through_relay if self._relayed else DIRECT
 

@@ -106,7 +106,6 @@ class Xfrm(TunnelVpn):
             node.write(_DOWN, _batch(self._removals(node, peer)))
 
     def listen(self, target: Node) -> None:
-        """Set its keys."""
         self._set(target)
 
     def connect(self, source: Node) -> None:
@@ -114,7 +113,6 @@ class Xfrm(TunnelVpn):
         self._set(source)
 
     def leave(self, node: Node) -> None:
-        """Remove its keys."""
         self._unset(node)
 
     def stop(self, lab: Lab) -> None:
@@ -256,11 +254,9 @@ class Xfrm(TunnelVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """ESP or AH."""
         return self.carriage.outer_flow()
 
     def outer_length(self, inner_length: int) -> int | None:
-        """From the transform."""
         return self.carriage.outer_length(inner_length)
 
 

@@ -180,7 +180,6 @@ class Nebula(TunDevice):
         return IPv4Interface(f"{network[-2 - servers.index(node)]}/{network.prefixlen}")
 
     def route(self, path: Path) -> Route:
-        """By the variant."""
         del path
         return Route(self.lab.of_role(Role.RELAY)[0].name) if self.relayed else DIRECT
 

@@ -66,7 +66,6 @@ class NetBird(AssigningMeshVpn):
         """With which members join, once the control server has issued it."""
 
     def version(self, host: Host) -> str:
-        """What the client prints."""
         printed = host.run([self.program(host, daemon.PROGRAM), "version"]).stdout
         return f"NetBird {printed.strip()}"
 
@@ -142,7 +141,6 @@ class NetBird(AssigningMeshVpn):
         self._daemon(self.lab.nodes[path.source]).call("Down")
 
     def resume(self, path: Path) -> None:
-        """It connects again."""
         self._daemon(self.lab.nodes[path.source]).call("Up")
         self.await_path(path)
 

@@ -192,7 +192,6 @@ class Netmaker(LeavesTables):
         return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def outer_length(self, inner_length: int) -> int | None:
-        """WireGuard's."""
         return wire.outer_length(inner_length, MTU)
 
     def is_handshake(self, packet: OuterPacket) -> bool:

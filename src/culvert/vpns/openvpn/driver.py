@@ -298,7 +298,6 @@ class OpenVpn(TunnelVpn):
     # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
-        """The tun device."""
         del node
         return self.device
 

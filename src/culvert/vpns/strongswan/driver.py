@@ -296,9 +296,7 @@ class StrongSwan(TunnelVpn):
         return self.carriage.outer_flow(ipsec.IKE) if self.in_kernel else ipsec.IKE
 
     def outer_length(self, inner_length: int) -> int | None:
-        """From the transform."""
         return self.carriage.outer_length(inner_length)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """IKE's packets."""
         return esp.is_ike(packet)

@@ -71,11 +71,9 @@ class ControlSocket(Control):
         return f"/run/wireguard/{self.device}.sock"
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
-        """All or nothing."""
         uapi.configure(lambda: node.dial(self.path), pairs)
 
     def state(self, node: Node) -> DeviceState:
-        """With ``get=1``."""
         return uapi.state(lambda: node.dial(self.path))
 
 
@@ -89,7 +87,6 @@ class ControlTool(Control):
         wg_tool.configure(node, self._program(node), self.device, pairs)
 
     def state(self, node: Node) -> DeviceState:
-        """With ``wg show``."""
         return wg_tool.state(node, self._program(node), self.device)
 
     @staticmethod

@@ -70,7 +70,6 @@ class KernelDevice(Device):
         return missing
 
     def version(self, host: Host) -> str:
-        """The kernel's."""
         return f"Linux {host.kernel_release}"
 
     def create(self, node: Node) -> None:
@@ -81,7 +80,6 @@ class KernelDevice(Device):
             raise VpnError(self.vpn, error.why, error.remedy) from error
 
     def remove(self, node: Node) -> None:
-        """The device."""
         link = node.link(self.name)
         if link is not None and link.kind == "wireguard":
             node.del_link(self.name)
@@ -99,7 +97,6 @@ class ProgramDevice(Device):
         self._find = wireguard_program.distributions if distributions else wireguard_program.current
 
     def missing(self, host: Host) -> list[Missing]:
-        """The program, and /dev/net/tun."""
         missing = missing_tun(host)
         if self._find(host) is None:
             missing.insert(0, Missing.to_install(f"{PROGRAM} for {self.vpn}", self.vpn))

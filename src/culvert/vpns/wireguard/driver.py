@@ -134,7 +134,6 @@ class WireGuard(TunnelVpn):
 
     @property
     def joining(self) -> Sequence[Node]:
-        """The targets of paths."""
         return [self.lab.nodes[name] for name in dict.fromkeys(path.target for path in self.paths)]
 
     def peers(self, node: Node) -> tuple[Node, ...]:
@@ -364,7 +363,6 @@ class WireGuard(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """From the device."""
         return self._device.data_path
 
     def determine_data_path(self, node: Node) -> DataPath:

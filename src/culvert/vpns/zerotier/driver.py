@@ -68,7 +68,6 @@ class ZeroTier(MeshVpn):
         self._homes: dict[str, Home] = {}
 
     def version(self, host: Host) -> str:
-        """What the program prints."""
         return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
 
     def choose(self, lab: Lab) -> None:
@@ -149,14 +148,12 @@ class ZeroTier(MeshVpn):
         self._homes[path.source].cli("leave", self._network)
 
     def resume(self, path: Path) -> None:
-        """It joins again."""
         source = self.lab.nodes[path.source]
         self._homes[path.source].cli("join", self._network)
         self._await_membership(source, self.processes[source.name][0])
         self.await_path(path)
 
     def apply_policy(self, policy: Policy) -> None:
-        """Replace the network's rules."""
         addresses = {each.name: self.inner(each).ip for each in self.lab.members}
         set_rules(self._homes[self.control.name], rules(policy, addresses))
 
@@ -189,7 +186,6 @@ class ZeroTier(MeshVpn):
         return None if self._over_tcp else wire.outer_length(inner_length)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """HELLO and its answer."""
         if self._over_tcp:
             return wire.is_handshake(*wire.in_record(packet.payload))
         return wire.is_handshake(packet.payload, wire.in_udp(packet.length))

@@ -80,12 +80,10 @@ class KubernetesLab(Lab):
 
     @property
     def a(self) -> PodNode:
-        """The path's source."""
         return self._nodes[self.path.source]
 
     @property
     def b(self) -> PodNode:
-        """The path's target."""
         return self._nodes[self.path.target]
 
     @property

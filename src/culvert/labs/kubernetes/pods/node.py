@@ -188,7 +188,6 @@ class PodNode(Node):
         return False
 
     def dial(self, path: str) -> socket.socket:
-        """Not possible."""
         raise OSError(f"{path}: sockets of a pod cannot be reached")
 
     def facts(self) -> Mapping[str, Any]:

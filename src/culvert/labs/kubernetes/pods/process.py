@@ -38,7 +38,6 @@ class PodProcess(Process):
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Buffered."""
         return self._program.stdout
 
     def alive(self) -> bool:
@@ -57,7 +56,6 @@ class PodProcess(Process):
         self._program.close()
 
     def stopped(self) -> Sequence[int]:
-        """Not known."""
         return ()
 
     def log_text(self) -> str:

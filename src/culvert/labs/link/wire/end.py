@@ -24,7 +24,6 @@ class WireEnd(Witness):
         self._is_left = is_left
 
     def record(self, name: str, view: View, *, packet_bytes: int, sample_one_in: int) -> None:
-        """Start a recording."""
         here, there = POINTS[view]
         self._wire.record(
             name,
@@ -35,7 +34,6 @@ class WireEnd(Witness):
         )
 
     def save(self, name: str, path: Path) -> None:
-        """End a recording."""
         # Stop first: saving takes time, and more packets would be recorded meanwhile.
         self._wire.stop_recording(name)
         self._wire.save(path, name)
