@@ -61,6 +61,7 @@ class MeshVpn(TunDevice):
         there is none."""
 
     def missing(self, host: Host) -> list[Missing]:
+        """The programs, and /dev/net/tun."""
         absent = [each for each in self.programs if host.find(each) is None]
         return missing_tun(host) + [self._lacks(each) for each in absent]
 
@@ -111,6 +112,7 @@ class MeshVpn(TunDevice):
         )
 
     def join(self, member: Node) -> None:
+        """Start it."""
         self.start(member)
 
     def reach(self, path: Path) -> None:

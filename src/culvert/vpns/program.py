@@ -41,6 +41,7 @@ class TunProgram(TunDevice, TunnelVpn):
         (``node.directory``)."""
 
     def missing(self, host: Host) -> list[Missing]:
+        """The program and /dev/net/tun."""
         missing = missing_tun(host)
         if host.find(self.program) is None:
             missing.append(
@@ -75,6 +76,7 @@ class TunProgram(TunDevice, TunnelVpn):
         return process
 
     def outer_length(self, inner_length: int) -> int | None:
+        """With the constant overhead."""
         return inner_length + self.overhead
 
     def _program(self, host: Host) -> str:

@@ -32,6 +32,7 @@ class TunDevice(Vpn):
             refuse_taken(self.id, member, self.fixed_range or lab.tunnels)
 
     def interface(self, node: Node) -> str:
+        """The tun device."""
         del node
         return self.device
 

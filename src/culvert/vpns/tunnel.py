@@ -105,10 +105,12 @@ class TunnelVpn(Vpn):
         return (self.target,)
 
     def join(self, member: Node) -> None:
+        """The responder listens."""
         if member.name == self.target.name:
             self.listen(member)
 
     def reach(self, path: Path) -> None:
+        """The initiator connects."""
         self.connect(self.source_of(path))
 
     @abstractmethod
