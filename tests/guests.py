@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 def pass_in_a_guest(tests: Path, *, deadline_s: float) -> None:
     """Assert that ``tests`` (a file or a folder) pass in a User Mode Linux guest, and are some."""
-    argv = [sys.executable, "-m", "culvert", "vm", "run", "--vehicle", "uml", "--"]
+    argv = [sys.executable, "-m", "culvert", "vm", "run", "--hypervisor", "uml", "--"]
     argv += [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
     done = subprocess.run(
         [*argv, str(tests)],

@@ -242,7 +242,7 @@ def test_an_emulated_kernel_compares_with_itself_only(tmp_path: Path) -> None:
         text = STUDY.replace(f'"{GO}"', f'"{GO}", "wireguard/kernel"')
         return write_run(tmp_path / name, values, text=text, environment=environment)
 
-    emulated = {**KERNEL, "not_comparable": "emulated", "guest": {"vehicle": "uml"}}
+    emulated = {**KERNEL, "not_comparable": "emulated", "guest": {"hypervisor": "uml"}}
     guest, other, machine = run("guest", emulated), run("other", emulated), run("machine", KERNEL)
 
     def told(a: Path, b: Path, *vpns: str) -> set[Change]:

@@ -48,7 +48,7 @@ def test_without_the_effective_one_all_that_may_take_it_count(tmp_path: Path) ->
 def test_in_a_guest_they_are_moved_and_moved_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = '{"vehicle": "kvm", "kernel": "7", "not_comparable": ""}'
+    told = '{"hypervisor": "kvm", "kernel": "7", "not_comparable": ""}'
     monkeypatch.setenv(VARIABLE, told)
     file = irq(tmp_path, 24, "0-3")
     before = affinity.pin([2], tmp_path)

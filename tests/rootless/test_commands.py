@@ -261,7 +261,7 @@ def test_a_shell_makes_namespaces_and_wires(user: User, nothing_left: None) -> N
 @pytest.mark.guest
 @pytest.mark.skipif(built() is None, reason="no guest kernel was built")
 def test_a_guest_runs(user: User) -> None:
-    assert user.culvert("vm", "run", "--vehicle", "uml", "--", "true").code == 0
+    assert user.culvert("vm", "run", "--hypervisor", "uml", "--", "true").code == 0
 
 
 @pytest.mark.parametrize("words", [("run", "quick"), ("up", "none"), ("shell",)])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.words import Json, KernelPath, VehicleName
+from culvert.commands.words import HypervisorName, Json, KernelPath
 from culvert.console import out, print_json
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ Shares = Annotated[
 
 @app.command("build", epilog="Example: culvert vm build")
 def vm_build(
-    vehicle: Annotated[
+    hypervisor: Annotated[
         str, typer.Option(metavar="NAME", help="uml builds a kernel, kvm and tcg fetch one.")
     ] = "uml",
     as_json: Json = False,
@@ -33,7 +33,7 @@ def vm_build(
     """Build or fetch the guest kernel (once)."""
     from culvert.labs.vm.command import build_kernel
 
-    built = build_kernel(vehicle)
+    built = build_kernel(hypervisor)
     if as_json:
         print_json(built)
     else:
@@ -46,19 +46,21 @@ def vm_run(
         list[str],
         typer.Argument(metavar="COMMAND...", help="Command and its arguments, after `--`."),
     ],
-    vehicle: VehicleName = None,
+    hypervisor: HypervisorName = None,
     kernel: KernelPath = None,
     share: Shares = None,
 ) -> None:
     """Run a command in a guest and return its exit code."""
     from culvert.labs.vm.command import run_command
 
-    raise typer.Exit(run_command(argv, vehicle=vehicle, kernel=kernel, shares=share or ()))
+    raise typer.Exit(run_command(argv, hypervisor=hypervisor, kernel=kernel, shares=share or ()))
 
 
 @app.command("shell", epilog="Example: culvert vm shell")
-def vm_shell(vehicle: VehicleName = None, kernel: KernelPath = None, share: Shares = None) -> None:
+def vm_shell(
+    hypervisor: HypervisorName = None, kernel: KernelPath = None, share: Shares = None
+) -> None:
     """Start a shell in a guest."""
     from culvert.labs.vm.command import shell
 
-    raise typer.Exit(shell(vehicle=vehicle, kernel=kernel, shares=share or ()))
+    raise typer.Exit(shell(hypervisor=hypervisor, kernel=kernel, shares=share or ()))

@@ -36,8 +36,9 @@ InventoryPath = Annotated[
 AskSudoPassword = Annotated[
     bool, typer.Option("--ask-sudo-password", help="Prompt for the sudo password of the hosts.")
 ]
-VehicleName = Annotated[
-    str | None, typer.Option("--vehicle", metavar="NAME", help="kvm, uml or tcg; else the first.")
+HypervisorName = Annotated[
+    str | None,
+    typer.Option("--hypervisor", metavar="NAME", help="Run the guest with kvm, uml or tcg."),
 ]
 Kubeconfig = Annotated[
     Path | None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
@@ -32,14 +33,19 @@ def across(a: Runs, b: Runs) -> str:
     """
     every = (*a, *b)
     labels = sorted({at(side.run.environment, "not_comparable") for side in every})
-    vehicles = {at(side.run.environment, "guest", "vehicle") for side in every}
+    hypervisors = {_hypervisor(side.run.environment) for side in every}
     if not any(labels):
         return ""
-    if len(vehicles) > 1 or len(labels) > 1:
+    if len(hypervisors) > 1 or len(labels) > 1:
         return f"{labels[-1]}, nor with those of another machine"
     vpns = [side.vpn for side in every if side.vpn]
     paths = {vpn: path for side in every for vpn, path in side.run.data_paths.items()}
     return line_of(labels[0], paths).objection(vpns)
+
+
+def _hypervisor(environment: Mapping[str, Any]) -> str:
+    """Of the guest; runs before version 0.2 call it vehicle."""
+    return at(environment, "guest", "hypervisor") or at(environment, "guest", "vehicle")
 
 
 def warnings(a: Runs, b: Runs, found: Sequence[Comparison], *, in_run: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""A vehicle on which no guest boots is skipped; it is tried once."""
+"""A hypervisor on which no guest boots is skipped; it is tried once."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def test_it_is_tried_again_only_when_something_has_changed(
     assert boots.refusal(Uml(kernel), [kernel]) == "hangs"
 
 
-def test_the_next_vehicle_is_taken_and_it_is_said_why(
+def test_the_next_hypervisor_is_taken_and_it_is_said_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modules = tmp_path / "lib/modules/7.0"
     modules.mkdir(parents=True)
     (modules / "vmlinuz").touch()
     said: list[str] = []
-    for vehicle in (Kvm, Tcg):
-        monkeypatch.setattr(vehicle, "missing", lambda self: None)
+    for hypervisor in (Kvm, Tcg):
+        monkeypatch.setattr(hypervisor, "missing", lambda self: None)
     monkeypatch.setattr(Kvm, "refusal", lambda self: "hangs")
     assert isinstance(choose(None, tmp_path, said.append), Tcg)
     assert said == ["kvm is skipped, no guest boots on it here: hangs"]
@@ -75,7 +75,7 @@ def test_the_next_vehicle_is_taken_and_it_is_said_why(
 
 def test_without_a_kernel_there_is_nothing_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> str:
-        pytest.fail("a vehicle that lacks something was tried")
+        pytest.fail("a hypervisor that lacks something was tried")
 
     monkeypatch.setattr(Kvm, "refusal", never)
     monkeypatch.setattr(Kvm, "missing", lambda self: "no kernel was fetched yet: culvert vm build")

@@ -34,7 +34,7 @@ def _culvert(*words: str) -> list[str]:
 
 def _run(*words: str, shares: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
     share = [word for path in shares for word in ("--share", str(path))]
-    argv = _culvert("vm", "run", "--vehicle", "uml", *share, "--", *words)
+    argv = _culvert("vm", "run", "--hypervisor", "uml", *share, "--", *words)
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
 
 
@@ -53,7 +53,8 @@ def test_the_guest_is_root_on_another_kernel_and_has_no_way_out() -> None:
 
 def test_a_command_in_the_guest_knows_that_it_is_in_one() -> None:
     told = (
-        "from culvert.labs.vm.inside import guest; print(guest().vehicle, guest().not_comparable)"
+        "from culvert.labs.vm.inside import guest\n"
+        "print(guest().hypervisor, guest().not_comparable)"
     )
     assert _run(sys.executable, "-c", told).stdout.startswith("uml functional")
 
@@ -94,7 +95,7 @@ def test_an_interrupt_lets_the_command_clean_up(tmp_path: Path) -> None:
         f"trap 'echo cleaned >{tmp_path}/said; exit 9' TERM; echo up >{tmp_path}/up;"
         " while :; do sleep 0.1; done"
     )
-    argv = _culvert("vm", "run", "--vehicle", "uml", "--share", str(tmp_path), "--")
+    argv = _culvert("vm", "run", "--hypervisor", "uml", "--share", str(tmp_path), "--")
     process = subprocess.Popen([*argv, "sh", "-c", script], stderr=subprocess.PIPE, text=True)
     wait_until((tmp_path / "up").exists, what="the command in the guest", deadline_s=60)
     process.send_signal(signal.SIGINT)
@@ -105,7 +106,7 @@ def test_an_interrupt_lets_the_command_clean_up(tmp_path: Path) -> None:
 
 
 def test_a_guest_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
-    argv = _culvert("vm", "run", "--vehicle", "uml", "--share", str(tmp_path), "--")
+    argv = _culvert("vm", "run", "--hypervisor", "uml", "--share", str(tmp_path), "--")
     script = f"echo up >{tmp_path}/up; sleep 600"
     process = subprocess.Popen([*argv, "sh", "-c", script])
     wait_until((tmp_path / "up").exists, what="the command in the guest", deadline_s=60)

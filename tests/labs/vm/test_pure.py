@@ -1,4 +1,4 @@
-"""What needs no guest: the job's script, the kernel's options, the choice of a vehicle."""
+"""What needs no guest: the job's script, the kernel's options, the choice of a hypervisor."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_line_of_the_configuration_is_an_option_or_says_something() -> Non
         assert re.fullmatch(r"#.*|CONFIG_\w+=(y|n|\d+|\".*\")|", line)
 
 
-def test_unknown_vehicles_and_kernels_are_refused(tmp_path: Path) -> None:
+def test_unknown_hypervisors_and_kernels_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown"):
         choose("balloon")
     with pytest.raises(UsageError, match="no such file"):
@@ -58,7 +58,7 @@ def test_unknown_vehicles_and_kernels_are_refused(tmp_path: Path) -> None:
         choose(None, tmp_path)
 
 
-def test_a_kernel_of_ones_own_decides_the_vehicle(tmp_path: Path) -> None:
+def test_a_kernel_of_ones_own_decides_the_hypervisor(tmp_path: Path) -> None:
     kernel = tmp_path / "linux"
     kernel.write_bytes(b"\x7fELF" + b"\0" * 100 + b"User Mode Linux")
     chosen = choose(None, kernel)
@@ -73,7 +73,7 @@ def test_a_guest_is_described_to_what_runs_in_it(monkeypatch: pytest.MonkeyPatch
     for name, value in told.environment.items():
         monkeypatch.setenv(name, value)
     assert inside.described()["not_comparable"].startswith("functional")
-    assert inside.described()["guest"]["vehicle"] == "uml"
+    assert inside.described()["guest"]["hypervisor"] == "uml"
     assert inside.processors([(0,)]) == [(0,), (0,), (0,)]
     assert inside.processors([(0,), (1,)]) == [(0,), (1,)]
 

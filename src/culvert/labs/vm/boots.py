@@ -17,24 +17,24 @@ from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
 from culvert.labs.vm import guest, places
+from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Job
-from culvert.labs.vm.vehicle import Vehicle
 
 MOST_RECORD_BYTES = 1 << 16
 DEADLINE_S = 10.0
 """A working guest boots within two seconds."""
 
 
-def refusal(vehicle: Vehicle, depends: Sequence[Path]) -> str | None:
-    """Why no guest boots on this vehicle here; None if one does. ``depends`` are files (programs,
-    the kernel's image, devices); a change of them invalidates the kept result."""
-    kept = places.kernels() / f"boots-{vehicle.name}.json"
+def refusal(hypervisor: Hypervisor, depends: Sequence[Path]) -> str | None:
+    """Why no guest boots on this hypervisor here; None if one does. ``depends`` are files
+    (programs, the kernel's image, devices); a change of them invalidates the kept result."""
+    kept = places.kernels() / f"boots-{hypervisor.name}.json"
     identity = [platform.release(), *map(_identity, depends)]
     with suppress(OSError, ValueError, KeyError, TypeError, UsageError):
         record = json.loads(read_plain(kept, MOST_RECORD_BYTES))
         if record["identity"] == identity:
             return str(record["refusal"]) or None
-    found = _tried(vehicle)
+    found = _tried(hypervisor)
     # Without a record it is tried again next time.
     with suppress(OSError, UsageError), any_folder(kept.parent, make=True) as folder:
         text = json.dumps({"identity": identity, "refusal": found or ""}, indent=1)
@@ -42,9 +42,9 @@ def refusal(vehicle: Vehicle, depends: Sequence[Path]) -> str | None:
     return found
 
 
-def _tried(vehicle: Vehicle) -> str | None:
+def _tried(hypervisor: Hypervisor) -> str | None:
     try:
-        code = guest.run(vehicle, Job(["true"], Path("/")), boot_deadline_s=DEADLINE_S)
+        code = guest.run(hypervisor, Job(["true"], Path("/")), boot_deadline_s=DEADLINE_S)
     except CulvertError as error:
         return error.why
     return f"a command in it ended with {code}" if code else None

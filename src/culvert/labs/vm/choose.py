@@ -1,4 +1,4 @@
-"""Chooses the vehicle that runs the guest."""
+"""Chooses the hypervisor that runs the guest."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from culvert.console import err
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.vm.cloud import CloudKernel
+from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.qemu import Kvm, Tcg
 from culvert.labs.vm.uml import Uml
-from culvert.labs.vm.vehicle import Vehicle
 
-VEHICLES: dict[str, type[Kvm] | type[Uml] | type[Tcg]] = {
+HYPERVISORS: dict[str, type[Kvm] | type[Uml] | type[Tcg]] = {
     kind.name: kind for kind in (Kvm, Uml, Tcg)
 }
 """In the order of preference."""
@@ -26,38 +26,38 @@ def _say(text: str) -> None:
 
 def choose(
     name: str | None = None, kernel: Path | None = None, say: Callable[[str], None] = _say
-) -> Vehicle:
-    """The vehicle of that name, or the first that works here; ``kernel`` replaces Culvert's own.
+) -> Hypervisor:
+    """The hypervisor of that name, or the first that works here; ``kernel`` replaces Culvert's own.
 
-    Without a name, a vehicle with all its requirements is tested by booting a guest; ``say`` prints
-    the reason if none boots. Raises UsageError for an unknown name or kernel, NotPossible if no
-    vehicle works.
+    Without a name, a hypervisor with all its requirements is tested by booting a guest; ``say``
+    prints the reason if none boots. Raises UsageError for an unknown name or kernel, NotPossible
+    if no hypervisor works.
     """
-    if name is not None and name not in VEHICLES:
-        raise UsageError(f"the vehicle '{name}'", "is unknown", f"use {', '.join(VEHICLES)}")
+    if name is not None and name not in HYPERVISORS:
+        raise UsageError(f"the hypervisor '{name}'", "is unknown", f"use {', '.join(HYPERVISORS)}")
     candidates = [
-        vehicle for vehicle in _candidates(kernel) if name is None or vehicle.name == name
+        hypervisor for hypervisor in _candidates(kernel) if name is None or hypervisor.name == name
     ]
     reasons: dict[str, str] = {}
-    for vehicle in candidates:
-        missing = vehicle.missing()
+    for hypervisor in candidates:
+        missing = hypervisor.missing()
         reason = None if missing is None else str(missing)
         if reason is None and name is None:
-            reason = vehicle.refusal()
+            reason = hypervisor.refusal()
             if reason is not None:
-                say(f"{vehicle.name} is skipped, no guest boots on it here: {reason}")
+                say(f"{hypervisor.name} is skipped, no guest boots on it here: {reason}")
         if reason is None:
-            return vehicle
-        reasons[vehicle.name] = reason
-    why = "; ".join(f"{vehicle}: {reason}" for vehicle, reason in reasons.items())
+            return hypervisor
+        reasons[hypervisor.name] = reason
+    why = "; ".join(f"{hypervisor}: {reason}" for hypervisor, reason in reasons.items())
     raise NotPossible(
-        "a guest kernel", why or "this kernel is for another vehicle", "culvert vm build"
+        "a guest kernel", why or "this kernel is for another hypervisor", "culvert vm build"
     )
 
 
-def _candidates(kernel: Path | None) -> list[Vehicle]:
+def _candidates(kernel: Path | None) -> list[Hypervisor]:
     if kernel is None:
-        return [kind() for kind in VEHICLES.values()]
+        return [kind() for kind in HYPERVISORS.values()]
     if kernel.is_dir():
         found = CloudKernel.at(kernel)
         return [Kvm(found), Tcg(found)]

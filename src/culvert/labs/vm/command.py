@@ -9,20 +9,22 @@ from pathlib import Path
 from culvert.console import err, out
 from culvert.errors import UsageError
 from culvert.labs.vm import build, cloud, guest
-from culvert.labs.vm.choose import VEHICLES, choose
+from culvert.labs.vm.choose import HYPERVISORS, choose
 from culvert.labs.vm.inside import Guest
 from culvert.labs.vm.job import Job
 
 
-def build_kernel(vehicle: str) -> dict[str, object]:
-    """Build (uml) or fetch (kvm, tcg) the kernel of a vehicle; return its properties."""
+def build_kernel(hypervisor: str) -> dict[str, object]:
+    """Build (uml) or fetch (kvm, tcg) the kernel of a hypervisor; return its properties."""
 
     def say(text: str) -> None:
         err.print(text, markup=False, style="dim")
 
-    if vehicle not in VEHICLES:
-        raise UsageError(f"the vehicle '{vehicle}'", "is unknown", f"use {', '.join(VEHICLES)}")
-    if vehicle == "uml":
+    if hypervisor not in HYPERVISORS:
+        raise UsageError(
+            f"the hypervisor '{hypervisor}'", "is unknown", f"use {', '.join(HYPERVISORS)}"
+        )
+    if hypervisor == "uml":
         kernel = build.build(say)
         return {"kernel": kernel.release, "from": kernel.source, "program": str(kernel.program),
                 "built_s": kernel.built_s}  # fmt: skip
@@ -31,18 +33,18 @@ def build_kernel(vehicle: str) -> dict[str, object]:
 
 
 def run_command(
-    argv: Sequence[str], *, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]
+    argv: Sequence[str], *, hypervisor: str | None, kernel: Path | None, shares: Sequence[Path]
 ) -> int:
     """Run a command in a guest; return its exit code."""
     if not argv:
         raise UsageError("culvert vm run", "no command is given", "culvert vm run -- uname -a")
-    chosen = choose(vehicle, kernel)
+    chosen = choose(hypervisor, kernel)
     return guest.run(chosen, Job(argv, Path.cwd(), shares, Guest.of(chosen).environment))
 
 
-def shell(*, vehicle: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
+def shell(*, hypervisor: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
     """Run a shell in a guest, on this terminal; return its exit code."""
-    chosen = choose(vehicle, kernel)
+    chosen = choose(hypervisor, kernel)
     out.print(f"{chosen.name}, {chosen.kernel}; exit ends the guest", style="dim", markup=False)
     program = os.environ.get("SHELL", "/bin/sh")
     environment = Guest.of(chosen).environment

@@ -16,8 +16,8 @@ from typing import IO, BinaryIO
 
 from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
 from culvert.files.folder import any_folder
+from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Folder, Job, folder
-from culvert.labs.vm.vehicle import Vehicle
 from culvert.waiting import wait_until
 
 _POLL_S = 0.05
@@ -28,52 +28,52 @@ _END_S = 30.0
 """Longest time for the clean-up of an interrupted command."""
 
 
-def run(vehicle: Vehicle, job: Job, *, boot_deadline_s: float | None = None) -> int:
+def run(hypervisor: Hypervisor, job: Job, *, boot_deadline_s: float | None = None) -> int:
     """Run the job and return the exit code of its command; its output is forwarded at once.
 
-    ``boot_deadline_s`` replaces the vehicle's own.
+    ``boot_deadline_s`` replaces the hypervisor's own.
 
-    Raises NotPossible if the vehicle cannot be used, CulvertError if the guest dies.
+    Raises NotPossible if the hypervisor cannot be used, CulvertError if the guest dies.
     """
-    reason = vehicle.missing()
+    reason = hypervisor.missing()
     if reason is not None:
-        raise NotPossible(f"a guest ({vehicle.name})", reason.why, reason.remedy)
+        raise NotPossible(f"a guest ({hypervisor.name})", reason.why, reason.remedy)
     with folder() as shared, ExitStack() as stack:
         shared.write(job)
         for share in job.shares:
             any_folder(share, make=True).close()
-        for argv in vehicle.helpers(shared, [str(share) for share in job.shares]):
-            stack.enter_context(_group(argv, vehicle, shared, shared.path / "helpers"))
-        for socket in vehicle.awaited(shared, len(job.shares)):
+        for argv in hypervisor.helpers(shared, [str(share) for share in job.shares]):
+            stack.enter_context(_group(argv, hypervisor, shared, shared.path / "helpers"))
+        for socket in hypervisor.awaited(shared, len(job.shares)):
             wait_until(
                 socket.exists,
                 what=f"the file server's socket {socket.name}",
                 deadline_s=_HELPERS_S,
                 remedy=f"the server printed: {_tail(shared.path / 'helpers') or 'nothing'}",
             )
-        guest = stack.enter_context(_guest(vehicle, shared, job))
+        guest = stack.enter_context(_guest(hypervisor, shared, job))
         if job.terminal:
             guest.wait()
         else:
-            _follow(guest, vehicle, shared, boot_deadline_s or vehicle.boot_deadline_s)
+            _follow(guest, hypervisor, shared, boot_deadline_s or hypervisor.boot_deadline_s)
         code = shared.code()
         if code is None:
             raise CulvertError(
-                f"the guest ({vehicle.name}, {vehicle.kernel})",
+                f"the guest ({hypervisor.name}, {hypervisor.kernel})",
                 _tail(shared.console) or f"ended with {guest.returncode} before its command did",
                 "choose another kernel with --kernel, or report it with this message",
             )
         return code
 
 
-def _guest(vehicle: Vehicle, shared: Folder, job: Job) -> _Group:
-    argv = vehicle.command(shared, terminal=job.terminal, shares=len(job.shares))
+def _guest(hypervisor: Hypervisor, shared: Folder, job: Job) -> _Group:
+    argv = hypervisor.command(shared, terminal=job.terminal, shares=len(job.shares))
     log = None if job.terminal else shared.console
-    return _group(argv, vehicle, shared, log)
+    return _group(argv, hypervisor, shared, log)
 
 
 def _await_boot(
-    guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, deadline_s: float
+    guest: subprocess.Popen[bytes], hypervisor: Hypervisor, shared: Folder, deadline_s: float
 ) -> None:
     """Wait until the guest starts the command, or has ended."""
     try:
@@ -85,20 +85,20 @@ def _await_boot(
         )
     except DeadlineExceeded as error:
         raise CulvertError(
-            f"the guest ({vehicle.name}, {vehicle.kernel})",
+            f"the guest ({hypervisor.name}, {hypervisor.kernel})",
             f"did not boot within {deadline_s:g} s; "
             f"its console shows: {_tail(shared.console) or 'nothing'}",
-            "use another vehicle, such as --vehicle uml, or another kernel with --kernel",
+            "use another hypervisor, such as --hypervisor uml, or another kernel with --kernel",
         ) from error
 
 
 def _follow(
-    guest: subprocess.Popen[bytes], vehicle: Vehicle, shared: Folder, boot_deadline_s: float
+    guest: subprocess.Popen[bytes], hypervisor: Hypervisor, shared: Folder, boot_deadline_s: float
 ) -> None:
     """Forward both streams until the guest has ended; after an interrupt it first cleans up."""
     with shared.out.open("rb") as out, shared.err.open("rb") as err:
         try:
-            _await_boot(guest, vehicle, shared, boot_deadline_s)
+            _await_boot(guest, hypervisor, shared, boot_deadline_s)
             _pass_on(guest, out, err)
         except KeyboardInterrupt:
             shared.stop()
@@ -157,7 +157,7 @@ class _Group:
         self.process.wait()
 
 
-def _group(argv: Sequence[str], vehicle: Vehicle, shared: Folder, log: Path | None) -> _Group:
+def _group(argv: Sequence[str], hypervisor: Hypervisor, shared: Folder, log: Path | None) -> _Group:
 
     with ExitStack() as stack:
         stream = None if log is None else stack.enter_context(log.open("ab"))
@@ -167,7 +167,7 @@ def _group(argv: Sequence[str], vehicle: Vehicle, shared: Folder, log: Path | No
                 stdin=None if log is None else subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT if log is not None else None,
-                env={**os.environ, **vehicle.environment(shared)},
+                env={**os.environ, **hypervisor.environment(shared)},
                 process_group=0 if log is not None else None,
             )
         )

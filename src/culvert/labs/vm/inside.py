@@ -9,7 +9,7 @@ from typing import Any
 
 from culvert.errors import UsageError
 from culvert.files.json_text import read_json
-from culvert.labs.vm.vehicle import Vehicle
+from culvert.labs.vm.hypervisor import Hypervisor
 
 VARIABLE = "CULVERT_GUEST"
 MOST_NODES = 3
@@ -17,17 +17,17 @@ MOST_NODES = 3
 
 @dataclass(frozen=True)
 class Guest:
-    """The guest's vehicle and kernel; ``not_comparable`` is its label, empty if speeds are
+    """The guest's hypervisor and kernel; ``not_comparable`` is its label, empty if speeds are
     comparable."""
 
-    vehicle: str
+    hypervisor: str
     kernel: str
     not_comparable: str
 
     @classmethod
-    def of(cls, vehicle: Vehicle) -> Guest:
-        """The properties of a guest on that vehicle."""
-        return cls(vehicle.name, vehicle.kernel, vehicle.label)
+    def of(cls, hypervisor: Hypervisor) -> Guest:
+        """The properties of a guest on that hypervisor."""
+        return cls(hypervisor.name, hypervisor.kernel, hypervisor.label)
 
     @property
     def environment(self) -> dict[str, str]:

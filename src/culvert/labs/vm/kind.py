@@ -22,7 +22,9 @@ class Vm(Elsewhere, InNamespaces):
     summary = "namespaces of a guest kernel"
     options = (
         LabOption(
-            "vehicle", "Run the guest with kvm, uml or tcg; default: the first that works.", "NAME"
+            "hypervisor",
+            "Run the guest with kvm, uml or tcg; default: what works.",
+            "NAME",
         ),
         LabOption("kernel", "Boot this kernel instead of Culvert's own.", "PATH"),
     )
@@ -41,7 +43,7 @@ class Vm(Elsewhere, InNamespaces):
         return lab.run(
             arguments,
             directory,
-            vehicle=self.given.get("vehicle"),
+            hypervisor=self.given.get("hypervisor"),
             kernel=None if kernel is None else Path(kernel),
         )
 

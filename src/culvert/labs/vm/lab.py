@@ -17,14 +17,16 @@ from culvert.labs.vm.inside import Guest
 from culvert.labs.vm.job import Job
 
 
-def run(argv: Sequence[str], directory: Path, *, vehicle: str | None, kernel: Path | None) -> int:
+def run(
+    argv: Sequence[str], directory: Path, *, hypervisor: str | None, kernel: Path | None
+) -> int:
     """Run ``culvert`` with these arguments in a guest that may change ``directory`` only; return
     the exit code."""
-    chosen = choose(vehicle, kernel)
+    chosen = choose(hypervisor, kernel)
     described = Guest.of(chosen)
     environment = {**described.environment, **_caller()}
     job = Job(["culvert", *argv], Path.cwd(), [directory.absolute()], environment)
-    print(f"in a guest: {described.vehicle}, {described.kernel}", file=sys.stderr)
+    print(f"in a guest: {described.hypervisor}, {described.kernel}", file=sys.stderr)
     if described.not_comparable:
         print(described.not_comparable, file=sys.stderr)
     return guest.run(chosen, job)

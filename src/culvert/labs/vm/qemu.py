@@ -12,8 +12,8 @@ from typing import ClassVar
 from culvert import tools
 from culvert.labs.vm import boots
 from culvert.labs.vm.cloud import CloudKernel, fetched
+from culvert.labs.vm.hypervisor import Hypervisor, NotHere
 from culvert.labs.vm.job import Folder
-from culvert.labs.vm.vehicle import NotHere, Vehicle
 
 DEVICE = Path("/dev/kvm")
 MEMORY = "2G"
@@ -22,7 +22,7 @@ FILE_SERVERS = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
 NEEDS = "apt-get install qemu-system-x86 virtiofsd"
 
 
-class _Qemu(Vehicle):
+class _Qemu(Hypervisor):
     """The root is this machine's over virtiofs, so the kernel needs no initramfs."""
 
     accelerator: ClassVar[str]
@@ -38,7 +38,9 @@ class _Qemu(Vehicle):
         if _file_server() is None:
             return NotHere("virtiofsd is not installed", NEEDS)
         if self._kernel is None:
-            return NotHere("no kernel has been fetched", f"culvert vm build --vehicle {self.name}")
+            return NotHere(
+                "no kernel has been fetched", f"culvert vm build --hypervisor {self.name}"
+            )
         return None
 
     @property

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from culvert.labs.vm.build import GuestKernel, built
+from culvert.labs.vm.hypervisor import Hypervisor, NotHere
 from culvert.labs.vm.job import Folder
-from culvert.labs.vm.vehicle import NotHere, Vehicle
 
 MEMORY = "1536M"
 
 
-class Uml(Vehicle):
+class Uml(Hypervisor):
     """One CPU: with two, the speed of ESP falls to a hundredth."""
 
     name = "uml"

@@ -1,4 +1,4 @@
-"""A vehicle runs a guest kernel: the contract."""
+"""A hypervisor runs a guest kernel: the contract."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import ClassVar
 from culvert.labs.vm.job import Folder
 
 NOT_COMPARABLE = "functional: speeds not comparable between kernel and user space"
-"""The label of results from a vehicle with system calls or all code slowed down many times."""
+"""The label of results from a hypervisor with system calls or all code slowed down many times."""
 
 
 @dataclass(frozen=True)
 class NotHere:
-    """Why a vehicle cannot be used on this machine, and the remedy."""
+    """Why a hypervisor cannot be used on this machine, and the remedy."""
 
     why: str
     remedy: str
@@ -25,7 +25,7 @@ class NotHere:
         return f"{self.why}: {self.remedy}"
 
 
-class Vehicle(ABC):
+class Hypervisor(ABC):
     """One way to run a guest kernel."""
 
     name: ClassVar[str]
