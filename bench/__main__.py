@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from bench.calm import Watch, require_calm
 from bench.goal import Goal, Samples
 from bench.goals import GOALS
 from bench.results import keep, stamp
@@ -20,6 +21,7 @@ from culvert.errors import CulvertError, UsageError
 from culvert.install.roles import install
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.report.numbers import scale_for
+from culvert.trial.surroundings import MOST_STOLEN
 from culvert.vpns import registry
 
 
@@ -67,7 +69,11 @@ def _attempt(goal: Goal, out: Console) -> dict[str, Any]:
 
 def _one(goal: Goal, out: Console) -> dict[str, Any]:
     _prepare(goal)
+    if goal.of_speed:
+        require_calm()
+    watch = Watch()
     samples = goal.measure()
+    during = watch.load()
     met = goal.met(samples)
     ours = statistics.median(samples.ours)
     scale = scale_for(goal.unit, [ours])
@@ -80,9 +86,12 @@ def _one(goal: Goal, out: Console) -> dict[str, Any]:
         ]
     mark = "[green]met[/]" if met else "[red]not met[/]"
     out.print("   ".join([*parts, f"goal: {goal.goal}", mark]))
+    if goal.of_speed and during.stolen > MOST_STOLEN:
+        text = f"disturbed: the hypervisor took {during.stolen:.0%} of the CPU time during it"
+        out.print(f"{'':<22} {text}", markup=False)
     for failed in [] if met else goal.failed(samples):
         out.print(f"{'':<22} {failed}", markup=False)
-    return _as_json(goal, samples, met=met)
+    return _as_json(goal, samples, met=met) | {"stolen": during.stolen}
 
 
 def _prepare(goal: Goal) -> None:

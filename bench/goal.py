@@ -18,6 +18,8 @@ from culvert.statistics.values import Array
 from culvert.trial.surroundings import MOST_STOLEN
 
 CONFIDENCE = 0.95
+SPEEDS = frozenset({"s", "us", "bit/s", "packets/s"})
+"""Units of what other programs at work change."""
 RESAMPLES = 5000
 ROUNDS = 5
 RECOVERY_S = 5.0
@@ -78,6 +80,11 @@ class Goal(ABC):
     programs: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Programs that it needs, each with the Debian package that has it."""
     vpns: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def of_speed(self) -> bool:
+        """Whether it holds on a calm machine only."""
+        return self.unit in SPEEDS
 
     @abstractmethod
     def measure(self) -> Samples:

@@ -184,6 +184,8 @@ def _left_out(rows: Sequence[Row]) -> dict[str, list[str]]:
             found.setdefault(f"as this machine has no {missing}", []).append(row.vpn)
         elif _vpn(row).needs:
             found.setdefault("as a pair has no place for its servers", []).append(row.vpn)
+        elif _vpn(row).variant.of_clusters:
+            found.setdefault("as only a cluster has it", []).append(row.vpn)
         elif not _can_be_proved(_vpn(row)):
             found.setdefault("as every proof fails on it, and should", []).append(row.vpn)
     return found
@@ -191,7 +193,7 @@ def _left_out(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 def _is_measured(row: Row) -> bool:
     vpn = _vpn(row)
-    return not vpn.needs and _can_be_proved(vpn)
+    return not vpn.needs and not vpn.variant.of_clusters and _can_be_proved(vpn)
 
 
 def _can_be_proved(vpn: Vpn) -> bool:

@@ -1,0 +1,48 @@
+"""A goal of speed is not judged on a busy machine."""
+
+from __future__ import annotations
+
+import pytest
+from bench.goal import SPEEDS
+from bench.goals import GOALS
+
+from bench import calm
+from culvert.errors import NotPossible
+
+
+def ticks(monkeypatch: pytest.MonkeyPatch, *values: tuple[int, int]) -> None:
+    found = iter(values)
+    clock = iter(float(number) for number in range(10))
+    monkeypatch.setattr(calm, "_ticks", lambda: next(found))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.sysconf", lambda _: 100)
+
+
+@pytest.mark.parametrize(
+    ("programs", "stolen", "is_calm"),
+    [(0, 0, True), (20, 4, True), (21, 0, False), (0, 5, False), (200, 0, False)],
+)
+def test_shares_are_of_all_processors(
+    monkeypatch: pytest.MonkeyPatch, programs: int, stolen: int, is_calm: bool
+) -> None:
+    ticks(monkeypatch, (1000, 50), (1000 + programs, 50 + stolen))
+    assert calm.Watch().load().calm is is_calm
+
+
+def test_a_busy_machine_is_named_with_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks(monkeypatch, (0, 0), (128, 6))
+    with pytest.raises(NotPossible, match=r"64% of the CPU time .* takes 3%"):
+        calm.require_calm(0)
+
+
+def test_counters_of_this_machine_are_read() -> None:
+    programs, stolen = calm._ticks()
+    assert programs > 0
+    assert stolen >= 0
+
+
+def test_goals_of_speed_are_those_with_such_a_unit() -> None:
+    of_speed = {goal.name for goal in GOALS if goal.unit in SPEEDS}
+    assert {"report-time", "wire-single-packets", "hosts-ratio"} <= of_speed
+    assert not {"false-best", "replay", "static-size"} & of_speed
