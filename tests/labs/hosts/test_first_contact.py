@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.hosts import bootstrap, connection
-from culvert.labs.hosts.bootstrap import FirstContact, first_contact
+from culvert.labs.hosts.bootstrap import FirstContact, first_contact, script_of
 from culvert.labs.hosts.complaints import HostLost, LoginRefused
 from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.entry import HostEntry
@@ -122,3 +123,30 @@ def test_other_failures_are_not_repeated(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(HostLost, match="x: Connection closed"):
         opened(tmp_path, monkeypatch, 100)
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_a_directory_that_nobody_hears_of_is_removed(tmp_path: Path) -> None:
+    """The connection may end after the watcher's farewell and before the directory is made."""
+    place = tmp_path / "place"
+    place.mkdir()
+    for ends_before in (b"directory=$place", b"say directory"):
+        script = (
+            script_of("abc123", [str(place)])
+            .encode()
+            .replace(ends_before, b"read unheard < gone; " + ends_before, 1)
+        )
+        gone = tmp_path / "gone"
+        os.mkfifo(gone)
+        shell = subprocess.Popen(
+            ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path
+        )
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(script)
+        shell.stdin.close()
+        with gone.open("w") as told:  # opens once the shell waits there
+            shell.stdout.close()
+            told.write("now\n")
+        shell.wait(timeout=20)
+        assert not list(place.iterdir())
+        gone.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +22,8 @@ PREFIX = "culvert-"
 _SCRIPT = r"""
 LC_ALL=C; export LC_ALL; umask 077
 say() { printf '%s\t%s\n' "$1" "$2"; }
+# Who hears nothing has lost the connection: the farewell of its watcher may be over by then.
+directory=; trap 'rm -rf "$directory"' PIPE
 say machine "$(uname -m)"
 say release "$(uname -r)"
 say user "$(id -u)"
@@ -48,10 +51,10 @@ for place in @PLACES@; do
   free=$(df -Pk "$place" 2>/dev/null | awk 'NR > 1 { print $(NF-2) }')
   if [ "${free:-@FREE@}" -lt @FREE@ ]; then say refused "$place has ${free} kB free"; continue; fi
   directory=$place/@PREFIX@@RUN@
-  if ! why=$(mkdir "$directory" 2>&1); then say refused "${why##*mkdir: }"; continue; fi
+  if ! why=$(mkdir "$directory" 2>&1); then directory=; say refused "${why##*mkdir: }"; continue; fi
   printf '#!/bin/sh\nexit 0\n' > "$directory/try" && chmod 700 "$directory/try"
   if "$directory/try" 2>/dev/null; then
-    rm -f "$directory/try"; say directory "$directory"; break
+    rm -f "$directory/try"; say directory "$directory" || rm -rf "$directory"; break
   fi
   rm -rf "$directory"; say refused "$place is mounted noexec"
 done
@@ -120,19 +123,24 @@ class FirstContact:
     stale: tuple[str, ...]
 
 
-def first_contact(connection: Connection, run_id: str) -> FirstContact:
-    """Look at the host, and make the run's directory there.
-
-    Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
-    """
-    script = (
-        _SCRIPT.replace("@PLACES@", " ".join(f'"{place}"' for place in DIRECTORIES))
+def script_of(run_id: str, places: Sequence[str]) -> str:
+    """The first script, for a POSIX shell's standard input."""
+    return (
+        _SCRIPT.replace("@PLACES@", " ".join(f'"{place}"' for place in places))
         .replace("@FREE@", str(FREE_KB))
         .replace("@PREFIX@", PREFIX)
         .replace("@RUN@", run_id)
     )
+
+
+def first_contact(connection: Connection, run_id: str) -> FirstContact:
+    """Look at the host, and make the run's directory there. The connection is watched already:
+    whoever watches removes the directory if the connection ends.
+
+    Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
+    """
     asked_s = time.time()
-    done = connection.run("exec sh -s", script.encode())
+    done = connection.run("exec sh -s", script_of(run_id, DIRECTORIES).encode())
     answered_s = time.time()
     name = connection.entry.name
     reported: dict[str, list[str]] = {}

@@ -26,6 +26,8 @@ FAREWELL_S = 3.0
 BEAT_S = 10.0
 WATCHED_S = 15.0
 """A login shell's start files may take some seconds on a busy host."""
+_FAILED = 255
+"""The exit code of ssh itself; others are of the command there (ssh(1))."""
 SILENCE_S = 30
 """After this time without a byte the shell there counts the connection as ended: an sshd whose
 network was cut does not notice it."""
@@ -113,13 +115,16 @@ class Connection:
 
     def wait_until_watched(self) -> None:
         """Return when the shell there watches the connection: from then on its farewell is sure to
-        be run. Raises HostLost, DeadlineExceeded."""
-        wait_until(
-            self._is_watched,
-            what=f"host {self.entry.name}'s login shell had started",
-            deadline_s=WATCHED_S,
-            poll_s=0.01,
-        )
+        be run. Raises HostLost, and LabError for a login shell that runs no command."""
+        try:
+            wait_until(
+                self._is_watched,
+                what=f"host {self.entry.name}'s login shell had started",
+                deadline_s=WATCHED_S,
+                poll_s=0.01,
+            )
+        except DeadlineExceeded:
+            raise self._no_shell(self._said()) from None
 
     def close(self) -> None:
         """Idempotent; ends an ``open`` in another thread."""
@@ -193,12 +198,7 @@ class Connection:
         printed, complained = (stream.so_far() for stream in streams)
         answer, complaint = marks.inside(printed), marks.inside(complained)
         if answer is None or complaint is None:
-            raise LabError(
-                name,
-                "a POSIX shell does not run there: "
-                + (last_line(complained, printed) or "no answer"),
-                "see whether `ssh HOST sh -c true` works: a login script may end the session",
-            )
+            raise self._no_shell(complained, printed)
         return subprocess.CompletedProcess(process.args, process.returncode, answer, complaint)
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
@@ -229,9 +229,24 @@ class Connection:
         self._is_connected = self._socket.exists()
         return self._is_connected
 
+    def _no_shell(self, *printed: bytes) -> LabError:
+        return LabError(
+            f"host {self.entry.name}",
+            f"a POSIX shell does not run there: {last_line(*printed) or 'no answer'}",
+            "see whether `ssh HOST sh -c true` works: a login script may end the session",
+        )
+
+    def _said(self) -> bytes:
+        return b"" if self._printed is None else self._printed.so_far()
+
     def _is_watched(self) -> bool:
         if not self.alive():
-            raise self.lost()
+            master = self._master
+            if master is None or master.returncode == _FAILED or self._is_flooded():
+                raise self.lost()
+            if self._printed is not None:
+                self._printed.join(FAREWELL_S)
+            raise self._no_shell(self._said())
         return self._printed is not None and self._marks.after(self._printed.so_far()) is not None
 
     def _popen(self, argv: list[str], *, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:

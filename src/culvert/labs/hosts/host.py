@@ -70,10 +70,10 @@ class SshHost(Host):
         self.connection.open()
         contact = None
         try:
+            self.connection.wait_until_watched()
             contact = first_contact(self.connection, self.run_id)
             require_kernel(contact, self.name)
             require_root(self.connection, contact)
-            self.connection.wait_until_watched()
             probe = place_probe(self.connection, contact)
             if contact.stale:
                 clean_stale(self.connection, contact, probe)
