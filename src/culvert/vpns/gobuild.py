@@ -72,4 +72,6 @@ def _string(data: bytes, at: int) -> tuple[bytes, int]:
         shift += 7
         if byte < 0x80:
             break
+    if at + length > len(data):
+        raise ValueError("the build information is truncated")
     return data[at : at + length], at + length

@@ -106,8 +106,6 @@ def test_a_host_that_is_down_is_named_and_others_are_not_touched(
 
 
 def test_an_inventory_is_for_the_lab_hosts(say: Cli, tmp_path: Path) -> None:
-    for words in (["--lab", "hosts"], ["--inventory", str(tmp_path / "hosts.yml")]):
-        told = say("run", "quick", *words)
-        assert told.code == 2
-        assert "--lab hosts --inventory" in told.err
+    say("run", "quick", "--lab", "hosts").refused(2, "no inventory", "--inventory hosts.yml")
+    say("run", "quick", "--inventory", tmp_path / "hosts.yml").refused(2, "add --lab hosts")
     assert shutil.which("ssh")

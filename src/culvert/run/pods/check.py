@@ -10,11 +10,12 @@ from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
-from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.proof.cluster.judge import TRAFFIC, Verdict, Wire
 from culvert.run.pods import prove
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.execution import first_packet
 from culvert.run.pods.session import open_session
+from culvert.run.pods.sweep import sweep
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
@@ -32,6 +33,8 @@ class Proved:
     checks: tuple[Check, ...]
     reason: str = ""
     remedy: str = ""
+    bound: str = ""
+    """What leak would have been seen."""
 
     @property
     def ok(self) -> bool:
@@ -50,7 +53,7 @@ class Proved:
             return f"{self.placement}: {self.reason}"
         failed = next((check for check in self.checks if not check.passed), None)
         if failed is None or self.verdict.wire is Wire.CLEAR:
-            return self.verdict.text()
+            return "; ".join(filter(None, (self.verdict.text(), self.bound)))
         return f"{self.verdict.text()}; {failed.name}: {failed.detail}"
 
     def as_json(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class Proved:
             "encapsulation": None if verdict is None else verdict.encapsulation,
             "reason": self.reason,
             "remedy": self.remedy,
+            "bound": self.bound,
             "checks": [asdict(check) for check in self.checks],
         }
 
@@ -92,8 +96,14 @@ def _prove(under: Under, placement: Placement) -> Proved:
         none = registry.create(registry.parse("none"))
         session = open_session(stack, lab, none, {})
         first_packet(session)
-        verdict = prove.prove(session, lab, watched).verdict
-        return Proved(placement, verdict, tuple(prove.checks_of(verdict, encrypted=True)))
+        proof = prove.prove(session, lab, watched)
+        verdict = proof.verdict
+        checks = prove.checks_of(verdict, encrypted=True)
+        if not all(each.passed for each in checks):
+            return Proved(placement, verdict, tuple(checks))
+        swept = sweep(session, proof.watch)
+        bound = swept.check(TRAFFIC[placement])
+        return Proved(placement, verdict, (*checks, bound), bound=swept.text)
 
 
 @dataclass(frozen=True)
