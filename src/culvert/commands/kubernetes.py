@@ -74,13 +74,16 @@ def kubernetes_image(
 @app.command("manifest", epilog="Example: culvert kubernetes manifest --prove")
 def kubernetes_manifest(
     prove: Annotated[bool, typer.Option("--prove", help="Include the objects of --prove.")] = False,
+    namespace: Annotated[
+        str, typer.Option(metavar="NAME", help="Namespace of the role for --namespace.")
+    ] = "NAMESPACE",
     image: ProbeImage = None,
 ) -> None:
     """Print the objects and rights of a run, for review."""
     from culvert.run.pods.command import print_manifest
     from culvert.run.pods.request import IMAGE
 
-    print_manifest(image or IMAGE, prove=prove)
+    print_manifest(image or IMAGE, prove=prove, namespace=namespace)
 
 
 @app.command("check", epilog="Example: culvert kubernetes check --kubeconfig ~/.kube/config")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import manifests
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
+from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
@@ -34,7 +36,7 @@ def user(server: EmbeddedCluster) -> Iterator[Api]:
     from kubernetes import client  # noqa: PLC0415 - optional
 
     rbac = client.RbacAuthorizationV1Api(server.api.client)
-    role = manifests.role(manifests.rights(own_namespace=True))
+    *_, role = manifests.roles("unused")
     name = role["metadata"]["name"]
     rbac.create_cluster_role(role)
     binding = {
@@ -65,7 +67,7 @@ def run_all(server: EmbeddedCluster, count: int) -> None:
     def scheduled() -> list[object]:
         label = f"{manifests.MANAGED}={manifests.MANAGER}"
         found = core.list_pod_for_all_namespaces(label_selector=label).items
-        return [each for each in found if each.spec.node_name]
+        return [each for each in found if each.spec.node_name and each.status.phase == "Pending"]
 
     wait_until(lambda: len(scheduled()) == count, what="its pods", deadline_s=30, remedy="none")
     for number, pod in enumerate(scheduled(), start=1):
@@ -126,3 +128,66 @@ def test_a_pod_that_is_gone_is_the_cause(server: EmbeddedCluster, lab: Kubernete
     where = lab.b.where
     server.api.core.delete_namespaced_pod(where.pod, where.namespace, grace_period_seconds=0)
     assert f"pod {where.pod}: is gone" in str(lab.broken())
+
+
+FEWEST = "fewest"
+
+
+@pytest.fixture
+def fewest(server: EmbeddedCluster) -> Iterator[Api]:
+    """A user with the roles for one namespace of his own."""
+    from kubernetes import client  # noqa: PLC0415 - optional
+
+    rbac = client.RbacAuthorizationV1Api(server.api.client)
+    in_one, nodes, _ = manifests.roles(FEWEST)
+    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": FEWEST}]
+
+    def binding(role: dict[str, Any]) -> dict[str, Any]:
+        of = {"apiGroup": "rbac.authorization.k8s.io", "kind": role["kind"]}
+        name = role["metadata"]["name"]
+        return {"metadata": {"name": name}, "roleRef": {**of, "name": name}, "subjects": subjects}
+
+    server.api.core.create_namespace({"metadata": {"name": FEWEST}})
+    rbac.create_namespaced_role(FEWEST, in_one)
+    rbac.create_namespaced_role_binding(FEWEST, binding(in_one))
+    rbac.create_cluster_role(nodes)
+    rbac.create_cluster_role_binding(binding(nodes))
+    made = server.user(FEWEST)
+    options = Options(image=OPTIONS.image, namespace=FEWEST)
+
+    def granted() -> bool:
+        with suppress(CulvertError):
+            Workspace(made, "abc126", options).require_rights()
+            return True
+        return False
+
+    wait_until(granted, what="the roles' effect", deadline_s=20, remedy="none")
+    yield made
+    made.close()
+    rbac.delete_cluster_role_binding("culvert-nodes")
+    rbac.delete_cluster_role("culvert-nodes")
+    server.api.core.delete_namespace(FEWEST)
+
+
+def test_the_roles_for_one_namespace_are_enough_there_and_nowhere_else(
+    server: EmbeddedCluster, lab: KubernetesLab, fewest: Api
+) -> None:
+    del lab  # its node of paper is used
+    options = Options(image=OPTIONS.image, namespace=FEWEST)
+    wait_until(
+        lambda: bool(server.api.core.list_namespaced_service_account(FEWEST).items),
+        what="its service account",
+        deadline_s=20,
+        remedy="none",
+    )
+    with Workspace(fewest, new_run_id(), options) as place:
+        kubelet = threading.Thread(target=run_all, args=(server, 2))
+        kubelet.start()
+        with KubernetesLab(place, replace(LabSpec(), pods=Placement.ONE_NODE)) as made:
+            kubelet.join()
+            assert made.b.where.namespace == FEWEST
+    pod = PodPlan("a", "paper", OPTIONS.image, "abc126").manifest()
+    with pytest.raises(CulvertError, match=r"forbidden|cannot create"):
+        fewest.call("a pod elsewhere", fewest.core.create_namespaced_pod, "default", pod)
+    with pytest.raises(CulvertError, match=r"forbidden|cannot create"):
+        fewest.call("a namespace", fewest.core.create_namespace, {"metadata": {"name": "x"}})

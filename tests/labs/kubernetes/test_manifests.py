@@ -58,16 +58,28 @@ def test_the_namespaces_have_their_levels() -> None:
     assert home["metadata"]["annotations"] == nodes["metadata"]["annotations"] == marks
 
 
-def test_the_printed_list_has_a_role_with_every_right() -> None:
-    made = manifests.everything("RUN", "image:1", prove=True)
-    (role,) = (each for each in made if each["kind"] == "ClusterRole")
-    granted = {
+def granted(role: dict[str, Any]) -> set[str]:
+    return {
         f"{verb} {resource}"
         for rule in role["rules"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    assert granted == {str(right) for right in manifests.rights(own_namespace=True)}
+
+
+def test_the_roles_have_exactly_the_rights_of_a_run() -> None:
+    in_one, nodes, anywhere = manifests.roles("mine")
+    least = {str(right) for right in manifests.rights(own_namespace=False)}
+    assert granted(in_one) | granted(nodes) == least
+    assert granted(anywhere) == {str(right) for right in manifests.rights(own_namespace=True)}
+    assert (in_one["kind"], in_one["metadata"]["namespace"]) == ("Role", "mine")
+    assert granted(nodes) == {"list nodes"}
+    assert "root on every node" in anywhere["metadata"]["annotations"][manifests.FOR]
+
+
+def test_memory_of_pods_is_limited_and_their_cpu_time_is_not() -> None:
+    (container,) = PLAN.manifest()["spec"]["containers"]
+    assert container["resources"]["limits"] == {"memory": "1Gi"}
 
 
 def printed(*, prove: bool) -> dict[str, dict[str, Any]]:
@@ -88,7 +100,9 @@ def test_pods_in_the_nodes_networks_are_printed_without_the_proof_too() -> None:
         name: each["metadata"].get("annotations", {}).get(manifests.FOR)
         for name, each in made.items()
     } == {
-        "ClusterRole//culvert": None,
+        "Role/NAMESPACE/culvert": manifests.LEAST,
+        "ClusterRole//culvert-nodes": manifests.LEAST,
+        "ClusterRole//culvert-anywhere": manifests.ANYWHERE,
         "Namespace//culvert-RUN": None,
         "ConfigMap/culvert-RUN/culvert-RUN": None,
         "Pod/culvert-RUN/a": None,

@@ -57,7 +57,7 @@ def make_image(request: ImageRequest, *, as_json: bool) -> None:
     if to is not None:
         digest = push(made, to, plain_http=request.plain_http)
         done |= {"pushed": str(to), "digest": digest}
-        lines.append(f"pushed to {to} ({digest}): use it with --image {to}")
+        lines.append(f"pushed to {to}: use it with --image {to.registry}/{to.name}@{digest}")
     if request.path is not None and request.into_containerd:
         import_archive(request.path)
         done |= {"imported": True}
@@ -74,9 +74,9 @@ def make_image(request: ImageRequest, *, as_json: bool) -> None:
         )
 
 
-def print_manifest(reference: str, *, prove: bool) -> None:
+def print_manifest(reference: str, *, prove: bool, namespace: str) -> None:
     """Print all that a run creates, as a list for kubectl (JSON is YAML too)."""
-    items = manifests.everything(RUN, reference, prove=prove)
+    items = manifests.everything(RUN, reference, prove=prove, namespace=namespace)
     print(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 

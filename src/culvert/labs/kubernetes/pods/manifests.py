@@ -33,6 +33,11 @@ EXPIRES = "culvert.dev/expires"
 """Annotation of the config map: the Unix time after which no pod of the run can run any more."""
 FOR = "culvert.dev/for"
 """Annotation of a printed object: the option or the conditions that it is made for."""
+LEAST = "runs with --namespace: they create pods in that namespace and run the probe in them"
+ANYWHERE = (
+    "runs without --namespace, conditions with pods in the nodes' networks, and --prove: whoever "
+    "may create namespaces and pods in them may become root on every node"
+)
 CONTAINER = "probe"
 SERVICE_PORTS = range(20001, 20033)
 """Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
@@ -89,7 +94,11 @@ class PodPlan:
             # An agent without a request waits for the end of its input.
             "command": [PROBE_PATH, "agent"],
             "stdin": True,
-            "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
+            # No limit of CPU time: a quota would be in every figure.
+            "resources": {
+                "requests": {"cpu": "50m", "memory": "32Mi"},
+                "limits": {"memory": "1Gi"},
+            },
             "securityContext": self._security(),
             "volumeMounts": [{"name": "authority", "mountPath": str(Path(AUTHORITY).parent)}],
         }
@@ -215,32 +224,48 @@ def rights(*, own_namespace: bool) -> list[Right]:
     return made
 
 
-def role(needed: Sequence[Right]) -> Manifest:
-    """A cluster role with exactly these rights, for an administrator to grant."""
+def roles(namespace: str) -> list[Manifest]:
+    """What an administrator may grant: the least, for runs with ``--namespace`` of this namespace,
+    and all that other runs need."""
+    inside = rights(own_namespace=False)
+    in_one = [right for right in inside if not right.of_cluster]
+    of_cluster = [right for right in inside if right.of_cluster]
+    return [
+        _for(LEAST, _in(namespace, _role("Role", "culvert", in_one))),
+        _for(LEAST, _role("ClusterRole", "culvert-nodes", of_cluster)),
+        _for(ANYWHERE, _role("ClusterRole", "culvert-anywhere", rights(own_namespace=True))),
+    ]
+
+
+def _role(kind: str, name: str, needed: Sequence[Right]) -> Manifest:
+    """With exactly these rights."""
     by_resource: dict[tuple[str, str], list[str]] = {}
     for right in needed:
-        name = f"{right.resource}/{right.subresource}" if right.subresource else right.resource
-        by_resource.setdefault((right.group, name), []).append(right.verb)
+        resource = f"{right.resource}/{right.subresource}" if right.subresource else right.resource
+        by_resource.setdefault((right.group, resource), []).append(right.verb)
     rules = [
-        {"apiGroups": [group], "resources": [name], "verbs": verbs}
-        for (group, name), verbs in by_resource.items()
+        {"apiGroups": [group], "resources": [resource], "verbs": verbs}
+        for (group, resource), verbs in by_resource.items()
     ]
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "culvert", "labels": {MANAGED: MANAGER}},
+        "kind": kind,
+        "metadata": {"name": name, "labels": {MANAGED: MANAGER}},
         "rules": rules,
     }
 
 
-def everything(run_id: str, image: str, *, prove: bool) -> list[Manifest]:
+def everything(
+    run_id: str, image: str, *, prove: bool, namespace: str = "NAMESPACE"
+) -> list[Manifest]:
     """All that a run of every placement creates, with placeholders for nodes and the owner; what
-    not every run creates has an annotation with what it is for (``FOR``), which is only printed."""
+    not every run creates has an annotation with what it is for (``FOR``), which is only printed.
+    ``namespace`` is the one of ``--namespace``, for the role in it."""
     home, own = namespace_of(run_id), Owner(owner_name(run_id), "UID-OF-THE-CONFIG-MAP")
     controller = {CONTROLLER: "PROCESS"}
     marks = {**controller, HOME: home}
     made: list[Manifest] = [
-        role(rights(own_namespace=True)),
+        *roles(namespace),
         home_namespace(run_id, marks),
         _in(home, owner(run_id, {**controller, EXPIRES: "UNIX-TIME"})),
     ]

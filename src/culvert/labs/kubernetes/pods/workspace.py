@@ -85,8 +85,8 @@ class Workspace:
             raise NotPossible(
                 "the lab kubernetes",
                 f"this user may not {', '.join(map(str, lacking))}",
-                "ask for these rights: `culvert kubernetes manifest` prints a role with all that "
-                "a run needs",
+                "ask for these rights: `culvert kubernetes manifest` prints the roles, the least "
+                "for --namespace",
             )
 
     def _may(self, right: Right) -> bool:
