@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import NotPossible
+from culvert.machine.record.memory import parse_steal
 from culvert.trial.surroundings import MOST_STOLEN
 
 LOOK_S = 2.0
 MOST_OTHERS = 0.10
 """Share of the machine's CPU time that other programs may use before a goal begins."""
-_USER, _NICE, _SYSTEM, _STEAL = 1, 2, 3, 8
-"""Fields of the first line of /proc/stat (proc(5))."""
+_STAT = Path("/proc/stat")
+_HZ = os.sysconf("SC_CLK_TCK")
+_USER, _NICE, _SYSTEM = 1, 2, 3
+"""Fields of its first line (proc(5))."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,14 @@ class Watch:
     """Counts from its creation on."""
 
     def __init__(self) -> None:
-        self._begun, self._ticks = time.monotonic(), _ticks()
+        self._begun = time.monotonic()
+        self._programs_s, self._stolen_s = _programs_s(), stolen_s()
 
     def load(self) -> Load:
         """The shares since then."""
-        room = (time.monotonic() - self._begun) * (os.cpu_count() or 1) * os.sysconf("SC_CLK_TCK")
-        programs, stolen = (now - then for now, then in zip(_ticks(), self._ticks, strict=True))
-        return Load(programs / room, stolen / room)
+        room_s = (time.monotonic() - self._begun) * (os.cpu_count() or 1)
+        programs_s, taken_s = _programs_s() - self._programs_s, stolen_s() - self._stolen_s
+        return Load(programs_s / room_s, taken_s / room_s)
 
 
 def require_calm(look_s: float = LOOK_S) -> None:
@@ -61,7 +65,12 @@ def require_calm(look_s: float = LOOK_S) -> None:
         )
 
 
-def _ticks() -> tuple[int, int]:
-    fields = Path("/proc/stat").read_text().partition("\n")[0].split()
-    programs = sum(int(fields[one]) for one in (_USER, _NICE, _SYSTEM))
-    return programs, int(fields[_STEAL]) if len(fields) > _STEAL else 0
+def stolen_s() -> float:
+    """CPU seconds that a hypervisor has taken from this machine."""
+    return (parse_steal(_STAT.read_text()) or 0) / _HZ
+
+
+def _programs_s() -> float:
+    """CPU seconds of all programs since the start of the machine."""
+    fields = _STAT.read_text().partition("\n")[0].split()
+    return sum(int(fields[one]) for one in (_USER, _NICE, _SYSTEM)) / _HZ

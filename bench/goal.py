@@ -7,13 +7,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import trim_mean
 
-from culvert.machine.record.memory import parse_steal
+from bench.calm import stolen_s
 from culvert.statistics.values import Array
 from culvert.trial.surroundings import MOST_STOLEN
 
@@ -132,12 +131,6 @@ class _Round:
     @property
     def calm(self) -> bool:
         return self.stolen <= MOST_STOLEN
-
-
-def stolen_s() -> float:
-    """CPU seconds that a hypervisor has taken from this machine."""
-    ticks = parse_steal(Path("/proc/stat").read_text())
-    return (ticks or 0) / os.sysconf("SC_CLK_TCK")
 
 
 def _order(number: int) -> Iterator[bool]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench.bounds import RatioAtLeast
+from bench.calm import stolen_s
 from bench.far_end import join_received, keep_out_of_the_account
 from bench.floods import (
     PACKAGES,
@@ -32,7 +33,7 @@ from bench.floods import (
     probe_flood,
     probe_source,
 )
-from bench.goal import ROUNDS, Samples, alternate, stolen_s
+from bench.goal import ROUNDS, Samples, alternate
 from bench.link import fast_link
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
