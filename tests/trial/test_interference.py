@@ -35,8 +35,8 @@ def test_nor_a_longer_one_of_another_vpn(kind: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", do.LOADS)
 @pytest.mark.parametrize("word", [GO, OPENVPN])
-@pytest.mark.parametrize("seconds", [0.05, 0.2, 1.0, 3.0])
-@pytest.mark.parametrize("after_s", [0.05, 0.7, 1.6])
+@pytest.mark.parametrize("seconds", [0.05, 0.2, 3.0])
+@pytest.mark.parametrize("after_s", [0.05, 1.2])
 def test_stops_of_each_length_at_each_moment(
     kind: str, word: str, seconds: float, after_s: float
 ) -> None:

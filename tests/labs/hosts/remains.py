@@ -46,7 +46,7 @@ def files(init: int) -> list[str]:
     own += (root / "run/written").glob("*/changes")  # of a Login
     found = [path for place in own for path in place.rglob("*")]
     found += (root / "dev/shm").glob("culvert-*")
-    return sorted(str(path) for path in found)
+    return sorted(str(path.relative_to(root)) for path in found)  # its init may be another one
 
 
 def processes(init: int) -> list[str]:

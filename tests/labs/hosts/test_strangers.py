@@ -92,8 +92,9 @@ def test_a_talkative_login_shell(demo: DemoHosts, inventory: Inventory, script: 
     ],
 )
 def test_a_login_shell_that_runs_no_command(
-    demo: DemoHosts, inventory: Inventory, script: str, why: str
+    monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, inventory: Inventory, script: str, why: str
 ) -> None:
+    monkeypatch.setattr("culvert.labs.hosts.connection.WATCHED_S", 10.0)
     with another_sshd(demo, **login(script)):
         assert why in refused(inventory).why
 

@@ -24,8 +24,8 @@ PAUSE_S = (0.5, 2.0)
 """Between logins that sshd refused at once, at random."""
 FAREWELL_S = 3.0
 BEAT_S = 10.0
-WATCHED_S = 15.0
-"""A login shell's start files may take some seconds on a busy host."""
+WATCHED_S = 45.0
+"""A login shell's start files (pyenv, nvm) may take long on a busy host."""
 _FAILED = 255
 """The exit code of ssh itself; others are of the command there (ssh(1))."""
 SILENCE_S = 30

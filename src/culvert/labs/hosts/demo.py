@@ -155,6 +155,7 @@ class DemoHosts:
 
     @staticmethod
     def _sshd_config(node: NetnsNode, address: str) -> str:
+        # SHLVL: bash reads no .bashrc of this machine's user (pyenv's waits a minute for its lock).
         return f"""\
 ListenAddress {address}:{PORT}
 HostKey {node.directory}/host_key
@@ -166,6 +167,7 @@ UsePAM no
 UseDNS no
 PidFile none
 PrintMotd no
+SetEnv SHLVL=2
 Subsystem sftp internal-sftp
 """
 
