@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from culvert.errors import LabError
-from culvert.probe.client import Probe
+from culvert.probe.client import Probe, Task
 from culvert.proof.cluster import devices
 from culvert.proof.cluster.observer import Observer
 
@@ -41,16 +42,23 @@ class Node:
         hardware: bool = False,
         tun: bool = False,
         lower: Sequence[str] = (),
+        routed: bool = True,
+        flags: int = 0x1003,
+        port: bool = False,
     ) -> None:
         self.names.append(name)
         mask = "00FFFFFF" if network else "FFFFFFFF"
-        self.routes += ROUTE.format(name, "0000000A", mask)
+        if routed:
+            self.routes += ROUTE.format(name, "0000000A", mask)
         base = f"/sys/class/net/{name}"
         uevent = (f"DEVTYPE={kind}\n" if kind else "") + f"INTERFACE={name}\nIFINDEX={index}\n"
         self.write(f"{base}/uevent", uevent)
         self.write(f"{base}/type", f"{arp_type}\n")
         self.write(f"{base}/ifindex", f"{index}\n")
         self.write(f"{base}/iflink", f"{index if link is None else link}\n")
+        self.write(f"{base}/flags", f"{flags:#x}\n")
+        if port:
+            self.write(f"{base}/master/ifindex", "1\n")
         if hardware:
             self.write(f"{base}/device/uevent", "DRIVER=virtio_net\n")
         if tun:
@@ -64,10 +72,23 @@ class Node:
         file.write_text(text)
 
     def own(self) -> tuple[str, ...]:
+        return self.observer().devices
+
+    def captured(self, *ends: int) -> list[str]:
+        """The devices on which captures begin."""
+        observer = self.observer()
+        observer.ends = ends
+        return [name for name, _ in observer.begin(b"mark", None, record=0, sample_one_in=1)]
+
+    def begin(self, task: str, **parameters: object) -> Task:
+        assert task == "capture"
+        return cast("Task", Mock(spec=Task))
+
+    def observer(self) -> Observer:
         counters = "".join(f"  {name}: 0 0\n" for name in self.names)
         self.write(devices.DEVICES, f"Inter-|\n face |\n{counters}")
         self.write(devices.ROUTES, self.routes)
-        return Observer("a", cast("Probe", self)).devices
+        return Observer("a", cast("Probe", self))
 
     def call(self, task: str, deadline_s: float, *, paths: Sequence[str]) -> Mapping[str, Any]:
         assert (task, deadline_s > 0) == ("read", True)
@@ -140,6 +161,54 @@ def test_without_any_the_error_names_the_node(node: Node) -> None:
     node.add("vxlan.calico", 3, kind="vxlan")
     with pytest.raises(LabError, match="node a of the cluster"):
         node.own()
+
+
+@pytest.mark.parametrize("kind", ["", "vlan", "macvlan"])
+def test_a_second_link_without_addresses_is_captured_too(node: Node, kind: str) -> None:
+    node.add("eth0", 2, hardware=True)
+    node.add("second", 3, link=9, kind=kind, routed=False)
+    assert node.own() == ("eth0",)
+    assert node.captured() == ["eth0", "second"]
+
+
+def test_a_link_that_is_added_later_is_captured_from_then_on(node: Node) -> None:
+    node.add("eth0", 2, hardware=True)
+    observer = node.observer()
+    node.add("second", 3, link=9, routed=False)
+    node.observer()  # writes the lists of devices and routes
+    begun = observer.begin(b"mark", None, record=0, sample_one_in=1)
+    assert [name for name, _ in begun] == ["eth0", "second"]
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"flags": 0x1002},
+        {"flags": 0x83},
+        {"port": True},
+        {"tun": True},
+        {"kind": "bridge"},
+        {"kind": "vxlan"},
+        {"arp_type": GRE},
+        {"link": 0},
+        {"link": 2},
+        {"network": False, "routed": True},
+    ],
+    ids=str,
+)
+def test_what_leads_to_no_other_node_is_not(node: Node, about: dict[str, Any]) -> None:
+    """Down, a dummy, a port of a bridge, a program's, an overlay, a tunnel, a pod's."""
+    node.add("eth0", 2, hardware=True)
+    node.add("other", 3, **{"link": 9, "routed": False, **about})
+    assert node.captured() == ["eth0"]
+
+
+def test_the_ends_of_the_trials_pods_are_not(node: Node) -> None:
+    """Where no route leads to them: their packets are readable there, and have not left."""
+    node.add("eth0", 2, hardware=True)
+    for index in (11, 12, 13):
+        node.add(f"lxc{index}", index, link=9, routed=False)
+    assert node.captured(11, 13) == ["eth0", "lxc12"]
 
 
 class Namespace:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from culvert.probe.results import Captured
 from culvert.proof.cluster import encapsulation
 from culvert.proof.cluster.carrier import entropy
@@ -110,6 +112,16 @@ def test_too_few_packets_do_not_reconcile() -> None:
     found = judged(WIREGUARD, 51820, 1136, count=20)
     assert found.wire is Wire.ENCRYPTED
     assert [check.passed for check in checks(found, encrypted=True)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("count", "agrees"), [(38, True), (40, True), (42, True), (43, False), (80, False)]
+)
+def test_more_packets_than_were_sent_do_not_reconcile(count: int, agrees: bool) -> None:
+    found = judged(WIREGUARD, 51820, 1136, count=count)
+    assert found.wire is Wire.ENCRYPTED
+    assert found.reconciled is agrees
+    assert [check.passed for check in checks(found, encrypted=True)] == [True, agrees]
 
 
 NOISE = [recorded(1448, WIREGUARD, 51820) for _ in range(2000)]

@@ -67,3 +67,30 @@ def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
     to_b = [f"ip route add {target} via {back}" for target in (pods_of_b, node_b)]
     with done(core, *to_b), done(under.over.cluster.node("a"), *lines):
         yield
+
+
+@contextmanager
+def copied_clear(under: UnderEmbedded) -> Iterator[None]:
+    """What node a has decapsulated is also sent over a second link without addresses to b."""
+    assert under.over is not None
+    near, far = (under.over.lab.nodes[name] for name in ("a", "b"))
+    with ExitStack() as stack:
+        held = far.spawn(["sleep", "300"], name="second-link")
+        stack.callback(held.stop)
+        near.run(f"ip link add second type veth peer name far netns {held.pid}".split())
+        stack.callback(near.run, ["ip", "link", "del", "second"])
+        near.run(["ip", "link", "set", "second", "up"])
+        far.run(["ip", "link", "set", "far", "up"])
+        near.run(["nft", "-f", "-"], stdin=_COPY)
+        stack.callback(near.run, ["nft", "delete", "table", "netdev", "copies"])
+        yield
+
+
+_COPY = """
+table netdev copies {
+    chain arriving {
+        type filter hook ingress device vxlan.calico priority 0;
+        dup to second
+    }
+}
+"""

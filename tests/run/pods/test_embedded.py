@@ -41,7 +41,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
 from tests.here import HERE
-from tests.run.pods.leaks import KINDS, beside_the_vpn
+from tests.run.pods.leaks import KINDS, beside_the_vpn, copied_clear
 from tests.run.pods.shells import pods_with_a_shell
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -190,6 +190,20 @@ def test_a_leak_of_one_kind_of_traffic_is_found_and_named(
     assert "u0 of a" in proved[leaking].text
     expected = {leaking} | ({Placement.SERVICE} if leaking is Placement.TWO_NODES else set())
     assert {kind for kind, one in proved.items() if not one.ok} == expected
+
+
+def test_a_clear_copy_over_a_second_link_without_addresses_is_found(
+    clusters: EmbeddedClusters,
+) -> None:
+    under = over(clusters, WIREGUARD)
+    with copied_clear(under):
+        (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
+        found = reached_and_proved(under)
+    assert not proved.ok
+    assert "clear, readable in" in proved.text
+    assert "on second of a" in proved.text
+    assert found.status is Status.INVALID
+    assert "second of a" in found.reason
 
 
 def test_the_probe_is_copied_into_pods_of_the_users_and_removed(

@@ -4,16 +4,21 @@ A device is the node's own if hardware is behind it, or if it is of Ethernet, th
 on it, and it neither encapsulates, nor bridges, nor hands packets to a program, nor leads to
 another device of the node. Below a VLAN or the like the device that it leads to counts in its
 place. Devices of pods have routes to single addresses only.
+
+A device without any route may lead to another node too, and frames may be copied to it: it is a
+silent one, unless it is a port of a bridge or switch, or the end of a pod of the trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 DEVICES = "/proc/net/dev"
 ROUTES = "/proc/net/route"
 _ONE_ADDRESS = 0xFFFFFFFF
+_UP, _NO_ARP = 0x1, 0x80
+"""IFF_UP and IFF_NOARP of the kernel's if.h; dummies and ifb devices have no ARP."""
 _ETHERNET = 1
 """ARPHRD_ETHER of the kernel's if_arp.h; those of tunnels (ipip, gre, vti, xfrm) are others."""
 _VIRTUAL = frozenset(
@@ -33,6 +38,16 @@ class Device:
     arp_type: int
     index: int
     link: int
+    routed: bool = False
+    """Whether a route leads to it, to a network or a single address."""
+    flags: int = _UP
+    port: bool = False
+    """Whether another device has it as a port: a bridge, a switch."""
+
+    @property
+    def carries_frames(self) -> bool:
+        """Whether it is up, and its frames go to a neighbour."""
+        return bool(self.flags & _UP) and not self.flags & _NO_ARP
 
     @property
     def may_be_own(self) -> bool:
@@ -56,6 +71,8 @@ def files_of(name: str) -> dict[str, str]:
         "type": f"{base}/type",
         "index": f"{base}/ifindex",
         "link": f"{base}/iflink",
+        "flags": f"{base}/flags",
+        "port": f"{base}/master/ifindex",
     }
 
 
@@ -65,7 +82,18 @@ def device(name: str, texts: Mapping[str, str | None], routes: str) -> Device:
     kind = "tun" if texts["tun"] is not None else lines.get("DEVTYPE", "")
     arp_type, index, link = (int(texts[what] or 0) for what in ("type", "index", "link"))
     hardware, network = texts["hardware"] is not None, name in _with_network(routes)
-    return Device(name, kind, hardware, network, arp_type, index, link)
+    return Device(
+        name,
+        kind,
+        hardware,
+        network,
+        arp_type,
+        index,
+        link,
+        routed=any(row[0] == name for row in _rows(routes)),
+        flags=int(texts["flags"] or "0", 16),
+        port=texts["port"] is not None,
+    )
 
 
 def below(devices: Sequence[Device]) -> dict[tuple[str, str], str]:
@@ -103,6 +131,24 @@ def own(devices: Sequence[Device], stacked: Mapping[str, str]) -> list[str]:
     ]
 
 
+def silent(
+    devices: Sequence[Device], stacked: Mapping[str, str], ends: Collection[int]
+) -> list[str]:
+    """The names of those without a route that may lead to another node; ``ends`` are the indices
+    of the pods' devices here, on which the pods' packets are as they were sent."""
+    by_index = {each.index: each for each in devices}
+    return [
+        each.name
+        for each in devices
+        if each.may_be_own
+        and each.carries_frames
+        and not (each.hardware or each.routed or each.port)
+        and each.name not in stacked
+        and each.index not in ends
+        and not _leads_here(each, by_index.get(each.link))
+    ]
+
+
 def _leads_here(device: Device, linked: Device | None) -> bool:
     """Whether a device leads to another one here: the other end of a pair, or hardware. The index
     of an end elsewhere, such as that of a node that is a container, may be one of another device
@@ -114,5 +160,8 @@ def _leads_here(device: Device, linked: Device | None) -> bool:
 
 def _with_network(routes: str) -> set[str]:
     """Devices with a route to more than one address."""
-    rows = [line.split() for line in routes.splitlines()[1:]]
-    return {row[0] for row in rows if int(row[7], 16) != _ONE_ADDRESS}
+    return {row[0] for row in _rows(routes) if int(row[7], 16) != _ONE_ADDRESS}
+
+
+def _rows(routes: str) -> list[list[str]]:
+    return [line.split() for line in routes.splitlines()[1:]]

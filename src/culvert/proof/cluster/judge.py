@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from culvert.proof.capture import ENTROPY_SAMPLE_BYTES, MIXED_ENTROPY_BITS
 from culvert.proof.cluster.carrier import ENOUGH, Carrier, carrier
+from culvert.proof.cluster.encapsulation import Encapsulation
 from culvert.proof.cluster.seen import Marked, Seen
 from culvert.topology.placement import Placement
 from culvert.trial.check import Check
@@ -65,13 +66,15 @@ class Verdict:
 
     @property
     def reconciled(self) -> bool:
-        """Whether the interfaces carried as many packets as were sent and answered."""
+        """Whether the interfaces carried as many packets as were sent and answered: fewer took
+        another way, and of more a part may be copies. Of a stream more has room."""
         if self.wire in (Wire.NOT_LEAVING, Wire.UNSEEN, Wire.UNKNOWN):
             return self.wire is Wire.NOT_LEAVING
-        counts = [carrier.packets for carrier in self.carriers]
         needed = (self.marked.sent, self.marked.received)
-        return len(counts) == len(needed) and all(
-            count >= ENOUGH * least for count, least in zip(counts, needed, strict=True)
+        return len(self.carriers) == len(needed) and all(
+            count * ENOUGH <= one.packets
+            and (one.kind is Encapsulation.TCP or one.packets * ENOUGH <= count)
+            for one, count in zip(self.carriers, needed, strict=True)
         )
 
     def text(self) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from ipaddress import IPv4Address
 
 from culvert.errors import CulvertError, LabError
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.proof.cluster import addresses, devices
+from culvert.proof.cluster import addresses
+from culvert.proof.cluster import devices as devices_of
 from culvert.proof.cluster.devices import Device
 from culvert.proof.cluster.seen import Seen
 from culvert.trial.outside import SNAPLEN, capture_parameters
@@ -37,7 +38,9 @@ class Observer:
     ) -> None:
         self.node = node
         self.probe = probe
-        self.devices = tuple(devices) or self._own_devices()
+        self.ends: Collection[int] = ()
+        """Indices of the devices here that lead to the trial's pods."""
+        self.devices = tuple(devices) or tuple(devices_of.own(*self._look()))
         found = addresses.local(self._read([addresses.TRIE])[addresses.TRIE] or "")
         self.addresses = tuple(dict.fromkeys([*known, *found]))
         if not self.devices:
@@ -50,7 +53,8 @@ class Observer:
     def begin(
         self, canary: bytes, among: Among, *, record: int, sample_one_in: int
     ) -> list[tuple[str, Task]]:
-        """Begin to capture on all of the node's own devices; returns when all do."""
+        """Begin to capture on all devices by which packets may leave the node, also on those that
+        were added since; returns when all do."""
         scope = {} if among is None else {"scope": {"among": [str(one) for one in among]}}
         tasks = [
             (
@@ -67,31 +71,48 @@ class Observer:
                     **scope,
                 ),
             )
-            for device in self.devices
+            for device in dict.fromkeys([*self.devices, *self._silent()])
         ]
         for _, task in tasks:
             task.ready()
         return tasks
 
     def end(self, tasks: Sequence[tuple[str, Task]]) -> list[Seen]:
-        """End captures; returns what each device carried."""
-        return [Seen(self.node, name, parse(Captured, task.stop(READ_S))) for name, task in tasks]
+        """End captures; returns what each device carried. Of a silent one that went away meanwhile
+        nothing is known: another pod ended."""
+        seen = []
+        for name, task in tasks:
+            try:
+                captured = parse(Captured, task.stop(READ_S))
+            except CulvertError:
+                if name in self.devices or name in self._names():
+                    raise
+                continue
+            seen.append(Seen(self.node, name, captured))
+        return seen
 
-    def _own_devices(self) -> tuple[str, ...]:
-        texts = self._read([devices.DEVICES, devices.ROUTES])
-        routes = texts[devices.ROUTES] or ""
-        found: list[Device] = []
-        for name in devices.names(texts[devices.DEVICES] or ""):
-            files = devices.files_of(name)
-            contents = self._read(list(files.values()))
-            about = {what: contents[path] for what, path in files.items()}
-            found.append(devices.device(name, about, routes))
-        below = devices.below(found)
-        there = self._read(list(below.values())) if below else {}
-        stacked = {upper: lower for (upper, lower), path in below.items() if there[path]}
-        return tuple(devices.own(found, stacked))
+    def _silent(self) -> list[str]:
+        return devices_of.silent(*self._look(), self.ends)
+
+    def _look(self) -> tuple[list[Device], dict[str, str]]:
+        """All devices, and those that are stacked on another one, with the one below."""
+        routes = self._read([devices_of.ROUTES])[devices_of.ROUTES] or ""
+        files = {name: devices_of.files_of(name) for name in self._names()}
+        contents = self._read([path for each in files.values() for path in each.values()])
+        found = [
+            devices_of.device(name, {what: contents[path] for what, path in each.items()}, routes)
+            for name, each in files.items()
+        ]
+        below = devices_of.below(found)
+        there = self._read(list(below.values()))
+        return found, {upper: lower for (upper, lower), path in below.items() if there[path]}
+
+    def _names(self) -> list[str]:
+        return devices_of.names(self._read([devices_of.DEVICES])[devices_of.DEVICES] or "")
 
     def _read(self, paths: Sequence[str]) -> Mapping[str, str | None]:
+        if not paths:
+            return {}
         answer = self.probe.call("read", READ_S, paths=list(paths))
         return {file["path"]: file["text"] for file in answer["files"]}
 

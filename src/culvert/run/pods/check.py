@@ -92,7 +92,7 @@ def _prove(under: Under, placement: Placement) -> Proved:
     lab = KubernetesLab(under.workspace, spec, under.wishes, shared_kernel=under.shared_kernel)
     with ExitStack() as stack:
         stack.enter_context(lab)
-        watched = under.observers.on(lab.chosen)
+        watched = under.observers.on(lab)
         none = registry.create(registry.parse("none"))
         session = open_session(stack, lab, none, {})
         first_packet(session)

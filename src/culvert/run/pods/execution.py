@@ -110,7 +110,7 @@ class PodExecution:
                     **self._vpn.variant.facts, **under.facts, "placement": str(lab.placement),
                     **({"encryption": NOT_LOOKED_AT} if under.encrypted is None else {}),
                 }  # fmt: skip
-                seen_by = [] if under.encrypted is None else under.observers.on(lab.chosen)
+                seen_by = [] if under.encrypted is None else under.observers.on(lab)
                 outcome = self._measure(session, lab, under, seen_by, finding)
             except CulvertError as error:
                 cause = under.broken() or lab.broken()

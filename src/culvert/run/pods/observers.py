@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from ipaddress import IPv4Address
 from itertools import count
 
-from culvert.labs.kubernetes.pods.choice import Chosen, ClusterNodeInfo
+from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
+from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
@@ -34,8 +35,9 @@ class Observers:
         self._made: dict[str, Observer] = {}
         self._numbers = count()
 
-    def on(self, chosen: Chosen) -> list[Observer]:
-        """The observers of both ends' nodes, the source's first, each once."""
+    def on(self, lab: KubernetesLab) -> list[Observer]:
+        """The observers of the nodes of a lab's pods, the source's first, each once."""
+        chosen = lab.chosen
         hosts = {host.name: host for host in (chosen.source, chosen.target)}
         self._forget_dead()
         missing = [host for host in hosts.values() if host.name not in self._made]
@@ -44,7 +46,11 @@ class Observers:
             self._workspace.start(plan)
         for host, plan in zip(missing, plans, strict=True):
             self._made[host.name] = self._observe(host, plan)
-        return [self._made[name] for name in hosts]
+        found = [self._made[name] for name in hosts]
+        for each in found:
+            inside = [node for node in (lab.a, lab.b) if node.host.name == each.node]
+            each.ends = {node.end for node in inside if node.end is not None}
+        return found
 
     def _forget_dead(self) -> None:
         """An observer whose probe has ended, for example at its time limit, is made anew."""

@@ -89,6 +89,14 @@ class PodNode(Node):
             device = device_of(routes, self.where.address)
         return Attachment(device, IPv4Interface(f"{self.where.address}/32"))
 
+    @cached_property
+    def end(self) -> int | None:
+        """The index of the device in the node's network that leads to the pod; None of a pod that
+        is in that network itself."""
+        if self.where.host_network:
+            return None
+        return int(self.read(f"/sys/class/net/{DEVICE}/iflink"))
+
     def spawn(
         self,
         argv: Sequence[str],
