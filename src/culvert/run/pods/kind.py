@@ -45,7 +45,7 @@ class Kubernetes(OfPods):
         LabOption("image", "Image of the probe in the cluster.", "REF"),
         LabOption("from", "Sending node: NAME, KEY=VALUE, zone:NAME or pod:NS/NAME.", "WHERE"),
         LabOption("to", "Receiving node, in the same form.", "WHERE"),
-        LabOption("prove", "Capture on the nodes' interfaces (privileged pods)."),
+        LabOption("prove", "Capture on the nodes' interfaces (pods with NET_RAW and NET_ADMIN)."),
     )
 
     def __init__(self, given: Mapping[str, Any]) -> None:

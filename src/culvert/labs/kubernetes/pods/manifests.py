@@ -70,7 +70,8 @@ class Owner:
 class PodPlan:
     """A pod of the probe: on ``node`` (its name), in the network of the node with ``host_network``.
 
-    An ``observer`` captures packets and reads processes there, for which it is privileged.
+    An ``observer`` captures packets and reads processes there, for which it is root with the
+    capabilities NET_RAW and NET_ADMIN, and sees the node's processes.
     """
 
     name: str
@@ -332,7 +333,13 @@ def _network_admin() -> Manifest:
 
 
 def _observing() -> Manifest:
-    return {"privileged": True, "readOnlyRootFilesystem": True, "runAsUser": 0}
+    return {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"], "add": ["NET_RAW", "NET_ADMIN"]},
+        "readOnlyRootFilesystem": True,
+        "runAsUser": 0,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
 
 
 def _on(node: str) -> Manifest:
