@@ -25,6 +25,8 @@ SHORT: dict[str, tuple[type[Measurement[Any]], dict[str, Any]]] = {
     "tcp_down": (Tcp, {"duration": "600ms", "warmup": "200ms", "direction": "down"}),
     "udp": (Udp, {"duration": "500ms", "packet_size": "max"}),
     "udp64": (Udp, {"duration": "500ms", "packet_size": 64}),
+    # Of a rate that the wire forwards in time on a busy machine.
+    "udp_slow": (Udp, {"duration": "500ms", "packet_size": "max", "rate": "50Mbit/s"}),
     # Of a rate that a busy machine keeps: half of the probes may be late, no more.
     "rtt": (Rtt, {"rate": "200/s", "probes": 60}),
     # For a guest on a busy machine, whose sender is often late.

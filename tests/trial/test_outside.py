@@ -152,8 +152,9 @@ def test_both_see_the_same_packets_at_the_same_end(session: SessionFactory) -> N
     recorded = look(made, View.NODE, lambda: bring_up(made.vpn, made.lab)).recorded
     captured = capture.end().recorded
     for outgoing in (True, False):
-        pairs = list(zip(_way(captured, outgoing), _way(recorded, outgoing), strict=True))
-        assert pairs
+        # The capture ends later, and may see a packet more.
+        pairs = list(zip(_way(captured, outgoing), _way(recorded, outgoing), strict=False))
+        assert len(pairs) == len(_way(recorded, outgoing)) > 0
         for kernel, wire in pairs:
             assert (kernel.payload, kernel.length) == (wire.payload, wire.length)
             assert kernel.realtime_ns is not None
