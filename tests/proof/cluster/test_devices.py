@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from culvert.errors import LabError
+from culvert.errors import LabError, ProbeError
 from culvert.probe.client import Probe, Task
 from culvert.proof.cluster import devices
 from culvert.proof.cluster.observer import Observer
@@ -28,6 +28,8 @@ class Node:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.names = ["lo"]
+        self.refused: list[str] = []
+        """Devices on which no capture can begin."""
         self.routes = HEAD
 
     def add(
@@ -82,11 +84,18 @@ class Node:
 
     def begin(self, task: str, **parameters: object) -> Task:
         assert task == "capture"
-        return cast("Task", Mock(spec=Task))
+        begun = Mock(spec=Task)
+        if parameters["device"] in self.refused:
+            begun.ready.side_effect = ProbeError("capture", "no device of that name", "")
+        return cast("Task", begun)
 
-    def observer(self) -> Observer:
+    def list_devices(self) -> None:
+        """Into the file that names them."""
         counters = "".join(f"  {name}: 0 0\n" for name in self.names)
         self.write(devices.DEVICES, f"Inter-|\n face |\n{counters}")
+
+    def observer(self) -> Observer:
+        self.list_devices()
         self.write(devices.ROUTES, self.routes)
         return Observer("a", cast("Probe", self))
 
@@ -201,6 +210,39 @@ def test_what_leads_to_no_other_node_is_not(node: Node, about: dict[str, Any]) -
     node.add("eth0", 2, hardware=True)
     node.add("other", 3, **{"link": 9, "routed": False, **about})
     assert node.captured() == ["eth0"]
+
+
+class Ended(Node):
+    """Of another pod, whose device goes when a capture on it is about to begin."""
+
+    def begin(self, task: str, **parameters: object) -> Task:
+        self.names = [name for name in self.names if name not in self.refused]
+        self.list_devices()
+        return super().begin(task, **parameters)
+
+
+def test_a_link_that_goes_before_its_capture_begins_is_left_out(tmp_path: Path) -> None:
+    node = Ended(tmp_path)
+    node.add("eth0", 2, hardware=True)
+    node.add("second", 3, link=9, routed=False)
+    node.refused = ["second"]
+    assert node.captured() == ["eth0"]
+
+
+def test_a_node_whose_own_device_goes_is_an_error(tmp_path: Path) -> None:
+    node = Ended(tmp_path)
+    node.add("eth0", 2, hardware=True)
+    node.refused = ["eth0"]
+    with pytest.raises(ProbeError):
+        node.captured()
+
+
+def test_a_link_that_is_there_and_cannot_be_captured_is_an_error(node: Node) -> None:
+    node.add("eth0", 2, hardware=True)
+    node.add("second", 3, link=9, routed=False)
+    node.refused = ["second"]
+    with pytest.raises(ProbeError):
+        node.captured()
 
 
 def test_the_ends_of_the_trials_pods_are_not(node: Node) -> None:

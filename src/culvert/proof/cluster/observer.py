@@ -73,23 +73,35 @@ class Observer:
             )
             for device in dict.fromkeys([*self.devices, *self._silent()])
         ]
-        for _, task in tasks:
-            task.ready()
-        return tasks
+        return [(device, task) for device, task in tasks if self._is_ready(device, task)]
 
     def end(self, tasks: Sequence[tuple[str, Task]]) -> list[Seen]:
         """End captures; returns what each device carried. Of a silent one that went away meanwhile
-        nothing is known: another pod ended."""
+        nothing is known."""
         seen = []
         for name, task in tasks:
             try:
                 captured = parse(Captured, task.stop(READ_S))
             except CulvertError:
-                if name in self.devices or name in self._names():
+                if not self._went_away(name):
                     raise
                 continue
             seen.append(Seen(self.node, name, captured))
         return seen
+
+    def _is_ready(self, device: str, task: Task) -> bool:
+        """Wait until a capture has begun; not so on a device that went away since the look."""
+        try:
+            task.ready()
+        except CulvertError:
+            if not self._went_away(device):
+                raise
+            return False
+        return True
+
+    def _went_away(self, device: str) -> bool:
+        """Whether a device that was only found is gone: another pod ended."""
+        return device not in self.devices and device not in self._names()
 
     def _silent(self) -> list[str]:
         return devices_of.silent(*self._look(), self.ends)
