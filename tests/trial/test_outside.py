@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -149,12 +150,23 @@ def test_both_see_the_same_packets_at_the_same_end(session: SessionFactory) -> N
     made = session("wireguard/go", delay_ns=5 * MS)
     capture = made.outside._capture("a", View.NODE, 1, {"record": 1000, "snaplen_record": 64})
     capture.ready()
-    recorded = look(made, View.NODE, lambda: bring_up(made.vpn, made.lab)).recorded
-    captured = capture.end().recorded
+    captured: list[RecordedPacket] = []
+    up_ns = 0
+
+    def come_up() -> None:
+        nonlocal up_ns
+        bring_up(made.vpn, made.lab)
+        up_ns = time.time_ns()
+        captured.extend(capture.end().recorded)
+
+    recorded = look(made, View.NODE, come_up).recorded
     for outgoing in (True, False):
-        # The capture ends later, and may see a packet more.
-        pairs = list(zip(_way(captured, outgoing), _way(recorded, outgoing), strict=False))
-        assert len(pairs) == len(_way(recorded, outgoing)) > 0
+        by_kernel, by_wire = _way(captured, outgoing), _way(recorded, outgoing)
+        both = len(by_kernel)
+        # The recording ends later, and may have packets from then.
+        assert all((packet.realtime_ns or 0) > up_ns for packet in by_wire[both:])
+        pairs = list(zip(by_kernel, by_wire[:both], strict=True))
+        assert pairs
         for kernel, wire in pairs:
             assert (kernel.payload, kernel.length) == (wire.payload, wire.length)
             assert kernel.realtime_ns is not None

@@ -73,35 +73,31 @@ class Observer:
             )
             for device in dict.fromkeys([*self.devices, *self._silent()])
         ]
-        return [(device, task) for device, task in tasks if self._is_ready(device, task)]
+        begun = []
+        for device, task in tasks:
+            with self._unless_gone(device):
+                task.ready()
+                begun.append((device, task))
+        return begun
 
     def end(self, tasks: Sequence[tuple[str, Task]]) -> list[Seen]:
         """End captures; returns what each device carried. Of a silent one that went away meanwhile
         nothing is known."""
         seen = []
         for name, task in tasks:
-            try:
-                captured = parse(Captured, task.stop(READ_S))
-            except CulvertError:
-                if not self._went_away(name):
-                    raise
-                continue
-            seen.append(Seen(self.node, name, captured))
+            with self._unless_gone(name):
+                seen.append(Seen(self.node, name, parse(Captured, task.stop(READ_S))))
         return seen
 
-    def _is_ready(self, device: str, task: Task) -> bool:
-        """Wait until a capture has begun; not so on a device that went away since the look."""
+    @contextmanager
+    def _unless_gone(self, device: str) -> Iterator[None]:
+        """Suppress errors of a capture on a device that was only found and is gone: another pod
+        ended."""
         try:
-            task.ready()
+            yield
         except CulvertError:
-            if not self._went_away(device):
+            if device in self.devices or device in self._names():
                 raise
-            return False
-        return True
-
-    def _went_away(self, device: str) -> bool:
-        """Whether a device that was only found is gone: another pod ended."""
-        return device not in self.devices and device not in self._names()
 
     def _silent(self) -> list[str]:
         return devices_of.silent(*self._look(), self.ends)
