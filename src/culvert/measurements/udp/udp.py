@@ -158,14 +158,15 @@ class Udp(Measurement[UdpParameters]):
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
             trial = run.start().finish()
         sent, sunk = trial.sent, trial.sunk
-        ceiling = udp_ceiling(session, stream, sent.segmentation)
         losses = locate_losses(session, watched, sent.offered, sunk)
+        offered = Offered(sent.offered, sent.seconds, losses.in_path, sent.scheduled)
+        ceiling = None if offered.on_schedule else udp_ceiling(session, stream, sent.segmentation)
         return Outcome(
             metrics=[
                 *_metrics(trial),
                 *arrival_metrics(sunk),
                 *losses.metrics(),
-                *ceiling_metrics(ceiling),
+                *(ceiling_metrics(ceiling) if ceiling else []),
             ],
             watched=[watched],
             traffic=trial.traffic,
@@ -175,11 +176,7 @@ class Udp(Measurement[UdpParameters]):
             doubts=[
                 _conserved(trial),
                 intact(sunk.corrupt),
-                generator_is_not_the_limit(
-                    session.vpn,
-                    Offered(sent.offered, sent.seconds, losses.in_path, sent.scheduled),
-                    ceiling,
-                ),
+                generator_is_not_the_limit(session.vpn, offered, ceiling),
                 receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
                 _record_segmentation(trial),
             ],
