@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.run.paths import open_session
+from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

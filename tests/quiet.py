@@ -21,7 +21,7 @@ from _pytest.outcomes import Skipped
 from culvert.labs.vm.inside import guest
 from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 
 ATTEMPTS = 3
 LOOK_S = 0.3

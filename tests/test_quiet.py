@@ -7,7 +7,7 @@ import pytest
 from culvert.journal.marks import Disturber, Mark
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.trial.check import Check, Evidence
 from tests import quiet as module
 from tests.quiet import ATTEMPTS, late_by_s, lateness, quiet, used_by_others

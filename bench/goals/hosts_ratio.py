@@ -17,7 +17,7 @@ from culvert.labs.hosts.inventory import read_inventory
 from culvert.labs.hosts.lab import HostsLab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp
-from culvert.run.paths import open_session
+from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
 from culvert.study.conditions.cpus import cores, split
 from culvert.topology.spec import LabSpec

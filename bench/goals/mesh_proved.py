@@ -11,8 +11,8 @@ from bench.bounds import MedianBelow
 from bench.goal import Samples
 from culvert.errors import VpnError
 from culvert.labs.netns.lab import NetnsLab
-from culvert.run.attempt import before
-from culvert.run.paths import open_session
+from culvert.run.trials.attempt import before
+from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.shapes import member_names, mesh, serving

@@ -21,7 +21,7 @@ from culvert.labs.vm import boots, build
 from culvert.labs.vm.uml import Uml
 from culvert.plan.cells import Cell
 from culvert.results import Parameters
-from culvert.run import trial_times
+from culvert.run.outlook import trial_times
 from culvert.vpns.contract.package import write_package
 from tests.cli import Cli
 from tests.files.planted import plant

@@ -17,7 +17,7 @@ from culvert.labs.netns.node import NetnsNode
 from culvert.labs.router import firewall
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.results import Status
-from culvert.run.execution import Execution
+from culvert.run.trials.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec

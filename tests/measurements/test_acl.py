@@ -9,7 +9,7 @@ import pytest
 from culvert.labs.node import Node
 from culvert.measurements.acl.acl import Acl
 from culvert.results import Metric, Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.variant import Variant
 from culvert.vpns.wireguard.driver import WireGuard

@@ -13,7 +13,7 @@ from culvert.measurements.udp.arrivals import (
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.results import UdpSunk
 from culvert.results import Status
-from culvert.run.execution import Execution
+from culvert.run.trials.execution import Execution
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.measurements.fakes import asked, session

@@ -11,8 +11,8 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.rtt import loaded_rtt
 from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

@@ -16,8 +16,8 @@ from culvert.measurements.mtu.mtu import Mtu, MtuParameters
 from culvert.measurements.mtu.path import Fate, fate, largest
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.shapes import pair, routed
 from culvert.topology.spec import LabSpec

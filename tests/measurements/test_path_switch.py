@@ -10,7 +10,7 @@ import pytest
 
 from culvert.measurements.tunnel.path_switch import PathSwitch
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh

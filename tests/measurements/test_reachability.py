@@ -6,7 +6,7 @@ import pytest
 
 from culvert.measurements.tunnel.reachability import Reachability
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh

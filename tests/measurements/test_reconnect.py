@@ -19,8 +19,8 @@ from culvert.measurements.tunnel.stream import lost_packets
 from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

@@ -7,8 +7,8 @@ import pytest
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

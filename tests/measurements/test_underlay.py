@@ -8,8 +8,8 @@ import pytest
 
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec

@@ -12,8 +12,8 @@ from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
 from culvert.results import Metric
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

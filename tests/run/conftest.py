@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from culvert.results import Metric, Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.trial.outcome import Outcome
 from tests.run.fakes import REGISTRY
 

@@ -16,8 +16,8 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.plan.plan import Plan
 from culvert.results import Metric, Status
+from culvert.run.output.progress import ProgressStep
 from culvert.run.pods.cluster import Clusters
-from culvert.run.progress import ProgressStep
 from culvert.run.runner import Runner
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue

@@ -13,9 +13,9 @@ from culvert.journal.journal import Journal
 from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.plan.stopping import StopReason
 from culvert.results import Metric, Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
 from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

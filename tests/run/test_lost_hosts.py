@@ -12,9 +12,9 @@ from culvert.journal.record import Part
 from culvert.labs.hosts.complaints import HostLost
 from culvert.plan.plan import Plan
 from culvert.results import Metric, Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
 from culvert.run.runner import GIVE_UP_AFTER
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.trial.outcome import Outcome
 from tests.run.fakes import Recorder, head, made, runner, statuses, study
 

@@ -12,11 +12,11 @@ from culvert.errors import DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
 from culvert.results import Parameters, Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
-from culvert.run.progress import ProgressStep
+from culvert.run.outlook.trial_times import OVERHEAD_S, learned
+from culvert.run.output.progress import ProgressStep
 from culvert.run.runner import GIVE_UP_AFTER
-from culvert.run.trial_times import OVERHEAD_S, learned
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study
 from tests.run.fakes import CATALOGUE, Recorder, head, made, runner, statuses, study
 

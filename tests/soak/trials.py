@@ -12,8 +12,8 @@ from culvert.journal.marks import Disturber
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import BaseParameters
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec

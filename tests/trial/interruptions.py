@@ -23,7 +23,7 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
 from culvert.proof.interference import LEFT_ALONE
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched

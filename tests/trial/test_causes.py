@@ -19,8 +19,8 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
 from culvert.run.neighbours import announced, others, warning
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh

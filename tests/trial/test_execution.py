@@ -18,7 +18,7 @@ from culvert.labs.node import Node
 from culvert.machine.cgroup import hierarchy
 from culvert.measurements.base import BaseParameters
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed

@@ -17,8 +17,8 @@ from culvert.measurements.udp.udp import Udp
 from culvert.proof.alive import survivors
 from culvert.proof.judge import judge_outcome
 from culvert.proof.limits import GENERATOR, RECEIVER
-from culvert.run.attempt import before
-from culvert.run.paths import open_session
+from culvert.run.trials.attempt import before
+from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
 from culvert.topology.link.spec import LinkSpec

@@ -7,7 +7,7 @@ import pytest
 
 from culvert.errors import NotPossible
 from culvert.labs.cpu import aes
-from culvert.run.traps import refuse_without_effect, traps
+from culvert.run.trials.traps import refuse_without_effect, traps
 from culvert.topology.processors import Processors
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry

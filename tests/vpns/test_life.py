@@ -13,7 +13,7 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
 from culvert.measurements.udp.stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
-from culvert.run.attempt import before
+from culvert.run.trials.attempt import before
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import Capture, pings_answered

@@ -14,7 +14,7 @@ from culvert.measurements.mesh.convergence import Convergence
 from culvert.proof.canary import CANARY_PACKETS
 from culvert.proof.route import ALL_BUT
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving

@@ -17,8 +17,8 @@ from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.link.spec import LinkSpec

@@ -15,7 +15,7 @@ from culvert.proof.canary import CANARY_PACKETS, CANARY_PAYLOAD_BYTES
 from culvert.proof.interference import LEFT_ALONE
 from culvert.proof.route import ALL_BUT
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
@@ -140,7 +140,7 @@ def test_a_path_counts_by_its_canary_where_a_measurement_watches_no_load(
 def test_load_that_is_relayed_against_the_report_is_invalid(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("culvert.run.attempt.send_canary", lambda session: [])
+    monkeypatch.setattr("culvert.run.trials.attempt.send_canary", lambda session: [])
     finding = execute(made(PretendsDirect), kind, MESH)
     assert finding.status is Status.INVALID
     assert finding.reason.startswith(f"{CROSSED}: ")

@@ -11,9 +11,9 @@ import pytest
 
 from culvert.journal.marks import PATH
 from culvert.results import Metric, Status
-from culvert.run.attempt import before
-from culvert.run.finding import TrialFinding
-from culvert.run.paths import open_session
+from culvert.run.trials.attempt import before
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.paths import open_session
 from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, star

@@ -26,12 +26,12 @@ from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.run import neighbours
 from culvert.run.line_here import line_here
+from culvert.run.output.progress import Lines, Progress, Screen, Silent
+from culvert.run.output.summary import print_summary, summary_document
+from culvert.run.output.tally import Tally
 from culvert.run.pods.kind import PodPlace
-from culvert.run.progress import Lines, Progress, Screen, Silent
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
-from culvert.run.summary import print_summary, summary_document
-from culvert.run.tally import Tally
 from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from culvert.console import out, print_json
 from culvert.labs.kind import OnThisMachine
-from culvert.run import outline
-from culvert.run.expected import estimate_of
+from culvert.run.outlook import outline
+from culvert.run.outlook.expected import estimate_of
+from culvert.run.outlook.shortfalls import Machine, shortfalls
 from culvert.run.request import RunRequest
-from culvert.run.shortfalls import Machine, shortfalls
 
 
 def dry(request: RunRequest, *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from culvert.labs.hosts.rounds import Pair, pairs_of, rounds, used_by
 from culvert.labs.hosts.survey import Survey
 from culvert.labs.together import at_once
 from culvert.measurements.underlay.real import RealLink
-from culvert.run.paths import open_session
+from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
 from culvert.study.names import BASELINE
 from culvert.topology.spec import LabSpec

@@ -27,21 +27,21 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.results import Status
-from culvert.run.attempt import LabFactory
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.execution import Earlier, Execution
-from culvert.run.expected import expectation, verifications
-from culvert.run.finding import TrialFinding
 from culvert.run.line_here import line_here
-from culvert.run.notes import notes_on
+from culvert.run.links.underlays import Underlays
+from culvert.run.links.verifications import verification_of
+from culvert.run.outlook.expected import expectation, verifications
+from culvert.run.outlook.trial_times import Stopwatch, learned
+from culvert.run.output.notes import notes_on
+from culvert.run.output.progress import Progress, ProgressStep
+from culvert.run.output.tally import Tally
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.execution import PodExecution
-from culvert.run.progress import Progress, ProgressStep
-from culvert.run.record import records_of
-from culvert.run.tally import Tally
-from culvert.run.trial_times import Stopwatch, learned
-from culvert.run.underlays import Underlays
-from culvert.run.verifications import verification_of
+from culvert.run.trials.attempt import LabFactory
+from culvert.run.trials.execution import Earlier, Execution
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.record import records_of
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec

@@ -13,9 +13,9 @@ from rich.text import Text
 from culvert.console import err, out
 from culvert.errors import StudyError
 from culvert.plan.plan import Plan
-from culvert.run import outline
-from culvert.run.expected import estimate_of
-from culvert.run.shortfalls import Machine, Shortfall, shortfalls
+from culvert.run.outlook import outline
+from culvert.run.outlook.expected import estimate_of
+from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.shipped import shipped_studies

@@ -19,8 +19,8 @@ from culvert.labs.node import Node
 from culvert.machine import rootless
 from culvert.privilege import init_outside
 from culvert.proof.alive import survivors
-from culvert.run.attempt import before
-from culvert.run.paths import open_session, require_room
+from culvert.run.trials.attempt import before
+from culvert.run.trials.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
 from culvert.topology.shapes import Shape, mesh, pair, routed, serving, star

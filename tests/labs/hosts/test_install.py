@@ -14,7 +14,7 @@ from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.inventory import read_inventory
-from culvert.run.attempt import Attempt, Work
+from culvert.run.trials.attempt import Attempt, Work
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.none import NoVpn

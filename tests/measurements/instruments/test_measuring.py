@@ -15,8 +15,8 @@ from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study

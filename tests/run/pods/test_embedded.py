@@ -29,12 +29,12 @@ from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.cluster.judge import Wire
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
 from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.execution import PodExecution
 from culvert.run.pods.request import IMAGE
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

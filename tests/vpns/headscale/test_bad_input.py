@@ -13,7 +13,7 @@ from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Role
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec

@@ -7,7 +7,7 @@ import pytest
 from culvert.measurements.acl.acl import Acl
 from culvert.measurements.tunnel.idle_cost import IdleCost
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec

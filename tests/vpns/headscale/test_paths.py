@@ -10,7 +10,7 @@ import pytest
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec

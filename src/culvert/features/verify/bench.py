@@ -17,9 +17,9 @@ from culvert.measurements.tunnel.reachability import Reachability
 from culvert.measurements.tunnel.stream import begin_requests
 from culvert.proof.canary import echo_marked
 from culvert.results import Status
-from culvert.run.execution import Execution
-from culvert.run.finding import TrialFinding
-from culvert.run.paths import open_session, require_room
+from culvert.run.trials.execution import Execution
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.paths import open_session, require_room
 from culvert.runid import new_run_id
 from culvert.topology.access import Access
 from culvert.topology.graph import Path

@@ -23,12 +23,12 @@ from culvert.proof.cluster.observer import Observer, watching
 from culvert.proof.cluster.seen import Seen
 from culvert.proof.interference import left_alone
 from culvert.results import Metric, Status
-from culvert.run.finding import TrialFinding
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.prove import Beside, Watch
 from culvert.run.pods.session import PodSession, open_session
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.drawing import as_json
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import pair

@@ -10,9 +10,9 @@ import pytest
 
 from culvert.plan.plan import Trial
 from culvert.results import Metric, Status
-from culvert.run.finding import TrialFinding
-from culvert.run.passages import changes, passages_of
+from culvert.run.links.passages import changes, passages_of
 from culvert.run.runner import Runner
+from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study
 from culvert.trial.check import Evidence
 from culvert.trial.outcome import Outcome

@@ -12,9 +12,9 @@ from culvert.journal.record import Part
 from culvert.labs.hosts.complaints import HostLost
 from culvert.measurements.base import BaseParameters
 from culvert.results import Metric, Status
-from culvert.run.attempt import Attempt, OnePath
-from culvert.run.execution import Earlier, Execution
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.attempt import Attempt, OnePath
+from culvert.run.trials.execution import Earlier, Execution
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import mesh, pair, star
 from culvert.topology.spec import LabSpec

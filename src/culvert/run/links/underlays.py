@@ -21,10 +21,10 @@ from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.results import Status
-from culvert.run.finding import TrialFinding
-from culvert.run.passages import Passages, changes, passages_of
-from culvert.run.record import records_of
-from culvert.run.verifications import LinkOf, emulated, verification_of
+from culvert.run.links.passages import Passages, changes, passages_of
+from culvert.run.links.verifications import LinkOf, emulated, verification_of
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.record import records_of
 from culvert.trial.check import Evidence
 
 POSITION = 0

@@ -9,9 +9,9 @@ import pytest
 
 from culvert.plan.plan import Trial
 from culvert.results import Metric, Status
-from culvert.run.finding import TrialFinding
+from culvert.run.links.underlays import ATTEMPTS
 from culvert.run.runner import Runner
-from culvert.run.underlays import ATTEMPTS
+from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study
 from culvert.trial.outcome import Outcome
 from tests.run.fakes import CATALOGUE, Recorder, made, runner

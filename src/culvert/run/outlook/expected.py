@@ -7,8 +7,8 @@ from typing import Any
 
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan, TimeEstimate
-from culvert.run.trial_times import TrialTimes, learned
-from culvert.run.verifications import LinkOf, emulated, verification_of
+from culvert.run.links.verifications import LinkOf, emulated, verification_of
+from culvert.run.outlook.trial_times import TrialTimes, learned
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.cpus import cores
 from culvert.study.study import Study

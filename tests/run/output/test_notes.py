@@ -6,8 +6,8 @@ from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.plan.stopping import Decision, StopReason, decide
 from culvert.run.claim_cells import cells_of_claim
-from culvert.run.notes import notes_on
-from culvert.run.outline import lasting, plan_text
+from culvert.run.outlook.outline import lasting, plan_text
+from culvert.run.output.notes import notes_on
 from culvert.study.rule import StopRule
 from tests.study.dummies import parse
 

@@ -14,7 +14,7 @@ from culvert.errors import CulvertError, DeadlineExceeded, VpnError
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
 from culvert.proof.alive import survivors
-from culvert.run.clocks import clocks_apart
+from culvert.run.trials.clocks import clocks_apart
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import ProgramEnded
 from culvert.waiting import wait_until

@@ -9,11 +9,11 @@ import pytest
 
 from culvert.report.claims import Claims
 from culvert.results import Status
-from culvert.run.progress import MOST_REASON
-from culvert.run.summary import MOST_PROBLEMS, print_summary
-from culvert.run.tally import Tally
+from culvert.run.output.progress import MOST_REASON
+from culvert.run.output.summary import MOST_PROBLEMS, print_summary
+from culvert.run.output.tally import Tally
 from tests.journal.dummies import failed
-from tests.run.test_progress import LABELS
+from tests.run.output.test_progress import LABELS
 
 
 def shown(capsys: pytest.CaptureFixture[str], *reasons: str) -> list[str]:

@@ -14,7 +14,15 @@ from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.report.labels import Labels
 from culvert.results import Metric, Parameters, Status
-from culvert.run.progress import MOST_REASON, Lines, ProgressStep, Screen, Silent, beginning, clock
+from culvert.run.output.progress import (
+    MOST_REASON,
+    Lines,
+    ProgressStep,
+    Screen,
+    Silent,
+    beginning,
+    clock,
+)
 from tests.journal.dummies import failed, trial
 
 CELL = Cell("wireguard/go", "clean", "rtt", Parameters("{}"))

@@ -9,7 +9,7 @@ import pytest
 
 from culvert.journal.record import TrialRecord
 from culvert.results import Status
-from culvert.run.tally import Tally, TrialProblem
+from culvert.run.output.tally import Tally, TrialProblem
 
 
 def record(reason: str, status: Status = Status.FAILED, **other: Any) -> TrialRecord:

@@ -18,9 +18,9 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
-from culvert.run.attempt import Attempt, LabFactory, Work
-from culvert.run.finding import TrialFinding
-from culvert.run.paths import labelled, require_room, together
+from culvert.run.trials.attempt import Attempt, LabFactory, Work
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.paths import labelled, require_room, together
 from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.results import Metric
-from culvert.run.paths import labelled, together
+from culvert.run.trials.paths import labelled, together
 from culvert.topology.graph import Path
 from culvert.trial.outcome import Outcome
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from culvert.plan.plan import Plan
-from culvert.run.shortfalls import Machine, Shortfall, shortfalls
+from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 from tests.cli import Cli

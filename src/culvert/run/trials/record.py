@@ -7,7 +7,7 @@ from datetime import datetime
 
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
-from culvert.run.finding import TrialFinding
+from culvert.run.trials.finding import TrialFinding
 
 
 def records_of(

@@ -10,7 +10,7 @@ import pytest
 
 from culvert.errors import CulvertError, LabError, NotPossible, VpnError
 from culvert.labs.base import Lab
-from culvert.run.causes import naming_the_cause
+from culvert.run.trials.causes import naming_the_cause
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import ProgramEnded
 

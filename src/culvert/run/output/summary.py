@@ -14,8 +14,8 @@ from culvert.report.claims import Claims
 from culvert.report.claims import as_json as as_document
 from culvert.report.labels import Labels
 from culvert.report.terminal.claims import claims_text
-from culvert.run.progress import STYLES, clock
-from culvert.run.tally import Tally, TrialProblem
+from culvert.run.output.progress import STYLES, clock
+from culvert.run.output.tally import Tally, TrialProblem
 
 MOST_PROBLEMS = 8
 """Problems that the summary lists; the report has all."""

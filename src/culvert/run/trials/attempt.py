@@ -35,12 +35,12 @@ from culvert.proof.interference import Stops, left_alone
 from culvert.proof.judge import judge_outcome
 from culvert.proof.route import judge_route
 from culvert.results import Status
-from culvert.run.causes import cause_of_trouble, naming_the_cause
-from culvert.run.finding import TrialFinding
-from culvert.run.footprints import footprint
 from culvert.run.neighbours import Neighbours
-from culvert.run.paths import open_session
-from culvert.run.traps import refuse_without_effect, traps
+from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
+from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.footprints import footprint
+from culvert.run.trials.paths import open_session
+from culvert.run.trials.traps import refuse_without_effect, traps
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec

@@ -1,0 +1,1 @@
+"""What a run prints: its progress, and its outcome."""

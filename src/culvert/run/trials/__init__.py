@@ -1,0 +1,1 @@
+"""One trial: its attempts, their evidence, and the record of what was found."""
