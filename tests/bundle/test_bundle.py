@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.bundle import manifest
-from culvert.bundle.command import bundle, verify
 from culvert.bundle.seal import Packing, is_whole, seal
+from culvert.bundle.verify import verify
+from culvert.bundle.write import bundle
 from culvert.errors import UsageError
 from culvert.files.folder import OpenFolder
 from culvert.journal.journal import Journal

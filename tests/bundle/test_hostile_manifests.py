@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from culvert.bundle import archive, command
-from culvert.bundle.command import bundle, verify
+from culvert.bundle import archive
+from culvert.bundle import verify as command
 from culvert.bundle.seal import Packing, seal
+from culvert.bundle.verify import verify
+from culvert.bundle.write import bundle
 from culvert.errors import UsageError
 from tests.cli import Cli
 from tests.compare.runs import write_run

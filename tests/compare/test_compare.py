@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from culvert.analysis.compare.verdict import Change
-from culvert.compare.command import share
+from culvert.commands.actions.compare import share
 from culvert.compare.document import document
 from culvert.compare.junit import junit
 from culvert.compare.markdown import markdown

@@ -18,6 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from culvert.commands.actions.study import schema_text
 from culvert.features.criteria import MEANINGS, Criterion
 from culvert.features.framework import Row, framework
 from culvert.features.known import known
@@ -26,7 +27,6 @@ from culvert.features.verify.run import TESTS
 from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import INSTRUMENT_ERROR
 from culvert.metrics import EVERY_TRIAL, MetricSpec, Weight
-from culvert.run.studies import schema_text
 from culvert.study.catalogue import installed_measurements
 from culvert.vpns.installed import installed_catalogue
 from tests.docs.reference import page

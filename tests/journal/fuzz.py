@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from culvert.bundle.command import bundle
+from culvert.bundle.write import bundle
 from culvert.compare.outcome import compare
 from culvert.compare.side import sides
 from culvert.errors import CulvertError
@@ -28,8 +28,10 @@ from culvert.journal.format import Format
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
-from culvert.report.command import report_on
 from culvert.report.html.drawing import Drawing
+from culvert.report.html.write import write_data
+from culvert.report.read import read
+from culvert.report.terminal.summary import summary_of
 from tests.compare.runs import write_run
 from tests.journal.attacks import SCHEMAS, VALUES, assign, execute, made
 from tests.report.synthetic import NASTY
@@ -143,7 +145,9 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
     if whole:
         console = Console(file=io.StringIO(), width=200)
         with Drawing() as drawing:
-            report_on(run, console, drawing, target=run / "report", show=True)
+            data = read(run)
+            write_data(data, run / "report", drawing)
+        console.print(summary_of(data))
         bundle(run, run / "x.tar.gz")
 
 

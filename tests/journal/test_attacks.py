@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.bundle.command import bundle
+from culvert.bundle.write import bundle
 from culvert.errors import JournalError, UsageError
 from culvert.journal.export import export
 from culvert.journal.format import Format

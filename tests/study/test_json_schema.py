@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from culvert.run.studies import schema_text
+from culvert.commands.actions.study import schema_text
 from culvert.study import shipped_studies
 from culvert.study.json_schema import json_schema
 from culvert.vpns.installed import installed_catalogue

@@ -27,7 +27,7 @@ def bundle(
 
     `culvert verify` detects any change to it.
     """
-    from culvert.bundle.command import bundle as pack
+    from culvert.bundle.write import bundle as pack
 
     done = pack(directory, file)
     if as_json:

@@ -75,7 +75,7 @@ def compare(
 
     Exit code 1: something is slower.
     """
-    from culvert.compare.command import CompareRequest, run_compare
+    from culvert.commands.actions.compare import CompareRequest, run_compare
 
     request = CompareRequest(
         ["--" if one == _BETWEEN else one for one in runs],

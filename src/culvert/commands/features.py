@@ -32,7 +32,8 @@ def features(
     as_json: Json = False,
 ) -> None:
     """Show the features of each VPN: verified, documented, unknown."""
-    from culvert.features import command, show
+    from culvert.commands.actions import features as command
+    from culvert.features import show
     from culvert.machine import rootless
 
     if verify:

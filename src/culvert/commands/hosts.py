@@ -28,7 +28,7 @@ def hosts_check(
     as_json: Json = False,
 ) -> None:
     """Check hosts and the links between them."""
-    from culvert.run.hosts_check import check_hosts
+    from culvert.commands.actions.hosts_check import check_hosts
 
     password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
     if not check_hosts(inventory, sudo_password=password, links=links, as_json=as_json):
@@ -96,8 +96,8 @@ def hosts_demo(
     as_json: Json = False,
 ) -> None:
     """Run a study on hosts made of namespaces."""
+    from culvert.commands.actions.hosts_demo import keep_hosts, run_on_demo
     from culvert.labs.hosts.kind import Hosts
-    from culvert.run.hosts_demo import keep_hosts, run_on_demo
     from culvert.run.request import RunRequest
 
     if keep:

@@ -39,18 +39,19 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import results of knb, iperf3, hey, ping or flent."""
+    from culvert.commands.actions.import_ import show
     from culvert.journal.readers.naming import Naming
-    from culvert.run import importing as command
+    from culvert.run.importing import ImportRequest, checked_condition, import_files
 
-    request = command.ImportRequest(
+    request = ImportRequest(
         form,
         files,
         directory,
         Naming.parse(vpn or [], baseline),
-        command.checked_condition(condition) if condition else "",
+        checked_condition(condition) if condition else "",
         study,
     )
-    done = command.import_files(request)
-    command.show(done, as_json=as_json)
+    done = import_files(request)
+    show(done, as_json=as_json)
     if done.exit_code:
         raise typer.Exit(done.exit_code)

@@ -29,7 +29,7 @@ def install(
     as_json: Json = False,
 ) -> None:
     """Install VPNs with their Ansible roles."""
-    from culvert.install import command as install_command
+    from culvert.commands.actions import install as install_command
 
     results = install_command.install_named(names or [], every=every, study=study)
     if as_json:

@@ -33,7 +33,7 @@ def kubernetes_build(
     as_json: Json = False,
 ) -> None:
     """Build the programs of the embedded cluster (once)."""
-    from culvert.labs.kubernetes.command import build_programs
+    from culvert.commands.actions.kubernetes import build_programs
 
     built = build_programs(jobs)
     if as_json:
@@ -66,7 +66,7 @@ def kubernetes_image(
 
     It needs no container engine.
     """
-    from culvert.run.pods.command import ImageRequest, make_image
+    from culvert.commands.actions.kubernetes import ImageRequest, make_image
 
     make_image(ImageRequest(path, push, plain_http, into_containerd), as_json=as_json)
 
@@ -80,7 +80,7 @@ def kubernetes_manifest(
     image: ProbeImage = None,
 ) -> None:
     """Print the objects and rights of a run, for review."""
-    from culvert.run.pods.command import print_manifest
+    from culvert.commands.actions.kubernetes import print_manifest
     from culvert.run.pods.request import IMAGE
 
     print_manifest(image or IMAGE, prove=prove, namespace=namespace)
@@ -110,7 +110,7 @@ def kubernetes_check(
 
     Exit codes: 0 encrypted; 1 clear text found; 2 wrong use; 3 not everything could be captured.
     """
-    from culvert.run.pods.command import check_cluster
+    from culvert.commands.actions.kubernetes import check_cluster
     from culvert.run.pods.request import IMAGE, ClusterRequest
 
     request = ClusterRequest(

@@ -28,8 +28,14 @@ def report(
     # Its first process loads its libraries while this one imports its own.
     with Drawing() as drawing:
         from culvert.report import claims
-        from culvert.report.command import report_on
+        from culvert.report.html.write import write_data
+        from culvert.report.read import read
+        from culvert.report.terminal.summary import summary_of
 
-        written, data = report_on(directory, out, drawing, target=target, show=not as_json)
+        data = read(directory)
+        page = write_data(data, target or directory, drawing)
     if as_json:
-        print_json({"report": str(written), **claims.as_json(data.claims)})
+        print_json({"report": str(page), **claims.as_json(data.claims)})
+    else:
+        out.print(summary_of(data))
+        out.print(f"report: {page.absolute()}", markup=False)

@@ -52,7 +52,7 @@ def run(
 
     request = RunRequest(study, directory, resume=resume, lab=kind, only=only or (), scale=scale)
     if dry_run:
-        from culvert.run.dry import dry
+        from culvert.commands.actions.dry_run import dry
 
         dry(request, as_json=as_json)
         return
@@ -60,7 +60,7 @@ def run(
         raise typer.Exit(request.run_elsewhere(kind, as_json=as_json))
     if isinstance(kind, InNamespaces):
         rootless.enter()  # this program may start again: before the imports that take long
-    from culvert.run.command import run_study
+    from culvert.commands.actions.run_study import run_study
 
     tally = run_study(request, as_json=as_json)
     if tally.exit_code:

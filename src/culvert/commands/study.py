@@ -18,7 +18,8 @@ def study_check(
     as_json: Json = False,
 ) -> None:
     """Report every problem of study files, with line and remedy."""
-    from culvert.run.studies import check, show_checked
+    from culvert.commands.actions.study import show_checked
+    from culvert.run.outlook.studies import check
     from culvert.vpns.installed import installed_catalogue
 
     found = check(files, installed_catalogue())
@@ -33,22 +34,24 @@ def study_check(
 @app.command("show", epilog="Example: culvert study show quick")
 def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> None:
     """Print the cells, plan, claims and duration of a study."""
-    from culvert.run import studies as study_command
+    from culvert.commands.actions.study import show
+    from culvert.run.outlook.studies import as_json as outlined
     from culvert.study.study import Study
     from culvert.vpns.installed import installed_catalogue
 
     catalogue = installed_catalogue()
     found = Study.load(study, catalogue, scale=scale)
     if as_json:
-        print_json(study_command.as_json(found, catalogue))
+        print_json(outlined(found, catalogue))
     else:
-        study_command.show(found, catalogue)
+        show(found, catalogue)
 
 
 @app.command("list", epilog="Example: culvert study list")
 def study_list(as_json: Json = False) -> None:
     """List the shipped studies."""
-    from culvert.run.studies import listing, show_list
+    from culvert.commands.actions.study import show_list
+    from culvert.run.outlook.studies import listing
     from culvert.vpns.installed import installed_catalogue
 
     found = listing(installed_catalogue())
@@ -61,7 +64,7 @@ def study_list(as_json: Json = False) -> None:
 @app.command("schema", epilog="Example: culvert study schema > study.schema.json")
 def study_schema() -> None:
     """Print the JSON schema of study files, for editors."""
-    from culvert.run.studies import schema_text
+    from culvert.commands.actions.study import schema_text
     from culvert.vpns.installed import installed_catalogue
 
     out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)

@@ -26,6 +26,6 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Bring one tunnel up and keep it until Ctrl-C."""
-    from culvert.run.up import keep_up
+    from culvert.commands.actions.keep_up import keep_up
 
     keep_up(vpn, topology, as_json=as_json)

@@ -29,7 +29,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Verify that a bundle or a journal is unchanged."""
-    from culvert.bundle.command import verify as check
+    from culvert.bundle.verify import verify as check
 
     found = check(what, extract)
     if as_json:

@@ -31,7 +31,7 @@ def vm_build(
     as_json: Json = False,
 ) -> None:
     """Build or fetch the guest kernel (once)."""
-    from culvert.labs.vm.command import build_kernel
+    from culvert.commands.actions.vm import build_kernel
 
     built = build_kernel(hypervisor)
     if as_json:
@@ -51,7 +51,7 @@ def vm_run(
     share: Shares = None,
 ) -> None:
     """Run a command in a guest and return its exit code."""
-    from culvert.labs.vm.command import run_command
+    from culvert.commands.actions.vm import run_command
 
     raise typer.Exit(run_command(argv, hypervisor=hypervisor, kernel=kernel, shares=share or ()))
 
@@ -61,6 +61,6 @@ def vm_shell(
     hypervisor: HypervisorName = None, kernel: KernelPath = None, share: Shares = None
 ) -> None:
     """Start a shell in a guest."""
-    from culvert.labs.vm.command import shell
+    from culvert.commands.actions.vm import shell
 
     raise typer.Exit(shell(hypervisor=hypervisor, kernel=kernel, shares=share or ()))

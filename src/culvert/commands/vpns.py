@@ -71,8 +71,8 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check a driver against the contract, rule by rule."""
+    from culvert.commands.actions.check_driver import check_contract
     from culvert.machine import rootless
-    from culvert.run.contract import check_contract
 
     rootless.enter()
     if not check_contract(vpn, link, as_json=as_json, verbose=verbose, keep=keep):

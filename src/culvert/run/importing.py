@@ -1,22 +1,18 @@
-"""``culvert import``: from foreign files to a journal."""
+"""From foreign files to a journal."""
 
 from __future__ import annotations
 
 import hashlib
-import shlex
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from culvert import __version__
 from culvert.analysis.observations import BASELINE
-from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
@@ -31,13 +27,11 @@ from culvert.journal.readers.tables import published_tables
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
-from culvert.results import Status, canonical_json
+from culvert.results import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 
-MOST_TOLD = 12
-"""Number of losses that are printed; the journal has more."""
 MOST_KEPT = 1000
 """Number of losses that the journal's environment lists; all are counted."""
 _NAME = "imported-{form}"
@@ -82,7 +76,7 @@ def import_files(request: ImportRequest) -> Imported:
     if not runs:
         raise UsageError(
             f"import {request.form}",
-            f"no run was found in {_files(len(files))}" + (f"; {lost[0]}" if lost else ""),
+            f"no run was found in {files_text(len(files))}" + (f"; {lost[0]}" if lost else ""),
             "check that the format is the right one: culvert import --help",
         )
     known = ids_of(runs)
@@ -212,7 +206,7 @@ def _head(
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
     return RunHead(
         study=name,
-        title=f"Imported from {request.form}: {study.title or _files(len(files))}",
+        title=f"Imported from {request.form}: {study.title or files_text(len(files))}",
         toml=study.text,
         canonical=canonical,
         digest=_sha256(canonical),
@@ -233,7 +227,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + more
 
 
-def _files(count: int) -> str:
+def files_text(count: int) -> str:
+    """The number of files."""
     return "1 file" if count == 1 else f"{count} files"
 
 
@@ -246,55 +241,6 @@ def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:
         what = str(directory / "tables")
         why = f"it cannot be written: {error.strerror}"
         raise UsageError(what, why, "free some disk space, then import again") from error
-
-
-def show(done: Imported, *, as_json: bool) -> None:
-    """Print the number of imported runs, the losses and their places, and the next command."""
-    counts = Counter(str(trial.status) for trial in done.trials)
-    reasons = Counter(
-        (trial.vpn, trial.status, trial.reason)
-        for trial in done.trials
-        if trial.status is not Status.OK
-    )
-    if as_json:
-        print_json(_as_json(done, counts))
-        return
-    for note in done.notes:
-        out.print(note, style="dim", markup=False)
-    for (vpn, status, reason), count in reasons.most_common(MOST_TOLD):
-        out.print(f"{vpn}: {count} {status}: {reason}", markup=False, style="yellow")
-    if len(reasons) > MOST_TOLD:
-        out.print(f"... and {len(reasons) - MOST_TOLD} more reasons: see the report")
-    for one in done.lost[:MOST_TOLD]:
-        out.print(f"lost: {one}", markup=False, style="red")
-    if len(done.lost) > MOST_TOLD:
-        out.print(f"... and {len(done.lost) - MOST_TOLD} more places")
-    statuses = ", ".join(
-        f"{counts[str(status)]} {status}" for status in Status if counts[str(status)]
-    )
-    runs = "1 run" if len(done.trials) == 1 else f"{len(done.trials)} runs"
-    out.print(f"{runs} imported: {statuses}; lost: {_lost(done.lost)}")
-    for name in done.tables:
-        out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
-    where = shlex.quote(str(done.directory))
-    out.print(f"journal: {done.directory}   next: culvert report {where}", markup=False)
-
-
-def _lost(lost: Sequence[Lost]) -> str:
-    places = sum(one.count for one in lost)
-    files = len({one.file for one in lost})
-    where = "1 place" if places == 1 else f"{places} places"
-    return f"{where} in {_files(files)}" if places else "nothing"
-
-
-def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:
-    return {
-        "directory": str(done.directory),
-        "trials": {str(status): counts[str(status)] for status in Status},
-        "lost": [asdict(one) for one in done.lost],
-        "notes": list(done.notes),
-        "tables": [f"tables/{name}.csv" for name in done.tables],
-    }
 
 
 def checked_condition(name: str) -> str:

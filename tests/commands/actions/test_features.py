@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from culvert.commands.actions import features as command
 from culvert.errors import UsageError
-from culvert.features import command
 from culvert.features.verify.run import TESTS
 
 

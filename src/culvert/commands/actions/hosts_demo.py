@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
 
+from culvert.commands.actions.run_study import run_study
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.kind import Hosts
-from culvert.run.command import run_study
 from culvert.run.request import RunRequest
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
 from culvert.units import RateBps

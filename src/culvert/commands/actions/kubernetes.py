@@ -1,4 +1,4 @@
-"""``culvert kubernetes check``, ``image`` and ``manifest``."""
+"""``culvert kubernetes``: build, image, manifest and check."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert import __version__
-from culvert.console import out, print_json
+from culvert.console import err, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
+from culvert.labs.kubernetes.embedded.programs import build
+from culvert.labs.kubernetes.embedded.programs.probe import build_probe
 from culvert.labs.kubernetes.imported import import_archive
 from culvert.labs.kubernetes.pods import manifests
 from culvert.labs.kubernetes.registry.push import push
@@ -22,6 +24,25 @@ from culvert.topology.placement import Placement
 
 RUN = "RUN"
 """In the place of a run's id."""
+
+
+def build_programs(jobs: int | None) -> dict[str, object]:
+    """Build the programs of the embedded cluster; return their versions."""
+
+    def say(text: str) -> None:
+        err.print(text, markup=False, style="dim")
+
+    build_probe(say)
+    programs = build.build(say, jobs=jobs)
+    return {
+        "kubernetes": programs.kubernetes,
+        "etcd": programs.etcd,
+        "calico": programs.calico,
+        "containerd": programs.packages["containerd"],
+        "compiler": programs.go,
+        "directory": str(programs.path),
+        "built_s": programs.built_s,
+    }
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from culvert.commands.actions.kubernetes import ImageRequest
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.kubernetes.image import static_probe
-from culvert.run.pods.command import ImageRequest
 from tests.cli import culvert
 from tests.labs.kubernetes.registry.server import NAME, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import FILE, Journal
-from culvert.run.studies import as_json, check, listing
+from culvert.run.outlook.studies import as_json, check, listing
 from culvert.study import shipped_studies
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue

@@ -1,11 +1,8 @@
-"""``culvert bundle`` and ``culvert verify``."""
+"""Whether a bundle, unpacked or not, or a run's journal is unchanged."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,30 +13,18 @@ from culvert.bundle.archive import (
     TOO_MUCH,
     ArchiveError,
     most_content,
-    pack,
     sums,
     unpack,
 )
-from culvert.bundle.contents import files, write_contents
-from culvert.bundle.seal import Packing, is_whole, seal
+from culvert.bundle.contents import files
+from culvert.bundle.seal import Packing, is_whole
+from culvert.bundle.write import refuse_present, sha256
 from culvert.errors import JournalError, UsageError
-from culvert.files.plain import open_own, open_plain
-from culvert.files.target import replacing
+from culvert.files.plain import open_own
 from culvert.journal.journal import Journal
 
-_CHUNK = 1 << 20
 _BLOCK = 512
 """The unit of stat(2)'s count of blocks."""
-
-
-@dataclass(frozen=True)
-class Bundled:
-    """A written bundle. ``sha256`` is that of the whole archive."""
-
-    path: Path
-    files: int
-    size_bytes: int
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -50,39 +35,6 @@ class Verified:
     files: int
     problems: tuple[str, ...]
     note: str = ""
-
-
-def bundle(directory: Path, target: Path | None) -> Bundled:
-    """Write a bundle of a run; the same journal gives the same bytes. Raises UsageError."""
-    packing = Packing.GZIP if target is None else Packing.of_name(target)
-    if packing is None:
-        suffixes = " or ".join(one.suffix for one in Packing)
-        raise UsageError(
-            str(target), "its suffix does not name a compression", f"end in {suffixes}"
-        )
-    if target is not None:
-        _refuse_present(target)
-    with tempfile.TemporaryDirectory(prefix="culvert-bundle-") as scratch:
-        name = write_contents(directory, Path(scratch))
-        members = dict(files(Path(scratch)))
-        content = manifest.write({one: sha256(path) for one, path in members.items()})
-        listing = Path(scratch) / manifest.NAME
-        listing.write_bytes(content)
-        target = target or Path(f"{name}{packing.suffix}")
-        _refuse_present(target)
-        packed = Path(scratch) / "packed"
-        try:
-            pack({**members, manifest.NAME: listing}, name, packed, packing)
-            seal(packed, packing)
-            with packed.open("rb") as content_, replacing(target) as file:
-                shutil.copyfileobj(content_, file, _CHUNK)
-        except OSError as error:
-            raise UsageError(
-                str(target),
-                f"it cannot be written: {error.strerror or error}",
-                "choose another path, or free disk space",
-            ) from error
-    return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target))
 
 
 def verify(what: Path, extract: Path | None = None) -> Verified:
@@ -107,18 +59,9 @@ def verify(what: Path, extract: Path | None = None) -> Verified:
         ) from error
 
 
-def sha256(path: Path) -> str:
-    """In hex."""
-    digest = hashlib.sha256()
-    with open_plain(path) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _archive(path: Path, extract: Path | None) -> Verified:
     if extract is not None:
-        _refuse_present(extract)
+        refuse_present(extract)
     packing = Packing.of_content(path) or Packing.of_name(path)
     if packing is None:
         raise UsageError(str(path), "it is not a bundle", "give a file from 'culvert bundle'")
@@ -178,8 +121,3 @@ def _compared(listing: bytes, found: dict[str, str]) -> list[str]:
         return manifest.differences(manifest.read(listing), found)
     except ValueError as error:
         return [f"{manifest.NAME} was changed: {error}"]
-
-
-def _refuse_present(path: Path) -> None:
-    if path.exists() or path.is_symlink():
-        raise UsageError(str(path), "it already exists", "choose another name, or remove it")
