@@ -13,8 +13,8 @@ from bench.goal import Samples, alternate
 from culvert.labs.base import Lab
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import read_inventory
 from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.run.trials.paths import open_session

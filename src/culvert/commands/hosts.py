@@ -55,7 +55,7 @@ def hosts_install(
 
     from culvert.console import out, print_json
     from culvert.install.on_hosts import install_on_hosts
-    from culvert.labs.hosts.inventory import read_inventory
+    from culvert.labs.hosts.listed.inventory import read_inventory
 
     password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
     hosts = read_inventory(inventory).hosts

@@ -16,8 +16,8 @@ import ansible_runner
 from culvert import tools
 from culvert.install.log import append
 from culvert.install.roles import ANSIBLE, failed_tasks, playbook_program, roles_path, wanted_vpns
-from culvert.labs.hosts.connection import KNOWN_KEYS_ONLY
-from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.ssh.connection import KNOWN_KEYS_ONLY
 from culvert.vpns import registry
 
 FORKS = 50

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from culvert.counter import Counter
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.hosts.clock import offset_of
-from culvert.labs.hosts.features import TRIED
+from culvert.labs.hosts.facts.clock import offset_of
+from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.inventory import Inventory
 from culvert.labs.hosts.lab import HostsLab, wrong_clock
-from culvert.labs.hosts.network import measured_end
-from culvert.labs.hosts.rounds import Pair, pairs_of, rounds, used_by
-from culvert.labs.hosts.survey import Survey
+from culvert.labs.hosts.links.network import measured_end
+from culvert.labs.hosts.links.rounds import Pair, pairs_of, rounds, used_by
+from culvert.labs.hosts.listed.inventory import Inventory
+from culvert.labs.hosts.remote.features import TRIED
 from culvert.labs.together import at_once
 from culvert.measurements.underlay.real import RealLink
 from culvert.run.trials.paths import open_session
@@ -106,7 +106,10 @@ def _look_at(host: SshHost) -> HostFound:
     host.open()
     contact = host.contact
     found = HostFound(
-        host.name, architecture=contact.machine, kernel=contact.release, privileges=contact.rise
+        host.name,
+        architecture=contact.machine,
+        kernel=contact.release,
+        privileges=contact.escalation,
     )
     clock = offset_of(host)
     found.clock_ahead_ms, found.clock_uncertainty_ms = (

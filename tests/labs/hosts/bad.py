@@ -9,7 +9,7 @@ from culvert.errors import CulvertError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.runid import new_run_id
 
 

@@ -9,7 +9,7 @@ import pytest
 from culvert import tools
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import Inventory, read_inventory
+from culvert.labs.hosts.listed.inventory import Inventory, read_inventory
 from culvert.runid import new_run_id
 
 OWN_KERNEL = """

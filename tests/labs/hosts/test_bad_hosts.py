@@ -9,8 +9,8 @@ import pytest
 from culvert.errors import CulvertError, LabError, ProbeError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import Inventory
 from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.labs.hosts.bad import another_sshd, fake, over, refused
@@ -52,7 +52,7 @@ def test_a_changed_host_key_is_refused(demo: DemoHosts, inventory: Inventory) ->
     other = lines[1].split(maxsplit=1)[1]
     try:
         known.write_text("\n".join([f"{demo.management('a')} {other}", *lines[1:], ""]))
-        assert "another than the known one" in refused(inventory).why
+        assert "differs from known_hosts" in refused(inventory).why
         known.write_text("\n".join([*lines[1:], ""]))
         assert "unknown keys are refused" in refused(inventory).why
         assert known.read_text() == "\n".join([*lines[1:], ""])

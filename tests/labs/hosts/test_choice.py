@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from culvert.errors import NotPossible
 from culvert.journal.journal import Journal
 from culvert.labs.footprint import Footprint
-from culvert.labs.hosts.choice import LONGEST_NAME, Choice
 from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.lab import HostsLab
-from culvert.labs.hosts.survey import Survey
+from culvert.labs.hosts.links.choice import LONGEST_NAME, Choice
 from culvert.topology.plan import TUNNELS
 from culvert.topology.spec import LabSpec
 from culvert.vpns.mesh import MeshVpn

@@ -20,7 +20,7 @@ import pytest
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import read_inventory
+from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.results import Status
 from culvert.runid import new_run_id
 from tests.cli import CULVERT

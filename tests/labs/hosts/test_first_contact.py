@@ -14,12 +14,12 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible
-from culvert.labs.hosts import bootstrap, connection
-from culvert.labs.hosts.bootstrap import FirstContact, first_contact, script_of
-from culvert.labs.hosts.complaints import HostLost, LoginRefused
-from culvert.labs.hosts.connection import Connection
-from culvert.labs.hosts.entry import HostEntry
-from culvert.labs.hosts.start import place_probe
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.remote.start import place_probe
+from culvert.labs.hosts.ssh import bootstrap, connection
+from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact, script_of
+from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused
 
 PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "tr", "uname")
 """Of the script, without od, as on a router."""

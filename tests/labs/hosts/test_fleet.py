@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.runid import new_run_id
 
 

@@ -13,8 +13,8 @@ from culvert.errors import LabError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.impairment import HANDLE, Towards, less_the_own
 from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.links.impairment import HANDLE, Towards, less_the_own
 from culvert.labs.link.token_bucket import token_bucket
 from culvert.machine import features
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay

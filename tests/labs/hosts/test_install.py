@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from culvert.install.on_hosts import HostsInstall, install_on_hosts, playbook_lines
-from culvert.labs.hosts.connection import Connection
 from culvert.labs.hosts.demo import DemoHosts
-from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.inventory import read_inventory
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import read_inventory
+from culvert.labs.hosts.ssh.connection import Connection
 from culvert.run.trials.attempt import Attempt, Work
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry

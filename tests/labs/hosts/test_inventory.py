@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import UsageError
-from culvert.labs.hosts.inventory import inventory_of, read_inventory
+from culvert.labs.hosts.listed.inventory import inventory_of, read_inventory
 from culvert.topology.shapes import mesh, pair, star
 
 _YAML = """\

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from culvert.errors import UsageError
-from culvert.labs.hosts import listing
-from culvert.labs.hosts.inventory import inventory_of, read_inventory
+from culvert.labs.hosts.listed import listing
+from culvert.labs.hosts.listed.inventory import inventory_of, read_inventory
 from culvert.waiting import wait_until
 from tests.cli import Cli
 

@@ -15,8 +15,10 @@ import polars as pl
 import pytest
 
 from culvert.journal.journal import Journal
-from culvert.labs.hosts import connection, host, start
+from culvert.labs.hosts import host
 from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.remote import start
+from culvert.labs.hosts.ssh import connection
 from culvert.plan.attempts import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli

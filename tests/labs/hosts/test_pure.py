@@ -1,4 +1,4 @@
-"""CPUs, architectures and complaints: no host is needed."""
+"""CPUs, architectures and errors of ssh: no host is needed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from culvert import tools
 from culvert.errors import NotPossible
-from culvert.labs.hosts.complaints import Complaint, connection_error
-from culvert.labs.hosts.cpus import PER_NODE, imagined, own_cpus
-from culvert.labs.hosts.programs import Architecture, probe_for, program_architecture
+from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
+from culvert.labs.hosts.remote.programs import Architecture, probe_for, program_architecture
+from culvert.labs.hosts.ssh.failures import SshError, connection_error
 from culvert.study.conditions.cpus import split
 from culvert.study.conditions.processors import own_cores
 
@@ -89,14 +89,14 @@ def test_what_is_no_program_has_no_architecture(tmp_path: Path) -> None:
     assert program_architecture(path) == ""
 
 
-@pytest.mark.parametrize("complaint", list(Complaint))
-def test_every_complaint_of_ssh_has_a_remedy(complaint: Complaint) -> None:
-    error = connection_error("a", "host.example", f"debug\nssh: x {complaint.message} y\n")
+@pytest.mark.parametrize("ssh_error", list(SshError))
+def test_every_error_of_ssh_has_a_remedy(ssh_error: SshError) -> None:
+    error = connection_error("a", "host.example", f"debug\nssh: x {ssh_error.message} y\n")
     assert error.what == "host a"
-    assert error.why == complaint.value[1]
+    assert error.why == ssh_error.value[1]
     assert "{" not in error.remedy
 
 
-def test_an_unknown_complaint_is_shown() -> None:
+def test_an_unknown_error_of_ssh_is_shown() -> None:
     assert connection_error("a", "x", "\nweird\n").why == "weird"
     assert connection_error("a", "x", "").why

@@ -13,8 +13,8 @@ from culvert import tools
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import read_inventory
 from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

@@ -11,8 +11,8 @@ import pytest
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import Inventory, read_inventory
 from culvert.labs.hosts.lab import HostsLab
+from culvert.labs.hosts.listed.inventory import Inventory, read_inventory
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path as Measured
 from culvert.topology.shapes import mesh

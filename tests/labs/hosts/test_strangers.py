@@ -12,8 +12,8 @@ import pytest
 from culvert.errors import LabError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import Inventory
-from culvert.labs.hosts.printed import Marks, last_line
+from culvert.labs.hosts.listed.inventory import Inventory
+from culvert.labs.hosts.ssh.printed import Marks, last_line
 from culvert.runid import new_run_id
 from tests.labs.hosts.bad import another_sshd, fake, login, refused
 from tests.labs.hosts.remains import init_of
@@ -94,7 +94,7 @@ def test_a_talkative_login_shell(demo: DemoHosts, inventory: Inventory, script: 
 def test_a_login_shell_that_runs_no_command(
     monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, inventory: Inventory, script: str, why: str
 ) -> None:
-    monkeypatch.setattr("culvert.labs.hosts.connection.WATCHED_S", 10.0)
+    monkeypatch.setattr("culvert.labs.hosts.ssh.connection.WATCHED_S", 10.0)
     with another_sshd(demo, **login(script)):
         assert why in refused(inventory).why
 

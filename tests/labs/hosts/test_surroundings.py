@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
-from culvert.labs.hosts.surroundings import Surroundings
+from culvert.labs.hosts.facts.surroundings import Surroundings
 from tests.cli import Cli
 from tests.labs.hosts.studies import round_trips
 

@@ -9,7 +9,7 @@ import pytest
 
 from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Part
-from culvert.labs.hosts.complaints import HostLost
+from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.measurements.base import BaseParameters
 from culvert.results import Metric, Status
 from culvert.run.trials.attempt import Attempt, OnePath

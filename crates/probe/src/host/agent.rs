@@ -4,7 +4,7 @@ use super::program::{Program, Programs};
 use super::requests::{Request, parse};
 use super::socket::Sockets;
 use super::view::View;
-use super::{complain, files, processes, undo, usage};
+use super::{files, processes, report, undo, usage};
 use culvert_probe::clock;
 use culvert_probe::emitter::Emitter;
 use culvert_probe::failure::Failure;
@@ -55,7 +55,7 @@ fn end_in_silence(heard_ns: Arc<AtomicU64>, silence: Duration) {
             std::thread::sleep(Duration::from_millis(500));
             let since = clock::monotonic_ns().saturating_sub(heard_ns.load(Ordering::Relaxed));
             if u128::from(since) > silence.as_nanos() {
-                complain(format!("the connection was silent for {silence:?}"));
+                report(format!("the connection was silent for {silence:?}"));
                 std::process::exit(SILENT);
             }
         }

@@ -1,7 +1,7 @@
 //! The guard: waits for the agent's end, however it comes, and then removes all of the run.
 
 use super::directory::Directory;
-use super::{boot, complain, processes, undo};
+use super::{boot, processes, report, undo};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -79,7 +79,7 @@ fn remove_directory(directory: &Directory, mut remains: Vec<String>) -> ExitCode
         remains.push(format!("{}: {error}", directory.path().display()));
     }
     for one in &remains {
-        complain(format!("remains: {one}"));
+        report(format!("remains: {one}"));
     }
     if remains.is_empty() {
         ExitCode::SUCCESS

@@ -64,7 +64,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> ExitCode {
     let refused = |failure: Failure| {
-        complain(format!("{failure}: {}", failure.remedy));
+        report(format!("{failure}: {}", failure.remedy));
         ExitCode::from(NOT_POSSIBLE)
     };
     apart::run(|| serve(args).unwrap_or_else(refused)).unwrap_or_else(refused)
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// On standard error, if somebody reads it: when the connection is lost nobody does, and the run
 /// must be removed all the same.
-fn complain(what: impl Display) {
+fn report(what: impl Display) {
     let _ = writeln!(std::io::stderr(), "culvert-probe host: {what}");
 }
 
@@ -104,7 +104,7 @@ fn begin(directory: &Directory, args: &Args) -> Result<ExitCode, Failure> {
                 .map_err(during("die with the guard"))
                 .and_then(|()| guard::let_signals_go().map_err(during("let signals go")));
             if let Err(failure) = served {
-                complain(failure);
+                report(failure);
                 std::process::exit(1);
             }
             // The guard may have died before the signal was requested.

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.table import Table
 
 from culvert.console import out, print_json
-from culvert.labs.hosts.features import TRIED, to_load
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.inventory import read_inventory
+from culvert.labs.hosts.listed.inventory import read_inventory
+from culvert.labs.hosts.remote.features import TRIED, to_load
 from culvert.run.hosts_check import ALSO, HostFound, PairFound, Problem, hosts_found, links_found
 from culvert.runid import new_run_id
 

@@ -16,12 +16,12 @@ from typing import Self, TypeVar
 
 from culvert.errors import CulvertError, UsageError
 from culvert.files.plain import open_own
-from culvert.labs.hosts.bootstrap import farewell
-from culvert.labs.hosts.complaints import HostLost
-from culvert.labs.hosts.connection import Connection
-from culvert.labs.hosts.entry import HostEntry
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.inventory import Inventory
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import Inventory
+from culvert.labs.hosts.ssh.bootstrap import farewell
+from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.together import at_once
 
 _PREFIX = "culvert-ssh-"

@@ -9,14 +9,11 @@ from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.host import Completed, Host
-from culvert.labs.hosts import features
-from culvert.labs.hosts.agent import Agent, decoded
-from culvert.labs.hosts.bootstrap import FirstContact, first_contact
-from culvert.labs.hosts.complaints import HostLost
-from culvert.labs.hosts.connection import ALIVE_COUNT, ALIVE_S, Connection
-from culvert.labs.hosts.entry import HostEntry
-from culvert.labs.hosts.process import RemoteProcess
-from culvert.labs.hosts.start import (
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.remote import features
+from culvert.labs.hosts.remote.agent import Agent, decoded
+from culvert.labs.hosts.remote.process import RemoteProcess
+from culvert.labs.hosts.remote.start import (
     clean_stale,
     discard,
     place_probe,
@@ -24,6 +21,9 @@ from culvert.labs.hosts.start import (
     require_root,
     start_agent,
 )
+from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact
+from culvert.labs.hosts.ssh.connection import ALIVE_COUNT, ALIVE_S, Connection
+from culvert.labs.hosts.ssh.failures import HostLost
 
 _KEEP = """\
 mkdir -p "$2"
@@ -185,8 +185,8 @@ class SshHost(Host):
             once=True,
         )
         given = None if stdin is None else stdin.encode()
-        printed, complained = process.communicate(given, timeout_s=timeout_s)
-        done = Completed.decoded(argv, process.returncode(), printed, complained)
+        printed, errors = process.communicate(given, timeout_s=timeout_s)
+        done = Completed.decoded(argv, process.returncode(), printed, errors)
         if check:
             done.require_success(f"host {self.name}")
         return done

@@ -35,7 +35,7 @@ class Hosts(LabKind):
 
     def begin(self) -> None:
         """Start to read the inventory: Ansible takes a second."""
-        from culvert.labs.hosts import listing
+        from culvert.labs.hosts.listed import listing
 
         listing.begin(self.inventory)
 
@@ -46,10 +46,10 @@ class Hosts(LabKind):
 
         from culvert.console import err
         from culvert.labs.base import Lab
-        from culvert.labs.hosts.cpus import imagined
+        from culvert.labs.hosts.facts.cpus import imagined
         from culvert.labs.hosts.fleet import Fleet
-        from culvert.labs.hosts.inventory import read_inventory
         from culvert.labs.hosts.lab import HostsLab
+        from culvert.labs.hosts.listed.inventory import read_inventory
         from culvert.runid import new_run_id
         from culvert.study.conditions.topology import topology_of
         from culvert.topology.spec import LabSpec

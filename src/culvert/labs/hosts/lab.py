@@ -12,18 +12,19 @@ from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
-from culvert.labs.hosts import facts, network
-from culvert.labs.hosts.choice import Choice
-from culvert.labs.hosts.cpus import own_cpus
-from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.facts import device as facts
+from culvert.labs.hosts.facts.cpus import own_cpus
+from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.impairment import Towards, impair, less_the_own, round_trip_ns
-from culvert.labs.hosts.network import Reached, Way
+from culvert.labs.hosts.links import network
+from culvert.labs.hosts.links.choice import Choice
+from culvert.labs.hosts.links.impairment import Towards, impair, less_the_own, round_trip_ns
+from culvert.labs.hosts.links.network import Reached, Way
+from culvert.labs.hosts.links.real_links import refuse_emulated, without_routers
+from culvert.labs.hosts.links.rounds import rounds, used_by
+from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.node import SshNode
-from culvert.labs.hosts.real_links import refuse_emulated, without_routers
-from culvert.labs.hosts.rounds import rounds, used_by
-from culvert.labs.hosts.survey import Survey
 from culvert.labs.together import at_once
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment

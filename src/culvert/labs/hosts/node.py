@@ -13,16 +13,16 @@ from typing import Any
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Completed
-from culvert.labs.hosts import facts
-from culvert.labs.hosts.agent import encoded
-from culvert.labs.hosts.clock import offset_of
-from culvert.labs.hosts.complaints import HostLost
-from culvert.labs.hosts.hops import passages
+from culvert.labs.hosts.facts import device as facts
+from culvert.labs.hosts.facts.clock import offset_of
+from culvert.labs.hosts.facts.surroundings import Surroundings
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.pipes import CHUNK
-from culvert.labs.hosts.process import RemoteProcess
-from culvert.labs.hosts.sockets import dial
-from culvert.labs.hosts.surroundings import Surroundings
+from culvert.labs.hosts.links.hops import passages
+from culvert.labs.hosts.remote.agent import encoded
+from culvert.labs.hosts.remote.pipes import CHUNK
+from culvert.labs.hosts.remote.process import RemoteProcess
+from culvert.labs.hosts.remote.sockets import dial
+from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.node import Node
 from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process

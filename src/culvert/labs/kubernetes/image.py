@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from culvert.errors import NotPossible, UsageError
 from culvert.files.target import replacing
-from culvert.labs.hosts.programs import Architecture, probe_for
+from culvert.labs.hosts.remote.programs import Architecture, probe_for
 
 PROBE_IMAGE = "culvert.local/probe"
 PROBE_PATH = "/culvert-probe"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.marks import Mark
-from culvert.labs.hosts.complaints import HostLost
+from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.results import Status
 from culvert.trial.check import Check, Evidence
 from culvert.trial.outcome import Outcome

@@ -54,13 +54,13 @@ def of(path: Path) -> dict[str, Any]:
         begin(path)
     what, see = f"inventory {path}", f"see `ansible-inventory -i {shlex.quote(str(path))} --list`"
     with _begun.pop(path) as process:
-        printed, complained = process.communicate()
+        printed, errors = process.communicate()
     if process.returncode == 0:
         try:
             return dict(read_json(printed))
         except (TypeError, ValueError) as error:
             why = f"what Ansible prints of it cannot be read: {error}"
             raise UsageError(what, why, see) from error
-    lines = [line.strip() for line in complained.decode(errors="replace").splitlines()]
+    lines = [line.strip() for line in errors.decode(errors="replace").splitlines()]
     why = " ".join([line for line in lines if line][-3:]) or "it printed nothing"
     raise UsageError(what, f"Ansible cannot read it: {why}", see)

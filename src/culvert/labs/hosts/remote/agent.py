@@ -19,9 +19,9 @@ from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
 from culvert.files.json_text import read_json
-from culvert.labs.hosts.complaints import HostLost
-from culvert.labs.hosts.connection import Connection
-from culvert.labs.hosts.printed import Marks, Printed
+from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.failures import HostLost
+from culvert.labs.hosts.ssh.printed import Marks, Printed
 
 Event = dict[str, Any]
 _GONE: Event = {"event": "gone"}
@@ -83,7 +83,7 @@ class Agent:
         self._connection = connection
         self._channel = channel
         self._marks = marks
-        self._complained = Printed(channel.stderr, channel.kill)
+        self._errors = Printed(channel.stderr, channel.kill)
         self._numbers = itertools.count(1)
         self._streams: dict[int, Stream] = {}
         self._lock = threading.Lock()
@@ -206,8 +206,8 @@ class Agent:
 
     def _printed(self) -> list[str]:
         """The lines of its standard error."""
-        self._complained.join(PRINTED_S)
-        printed = self._complained.so_far()
+        self._errors.join(PRINTED_S)
+        printed = self._errors.so_far()
         text = (self._marks.after(printed) or b"").decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]
 

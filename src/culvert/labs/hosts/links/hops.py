@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.network import Way, ways_to
+from culvert.labs.hosts.links.network import Way, ways_to
 from culvert.labs.passage import UNKNOWN, Passage
 
 ANSWER_S = 1

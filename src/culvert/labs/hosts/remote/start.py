@@ -8,11 +8,11 @@ import shlex
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.hosts.agent import Agent
-from culvert.labs.hosts.bootstrap import FirstContact, Rise
-from culvert.labs.hosts.connection import Connection
-from culvert.labs.hosts.printed import MOST_BYTES, Marks, last_line
-from culvert.labs.hosts.programs import PROBE, Architecture, probe_for
+from culvert.labs.hosts.remote.agent import Agent
+from culvert.labs.hosts.remote.programs import PROBE, Architecture, probe_for
+from culvert.labs.hosts.ssh.bootstrap import Escalation, FirstContact
+from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
 
 OLDEST_KERNEL = (3, 4)
 """PR_SET_CHILD_SUBREAPER (prctl(2))."""
@@ -158,28 +158,28 @@ def _host(contact: FirstContact, probe: str, directory: str) -> list[str]:
 
 def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[list[str], bytes]:
     """The words before a command, and what it must read first."""
-    match contact.rise:
-        case Rise.ROOT:
+    match contact.escalation:
+        case Escalation.ROOT:
             return [], b""
-        case Rise.SUDO:
+        case Escalation.SUDO:
             return ["sudo", "-n", "--"], b""
-        case Rise.DOAS:
+        case Escalation.DOAS:
             return ["doas", "-n", "--"], b""
-        case Rise.PASSWORD if password is not None:
+        case Escalation.PASSWORD if password is not None:
             return list(_SUDO), f"{password}\n".encode()
-        case Rise.PASSWORD:
+        case Escalation.PASSWORD:
             raise NotPossible(
                 f"host {name}",
                 "sudo there requires a password",
                 "give it with --ask-sudo-password, or set ansible_become_password in a vault",
             )
-        case Rise.NONE:
+        case Escalation.NONE:
             raise NotPossible(
                 f"host {name}",
                 "its user is not root and there is no sudo and no doas",
                 "connect as root, or install sudo there",
             )
-        case Rise.TERMINAL:
+        case Escalation.TERMINAL:
             raise NotPossible(
                 f"host {name}",
                 "doas there does not permit its user without a password, for which it needs a "

@@ -7,12 +7,9 @@ tried in a network namespace that nobody else uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from culvert.errors import UsageError
-
-if TYPE_CHECKING:
-    from culvert.labs.hosts.host import SshHost
+from culvert.labs.host import Host
 
 _DEVICE = "culvert0"
 _KINDS = {
@@ -34,7 +31,7 @@ _SUITES = {
 }
 
 
-def has(host: SshHost, feature: str) -> bool:
+def has(host: Host, feature: str) -> bool:
     """Whether the host has it. Raises UsageError for a feature that cannot be tried there."""
     family, colon, which = feature.partition(":")
     if colon:
@@ -48,32 +45,32 @@ def has(host: SshHost, feature: str) -> bool:
     return _TRIALS[feature](host)
 
 
-def _new_link(host: SshHost, kind: str) -> bool:
+def _new_link(host: Host, kind: str) -> bool:
     return _inside(host, "ip", "link", "add", _DEVICE, "type", kind)
 
 
-def _opens(host: SshHost, path: str) -> bool:
+def _opens(host: Host, path: str) -> bool:
     shell = ["sh", "-c", 'exec 3<>"$0"', path]
     return host.exists(path) and host.run(shell, check=False).returncode == 0
 
 
-def _kind(host: SshHost, feature: str) -> bool:
+def _kind(host: Host, feature: str) -> bool:
     words = _KINDS[feature]
     if feature == "ovpn":
         return any(_new_link(host, kind) for kind in words)
     return _inside(host, "ip", "link", "add", _DEVICE, "type", *words)
 
 
-def _suite(host: SshHost, name: str) -> bool:
+def _suite(host: Host, name: str) -> bool:
     return _state(host, "esp", _SUITES[name])
 
 
-def _state(host: SshHost, protocol: str, algorithms: tuple[str, ...]) -> bool:
+def _state(host: Host, protocol: str, algorithms: tuple[str, ...]) -> bool:
     ends = ("src", "198.18.0.1", "dst", "198.18.0.2", "proto", protocol, "spi", "0x100")
     return _inside(host, "ip", "xfrm", "state", "add", *ends, "mode", "tunnel", *algorithms)
 
 
-def _inside(host: SshHost, *argv: str) -> bool:
+def _inside(host: Host, *argv: str) -> bool:
     """Whether a command succeeds in a network namespace of its own."""
     program = host.find(argv[0])
     probe = host.find("culvert-probe")
@@ -83,7 +80,7 @@ def _inside(host: SshHost, *argv: str) -> bool:
     return host.run(words, check=False).returncode == 0
 
 
-_TRIALS: Mapping[str, Callable[[SshHost], bool]] = {
+_TRIALS: Mapping[str, Callable[[Host], bool]] = {
     "tun": lambda host: _opens(host, "/dev/net/tun"),
     "netem": lambda host: _inside(
         host, "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"

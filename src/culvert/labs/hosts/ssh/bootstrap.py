@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.hosts.connection import Connection
-from culvert.labs.hosts.printed import last_line
+from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.printed import last_line
 
 FREE_KB = 16 * 1024
 """Room for the probe, configuration and logs."""
@@ -32,12 +32,12 @@ say client "${SSH_CONNECTION:-}"
 # EI_DATA of ELF (elf(5)); routers have no od.
 say endian "$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null | tr '\001\002' 'lb')"
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
-if [ "$(id -u)" = 0 ]; then say rise root
-elif sudo -n true 2>/dev/null; then say rise sudo
-elif doas -n true 2>/dev/null; then say rise doas
-elif command -v sudo >/dev/null 2>&1; then say rise password
-elif command -v doas >/dev/null 2>&1; then say rise terminal
-else say rise none; fi
+if [ "$(id -u)" = 0 ]; then say escalation root
+elif sudo -n true 2>/dev/null; then say escalation sudo
+elif doas -n true 2>/dev/null; then say escalation doas
+elif command -v sudo >/dev/null 2>&1; then say escalation password
+elif command -v doas >/dev/null 2>&1; then say escalation terminal
+else say escalation none; fi
 found=$(command -v culvert-probe 2>/dev/null) && say probe "$found"
 for place in @PLACES@; do
   [ -d "$place" ] || continue
@@ -74,7 +74,7 @@ def farewell(run_id: str) -> str:
     )
 
 
-class Rise(StrEnum):
+class Escalation(StrEnum):
     """How the agent becomes root."""
 
     ROOT = "root"
@@ -96,7 +96,7 @@ _SHAPES = {
     "boot": r"[\w-]{0,64}",
     "directory": r"/[\x20-\x7e]{1,500}",
     "probe": r"(/[\x20-\x7e]{1,500})?",
-    "rise": "|".join(Rise),
+    "escalation": "|".join(Escalation),
 }
 """Of what a host reports, which may be anything."""
 _WORDS = {"machine": "uname -m", "release": "uname -r", "user": "id -u", "time": "date +%s"}
@@ -114,7 +114,7 @@ class FirstContact:
     release: str
     user: int
     boot: str
-    rise: Rise
+    escalation: Escalation
     clock_offset_s: float
     client: tuple[str, int] | None
     server: tuple[str, int] | None
@@ -180,7 +180,7 @@ def first_contact(connection: Connection, run_id: str) -> FirstContact:
         release=one("release"),
         user=int(one("user") or 0),
         boot=one("boot"),
-        rise=Rise(one("rise")),
+        escalation=Escalation(one("escalation")),
         clock_offset_s=_offset_s(int(there), asked_s, answered_s) if there.isdigit() else 0.0,
         client=client,
         server=server,

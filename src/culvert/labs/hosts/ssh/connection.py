@@ -10,9 +10,9 @@ from pathlib import Path
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.hosts.complaints import HostLost, LoginRefused, connection_error
-from culvert.labs.hosts.entry import HostEntry
-from culvert.labs.hosts.printed import MOST_BYTES, Marks, Printed, last_line
+from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused, connection_error
+from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, Printed, last_line
 from culvert.waiting import wait_until, within
 
 CONNECT_S = 15
@@ -195,11 +195,11 @@ class Connection:
             raise _flooded(name, most_bytes)
         if process.returncode == 255 and (self._is_flooded() or not self.alive()):
             raise self.lost()
-        printed, complained = (stream.so_far() for stream in streams)
-        answer, complaint = marks.inside(printed), marks.inside(complained)
-        if answer is None or complaint is None:
-            raise self._no_shell(complained, printed)
-        return subprocess.CompletedProcess(process.args, process.returncode, answer, complaint)
+        printed, errors = (stream.so_far() for stream in streams)
+        answer, error = marks.inside(printed), marks.inside(errors)
+        if answer is None or error is None:
+            raise self._no_shell(errors, printed)
+        return subprocess.CompletedProcess(process.args, process.returncode, answer, error)
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
         """Start a command line of the login shell there; its streams are pipes."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import UsageError
-from culvert.labs.hosts import listing
-from culvert.labs.hosts.entry import HostEntry
+from culvert.labs.hosts.listed import listing
+from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.topology.graph import NodeSpec, Role, Topology
 
 GROUPS: Mapping[str, Role] = {

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from culvert.labs import iproute
 from culvert.labs.link import super_packets
+from culvert.labs.node import Node
 from culvert.labs.sysctls import SYSCTLS
 
-if TYPE_CHECKING:
-    from culvert.labs.hosts.node import SshNode
 
-
-def of_device(node: SshNode, device: str) -> dict[str, Any]:
+def of_device(node: Node, device: str) -> dict[str, Any]:
     """MTU, speed, queueing and offloads; empty if there is no such device. What the host has no
     program for is left out."""
     link = node.link(device)
@@ -37,7 +35,7 @@ def of_device(node: SshNode, device: str) -> dict[str, Any]:
     return found
 
 
-def speed_bps(node: SshNode, device: str) -> int | None:
+def speed_bps(node: Node, device: str) -> int | None:
     """The speed that a card reports; None for others."""
     try:
         mbit = int(node.text(f"/sys/class/net/{device}/speed"))
@@ -46,7 +44,7 @@ def speed_bps(node: SshNode, device: str) -> int | None:
     return mbit * 1_000_000 if mbit > 0 else None
 
 
-def makes_super_packets(node: SshNode, device: str) -> bool:
+def makes_super_packets(node: Node, device: str) -> bool:
     """Whether the device may show packets larger than the link's; yes if it is unknown."""
     features = _features(node, device)
     return features is None or any(
@@ -54,19 +52,19 @@ def makes_super_packets(node: SshNode, device: str) -> bool:
     )
 
 
-def sysctls(node: SshNode) -> dict[str, str | None]:
+def sysctls(node: Node) -> dict[str, str | None]:
     """Settings that influence the measurements; None for missing ones."""
     return {name: _read(node, f"/proc/sys/{name.replace('.', '/')}") for name in SYSCTLS}
 
 
-def _read(node: SshNode, path: str) -> str | None:
+def _read(node: Node, path: str) -> str | None:
     try:
         return " ".join(node.text(path).split())
     except OSError:
         return None
 
 
-def _features(node: SshNode, device: str) -> dict[str, bool] | None:
+def _features(node: Node, device: str) -> dict[str, bool] | None:
     """Each feature that the kernel lists, and whether it is active; None without ethtool."""
     if node.find("ethtool") is None:
         return None

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address, IPv4Network, ip_address
 from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
 from culvert.labs.footprint import Footprint
+from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.survey import Survey
 from culvert.topology.plan import Attachment
 
 _NAMES = {6: "TCP", 17: "UDP"}

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
-from culvert.labs.hosts.agent import ANSWER_S, Agent, Stream, decoded, encoded
-from culvert.labs.hosts.pipes import CHUNK, Input, Output
+from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, Stream, decoded, encoded
+from culvert.labs.hosts.remote.pipes import CHUNK, Input, Output
 from culvert.labs.process import Process, Usage
 
 STOPPED_S = 5.0

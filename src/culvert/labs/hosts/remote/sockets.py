@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 from culvert.errors import CulvertError
-from culvert.labs.hosts.agent import ANSWER_S, Agent, decoded, encoded
+from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, decoded, encoded
 
 CHUNK = 64 * 1024
 

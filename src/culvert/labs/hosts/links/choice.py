@@ -8,7 +8,7 @@ from ipaddress import IPv4Network
 from itertools import chain
 
 from culvert.errors import NotPossible
-from culvert.labs.hosts.survey import Survey
+from culvert.labs.hosts.facts.survey import Survey
 from culvert.topology.plan import PUBLIC, TUNNELS
 
 LONGEST_NAME = 15

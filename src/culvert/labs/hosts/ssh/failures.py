@@ -1,21 +1,21 @@
-"""What OpenSSH's client complains about: it has one exit code for everything, so its messages
-decide. They are not translated."""
+"""Failures of OpenSSH's client: it has one exit code for everything, so its messages decide. They
+are not translated."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from culvert.errors import LabError
-from culvert.labs.hosts.printed import last_line
+from culvert.labs.hosts.ssh.printed import last_line
 
 
-class Complaint(Enum):
+class SshError(Enum):
     """A failure of a connection: the message of ssh, the reason and the remedy."""
 
     KEY_CHANGED = (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "its host key is another than the known one",
-        "find out why; if the host was installed anew, remove the old key: ssh-keygen -R {host}",
+        "its host key differs from known_hosts",
+        "ask its administrator; after a new installation remove the old: ssh-keygen -R {host}",
     )
     KEY_REVOKED = (
         "REVOKED HOST KEY",
@@ -87,7 +87,7 @@ class Complaint(Enum):
     @property
     def kind(self) -> type[HostLost]:
         """The error's type."""
-        refused = self in (Complaint.RESET, Complaint.EXCHANGE)
+        refused = self in (SshError.RESET, SshError.EXCHANGE)
         return LoginRefused if refused else HostLost
 
     @property
@@ -107,10 +107,10 @@ class LoginRefused(HostLost):
 
 def connection_error(name: str, destination: str, stderr: str) -> HostLost:
     """The error for what ssh printed."""
-    for complaint in Complaint:
-        if complaint.message in stderr:
-            _, why, remedy = complaint.value
-            return complaint.kind(f"host {name}", why, remedy.format(host=destination))
+    for error in SshError:
+        if error.message in stderr:
+            _, why, remedy = error.value
+            return error.kind(f"host {name}", why, remedy.format(host=destination))
     return HostLost(
         f"host {name}",
         last_line(stderr.encode(errors="replace")) or "the connection was lost",

@@ -1,0 +1,1 @@
+"""The links between hosts: ways, what is free on them, and their impairment."""

@@ -1,0 +1,1 @@
+"""OpenSSH's client: a connection, the first contact over it, and how both fail."""
