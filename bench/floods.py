@@ -19,8 +19,8 @@ from culvert.errors import LabError
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.measurements.udp.packet import UDP_HEADERS
-from culvert.measurements.udp.stream import UdpRun, UdpStream
+from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted, UdpSource, parse
 from culvert.waiting import wait_until

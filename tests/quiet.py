@@ -18,7 +18,7 @@ from statistics import median
 import pytest
 from _pytest.outcomes import Skipped
 
-from culvert.labs.vm.inside import guest
+from culvert.labs.guest import guest
 from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding

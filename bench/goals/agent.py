@@ -10,7 +10,7 @@ from typing import ClassVar
 from bench.bounds import MedianBelow
 from bench.goal import Samples
 from bench.link import fast_link
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.trial.session import Session
 from culvert.vpns import registry

@@ -8,7 +8,7 @@ from bench.bare import bare_session
 from bench.goal import ROUNDS, Goal, Samples
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
-from culvert.measurements.udp.stream import UdpStream, udp_trial
+from culvert.measurements.streams.udp_stream import UdpStream, udp_trial
 from culvert.runid import new_run_id
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec

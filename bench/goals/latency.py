@@ -13,7 +13,7 @@ from bench.link import one_core_link, shared_link
 from culvert.errors import LabError
 from culvert.labs.base import Lab
 from culvert.measurements.rtt.load import Echo, rtt_result
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.results import RttResult
 from culvert.waiting import wait_until
 

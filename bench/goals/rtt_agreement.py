@@ -22,7 +22,7 @@ from bench.goal import ROUNDS, Samples, alternate
 from bench.link import RATE_BPS, fast_link
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
-from culvert.measurements.udp.packet import ICMP_HEADERS
+from culvert.measurements.streams.packet import ICMP_HEADERS
 from culvert.probe.results import RttResult, parse
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec

@@ -12,7 +12,7 @@ from bench.goal import ROUNDS, Samples, alternate
 from bench.link import fast_link
 from culvert.labs.base import Lab
 from culvert.labs.process import Process
-from culvert.measurements.tcp.load import WRITE_BYTES, TcpLoad, TcpStreams
+from culvert.measurements.streams.tcp_load import WRITE_BYTES, TcpLoad, TcpStreams
 from culvert.waiting import wait_until
 
 SECONDS = 3

@@ -11,7 +11,7 @@ import pytest
 from culvert.errors import UsageError
 from culvert.hidden import IN_PYTHON
 from culvert.journal.journal import Journal
-from culvert.labs.vm.inside import VARIABLE, guest
+from culvert.labs.guest import VARIABLE, guest
 from tests.cli import TRACE, culvert
 from tests.journal.dummies import HEAD, trial
 

@@ -10,8 +10,8 @@ import pytest
 
 from culvert.doctor import FeatureStatus, examine, ready, to_json
 from culvert.doctor.leftovers import left_behind
-from culvert.labs.netns import cleanup
-from culvert.labs.netns.cleanup import Leftover, LeftoverKind
+from culvert.labs.namespace import cleanup
+from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.machine import features
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

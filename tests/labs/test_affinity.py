@@ -6,7 +6,7 @@ import pytest
 
 from culvert.errors import NotPossible
 from culvert.labs.cpu import affinity
-from culvert.labs.vm.inside import VARIABLE
+from culvert.labs.guest import VARIABLE
 
 
 def irq(

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.netns import binding, cleanup, owner
-from culvert.labs.netns.cleanup import Leftover, LeftoverKind
+from culvert.labs.namespace import binding, cleanup, owner
+from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
+from culvert.labs.namespace.places import RUNS
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.netns.places import RUNS
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
@@ -111,7 +111,7 @@ def test_a_run_that_goes_on_is_left_alone(lab: LabFactory) -> None:
 
 def test_on_a_node_no_run_is_taken_for_dead(lab: LabFactory) -> None:
     """Its /run does not show who owns the machine's runs, this one's among them."""
-    find = "from culvert.labs.netns.cleanup import find_leftovers; print(find_leftovers())"
+    find = "from culvert.labs.namespace.cleanup import find_leftovers; print(find_leftovers())"
     assert lab().a.run([sys.executable, "-c", find]).stdout.strip() == "[]"
 
 

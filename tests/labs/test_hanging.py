@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from culvert.errors import DeadlineExceeded
-from culvert.labs.netns import thread
+from culvert.labs.namespace import thread
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.labs.netns import mark, owner
+from culvert.labs.namespace import mark, owner
 
 IFALIAS_BYTES = 256
 """IFALIASZ of linux/if.h."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.cpu import aes, steering
-from culvert.labs.netns import cleanup
+from culvert.labs.namespace import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.netns import cleanup, mark, named
-from culvert.labs.netns.cleanup import LeftoverKind
-from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.netns.names import prepare_names
-from culvert.labs.netns.places import (
+from culvert.labs.namespace import cleanup, mark, named
+from culvert.labs.namespace.cleanup import LeftoverKind
+from culvert.labs.namespace.names import prepare_names
+from culvert.labs.namespace.places import (
     NAMESPACES,
     namespace_name,
     namespace_path,
     owner_link,
     run_directory,
 )
+from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.processors import Processors

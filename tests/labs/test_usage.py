@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from culvert.labs.netns.usage import cpu_groups, usage_of
+from culvert.labs.namespace.usage import cpu_groups, usage_of
 
 
 def process(proc: Path, threads: dict[int, tuple[int, int, int]]) -> None:

@@ -15,9 +15,9 @@ import pytest
 from culvert.errors import LabError, UsageError
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.counts import Counts, Statistics
-from culvert.labs.link.witness import Handed, View
+from culvert.labs.namespace.process import LocalProcess
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.netns.process import LocalProcess
+from culvert.labs.witness import Handed, View
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS

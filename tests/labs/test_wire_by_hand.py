@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.labs.netns.places import NAMESPACES
+from culvert.labs.namespace.places import NAMESPACES
 from culvert.runid import new_run_id
 from tests.cli import CULVERT
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from culvert.measurements.ceiling import udp_ceiling
-from culvert.measurements.udp.stream import UdpStream
+from culvert.measurements.streams.udp_stream import UdpStream
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.proof.limits import GENERATOR, RECEIVER
 from culvert.topology.link.spec import LinkSpec

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from culvert.labs.guest import guest
 from culvert.labs.vm.build import built
-from culvert.labs.vm.inside import guest
 from culvert.machine.features import has
 from culvert.results import Status
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay

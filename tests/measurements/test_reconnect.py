@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
+from culvert.measurements.streams.udp_stream import UdpTrial
 from culvert.measurements.tunnel import reconnect
 from culvert.measurements.tunnel.events import Event, Happening, happening, roamed
 from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters
 from culvert.measurements.tunnel.stream import lost_packets
-from culvert.measurements.udp.stream import UdpTrial
 from culvert.probe.results import UdpSource, UdpSunk
 from culvert.results import Status
 from culvert.run.trials.execution import Execution

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from culvert.journal.journal import Journal
-from culvert.labs.netns import cleanup
+from culvert.labs.namespace import cleanup
 from culvert.labs.vm.build import built
 from culvert.machine import cgroup
 from culvert.vpns.wireguard.program import CAPABILITIES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from culvert import privilege
-from culvert.labs.netns.sysctls import highest_group
+from culvert.labs.namespace.sysctls import highest_group
 from culvert.machine import cgroup, rootless
 from culvert.machine.rootless import APPARMOR, DEBIAN, LIMIT, Obstacle, Refusal, Step, obstacle
 from culvert.machine.tree import Tree

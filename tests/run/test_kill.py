@@ -17,7 +17,7 @@ import pytest
 
 from culvert.errors import DeadlineExceeded
 from culvert.journal.journal import Journal
-from culvert.labs.netns.owner import owner_of
+from culvert.labs.namespace.owner import owner_of
 from culvert.waiting import wait_until
 from tests.labs import host
 

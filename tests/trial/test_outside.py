@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.errors import ProbeError
-from culvert.labs.link.witness import View
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
+from culvert.labs.witness import View
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, RecordedPacket

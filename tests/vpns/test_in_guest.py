@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from culvert.labs.guest import guest
 from culvert.labs.vm.build import built
-from culvert.labs.vm.inside import guest
 from tests.guests import pass_in_a_guest
 
 from .kernel.test_tunnels import PLAIN

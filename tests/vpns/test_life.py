@@ -11,7 +11,7 @@ import pytest
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
-from culvert.measurements.udp.stream import UdpRun, UdpStream
+from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
 from culvert.run.trials.attempt import before
 from culvert.trial.session import Session

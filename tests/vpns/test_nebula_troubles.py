@@ -9,7 +9,7 @@ import pytest
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
-from culvert.labs.netns import cleanup
+from culvert.labs.namespace import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node

@@ -28,7 +28,7 @@ def clean(
     as_json: Json = False,
 ) -> None:
     """Remove what interrupted runs left behind."""
-    from culvert.labs.netns.cleanup import left_by_root, remove_leftovers, unproved
+    from culvert.labs.namespace.cleanup import left_by_root, remove_leftovers, unproved
     from culvert.privilege import is_root
 
     if not is_root() and (names := left_by_root()):

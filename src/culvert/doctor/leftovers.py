@@ -15,7 +15,7 @@ REMEDY = "sudo culvert clean"
 def left_behind() -> FeatureCheck:
     """Leftovers of runs whose owner is dead; those of a live run are not counted."""
     # labs use doctor's features, so doctor must not import labs at import time
-    from culvert.labs.netns.cleanup import find_leftovers  # noqa: PLC0415
+    from culvert.labs.namespace.cleanup import find_leftovers  # noqa: PLC0415
 
     if privilege() is Privilege.OWN_NAMESPACES:
         return _check(

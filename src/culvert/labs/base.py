@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 from culvert.errors import CulvertError
 from culvert.labs.footprint import Footprint
 from culvert.labs.host import Host
-from culvert.labs.link.witness import Witness
 from culvert.labs.node import Node
+from culvert.labs.witness import Witness
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment, plan
 from culvert.topology.spec import LabSpec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from culvert.measurements.tcp.load import TcpLoad, TcpStreams
-from culvert.measurements.udp.stream import Arrivals, UdpStream, quiet_ms, udp_trial
+from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
+from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import Ceiling
 from culvert.results import Metric

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST
 from culvert.results import Label
 from culvert.units import DurationNs, DurationS
 

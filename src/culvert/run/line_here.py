@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from culvert.analysis.line import Line, line_of
 from culvert.errors import CulvertError
-from culvert.labs.vm.inside import guest
+from culvert.labs.guest import guest
 from culvert.vpns import registry
 
 

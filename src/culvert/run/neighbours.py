@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.journal.marks import Disturber, Mark
-from culvert.labs.netns import owner
+from culvert.labs.namespace import owner
 
 _NAME = "culvert-run"
 _NAMED = re.compile(rf"\s@{_NAME}\.(\d{{1,20}})\.(\d{{1,10}})\.[0-9a-f]{{8}}$", re.MULTILINE)

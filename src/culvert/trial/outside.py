@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from culvert.labs.base import Lab
-from culvert.labs.link.witness import View, Witness
 from culvert.labs.node import Node
+from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
 from culvert.vpns.outer import OuterFlow

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from culvert.labs.base import Lab
-from culvert.labs.link.witness import View
 from culvert.labs.node import Node
+from culvert.labs.witness import View
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role

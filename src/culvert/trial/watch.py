@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from culvert.labs.base import Lab
-from culvert.labs.link.witness import Handed, View
+from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, TwoWay, parse
 from culvert.topology.graph import Role

@@ -8,10 +8,10 @@ from ipaddress import IPv4Address
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded, VpnError
+from culvert.labs.guest import guest
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.labs.vm.inside import guest
 from culvert.vpns.variant import DataPath, Missing
 from culvert.waiting import wait_until
 

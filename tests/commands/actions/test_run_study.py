@@ -17,7 +17,7 @@ import pytest
 from culvert import tools
 from culvert.errors import JournalError
 from culvert.journal.journal import FILE, Journal
-from culvert.labs.netns.cleanup import find_leftovers
+from culvert.labs.namespace.cleanup import find_leftovers
 from tests import hostile
 from tests.cli import CULVERT, TRACE, Said, culvert, small_study
 from tests.labs import host

@@ -52,10 +52,7 @@ def test_the_guest_is_root_on_another_kernel_and_has_no_way_out() -> None:
 
 
 def test_a_command_in_the_guest_knows_that_it_is_in_one() -> None:
-    told = (
-        "from culvert.labs.vm.inside import guest\n"
-        "print(guest().hypervisor, guest().not_comparable)"
-    )
+    told = "from culvert.labs.guest import guest\nprint(guest().hypervisor, guest().not_comparable)"
     assert _run(sys.executable, "-c", told).stdout.startswith("uml functional")
 
 

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import CulvertError, NotPossible, UsageError
-from culvert.labs.vm import build, guest, inside
+from culvert.labs import guest
+from culvert.labs.vm import build
+from culvert.labs.vm import guest as booted
 from culvert.labs.vm.choose import choose
 from culvert.labs.vm.job import Folder, Job
 from culvert.labs.vm.uml import Uml
@@ -68,14 +70,14 @@ def test_a_kernel_of_ones_own_decides_the_hypervisor(tmp_path: Path) -> None:
 
 
 def test_a_guest_is_described_to_what_runs_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert inside.described() == {}
-    told = inside.Guest.of(Uml(Path("/kernel")))
+    assert guest.described() == {}
+    told = Uml(Path("/kernel")).guest
     for name, value in told.environment.items():
         monkeypatch.setenv(name, value)
-    assert inside.described()["not_comparable"].startswith("functional")
-    assert inside.described()["guest"]["hypervisor"] == "uml"
-    assert inside.processors([(0,)]) == [(0,), (0,), (0,)]
-    assert inside.processors([(0,), (1,)]) == [(0,), (1,)]
+    assert guest.described()["not_comparable"].startswith("functional")
+    assert guest.described()["guest"]["hypervisor"] == "uml"
+    assert guest.processors([(0,)]) == [(0,), (0,), (0,)]
+    assert guest.processors([(0,), (1,)]) == [(0,), (1,)]
 
 
 def test_a_sources_options_are_found_wherever_they_stand(tmp_path: Path) -> None:
@@ -108,6 +110,6 @@ def test_a_kernel_that_ends_before_it_boots_is_named(tmp_path: Path, script: str
     kernel.write_text(f"#!/bin/sh\n# User Mode Linux\n{script}\n")
     kernel.chmod(0o755)
     with pytest.raises(CulvertError) as caught:
-        guest.run(choose("uml", kernel), Job(["true"], tmp_path))
+        booted.run(choose("uml", kernel), Job(["true"], tmp_path))
     assert "the guest (uml" in caught.value.what
     assert caught.value.remedy

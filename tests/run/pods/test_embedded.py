@@ -21,8 +21,8 @@ from culvert.labs.kubernetes.pods.choice import By, Wish
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
-from culvert.labs.netns import cleanup
-from culvert.labs.netns.places import run_directory
+from culvert.labs.namespace import cleanup
+from culvert.labs.namespace.places import run_directory
 from culvert.machine import cgroup
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters

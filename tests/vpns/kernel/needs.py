@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.labs.vm.inside import guest
+from culvert.labs.guest import guest
 from tests.here import HERE
 
 from ..tunnels import driver, skip_reason

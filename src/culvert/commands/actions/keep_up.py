@@ -13,8 +13,8 @@ from rich.markup import escape
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError, VpnError
 from culvert.labs.base import Lab
+from culvert.labs.namespace.places import namespace_name
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.netns.places import namespace_name
 from culvert.labs.node import Node
 from culvert.machine import rootless
 from culvert.privilege import init_outside

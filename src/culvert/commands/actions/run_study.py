@@ -16,9 +16,9 @@ from culvert.errors import CulvertError
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
+from culvert.labs import guest
 from culvert.labs.kubernetes.api.client import Unreachable
-from culvert.labs.netns import cleanup
-from culvert.labs.vm import inside
+from culvert.labs.namespace import cleanup
 from culvert.machine import record as environment
 from culvert.machine import rootless
 from culvert.plan.plan import Plan
@@ -45,7 +45,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         study,
         lab=request.lab.name,
         culvert_version=__version__,
-        environment=environment.capture() | inside.described() | rootless.described(),
+        environment=environment.capture() | guest.described() | rootless.described(),
     )
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))

@@ -10,7 +10,6 @@ from culvert.console import err, out
 from culvert.errors import UsageError
 from culvert.labs.vm import build, cloud, guest
 from culvert.labs.vm.choose import HYPERVISORS, choose
-from culvert.labs.vm.inside import Guest
 from culvert.labs.vm.job import Job
 
 
@@ -39,7 +38,7 @@ def run_command(
     if not argv:
         raise UsageError("culvert vm run", "no command is given", "culvert vm run -- uname -a")
     chosen = choose(hypervisor, kernel)
-    return guest.run(chosen, Job(argv, Path.cwd(), shares, Guest.of(chosen).environment))
+    return guest.run(chosen, Job(argv, Path.cwd(), shares, chosen.guest.environment))
 
 
 def shell(*, hypervisor: str | None, kernel: Path | None, shares: Sequence[Path]) -> int:
@@ -47,5 +46,5 @@ def shell(*, hypervisor: str | None, kernel: Path | None, shares: Sequence[Path]
     chosen = choose(hypervisor, kernel)
     out.print(f"{chosen.name}, {chosen.kernel}; exit ends the guest", style="dim", markup=False)
     program = os.environ.get("SHELL", "/bin/sh")
-    environment = Guest.of(chosen).environment
+    environment = chosen.guest.environment
     return guest.run(chosen, Job([program], Path.cwd(), shares, environment, terminal=True))

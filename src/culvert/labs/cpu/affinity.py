@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.labs.vm.inside import guest
+from culvert.labs.guest import guest
 
 ROOT = Path("/proc/irq")
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs.guest import guest
 from culvert.labs.node import Node
-from culvert.labs.vm.inside import guest
 from culvert.privilege import is_root
 from culvert.topology.processors import Steering
 

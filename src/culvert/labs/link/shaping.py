@@ -9,8 +9,8 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.link.token_bucket import TokenBucket
-from culvert.labs.netns.interfaces import index_of
-from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.namespace.interfaces import index_of
+from culvert.labs.namespace.thread import NamespaceThread
 
 
 def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:

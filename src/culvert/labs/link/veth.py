@@ -13,9 +13,9 @@ from typing import Any
 
 from culvert.labs.link import offloads, shaping
 from culvert.labs.link.token_bucket import token_bucket
-from culvert.labs.netns import interfaces as links
-from culvert.labs.netns import sysctls
-from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.namespace import interfaces as links
+from culvert.labs.namespace import sysctls
+from culvert.labs.namespace.thread import NamespaceThread
 from culvert.topology.ip import Interface
 from culvert.topology.link.spec import LinkSpec
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from culvert.labs.link import offloads
 from culvert.labs.link.super_packets import makes_super_packets
-from culvert.labs.netns.interfaces import index_of
+from culvert.labs.namespace.interfaces import index_of
 from culvert.labs.sysctls import SYSCTLS
 
 

@@ -18,16 +18,16 @@ from culvert.labs.link.netem import connect as netem
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.end import WireEnd
 from culvert.labs.link.wire.program import WireProgram
-from culvert.labs.link.witness import Witness
-from culvert.labs.netns import cleanup, owner, syscalls, sysctls
-from culvert.labs.netns import interfaces as links
+from culvert.labs.namespace import cleanup, owner, syscalls, sysctls
+from culvert.labs.namespace import interfaces as links
+from culvert.labs.namespace.names import prepare_names
+from culvert.labs.namespace.places import run_directory
 from culvert.labs.netns.limits import check
-from culvert.labs.netns.names import prepare_names
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.netns.places import run_directory
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node
 from culvert.labs.router import firewall
+from culvert.labs.witness import Witness
 from culvert.runid import is_run_id
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec

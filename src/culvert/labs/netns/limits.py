@@ -11,7 +11,7 @@ from culvert.labs.cpu import aes
 from culvert.labs.link.token_bucket import MAX_RATE_BPS
 from culvert.labs.link.wire.cable import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
-from culvert.labs.netns.sysctls import IPV6
+from culvert.labs.namespace.sysctls import IPV6
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec

@@ -17,15 +17,16 @@ from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.cpu import steering
 from culvert.labs.host import Completed
 from culvert.labs.link import offloads
-from culvert.labs.netns import facts, sysctls
-from culvert.labs.netns import interfaces as links
-from culvert.labs.netns.launch import Launcher
-from culvert.labs.netns.places import namespace_name, run_directory
-from culvert.labs.netns.programs import Programs, environment
+from culvert.labs.namespace import interfaces as links
+from culvert.labs.namespace import sysctls
+from culvert.labs.namespace.launch import Launcher
+from culvert.labs.namespace.places import namespace_name, run_directory
+from culvert.labs.namespace.programs import Programs, environment
+from culvert.labs.namespace.thread import NamespaceThread
+from culvert.labs.namespace.unix_socket import connect
+from culvert.labs.namespace.view import NodeView
+from culvert.labs.netns import facts
 from culvert.labs.netns.this_machine import ThisMachine
-from culvert.labs.netns.thread import NamespaceThread
-from culvert.labs.netns.unix_socket import connect
-from culvert.labs.netns.view import NodeView
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.machine import cgroup

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from culvert.labs.guest import Guest
 from culvert.labs.vm.job import Folder
 
 NOT_COMPARABLE = "functional: speeds not comparable between kernel and user space"
@@ -70,3 +71,8 @@ class Hypervisor(ABC):
     def label(self) -> str:
         """The label shown with every result; empty if speeds are comparable."""
         return "" if self.comparable else NOT_COMPARABLE
+
+    @property
+    def guest(self) -> Guest:
+        """The properties of its guest, for the commands in it."""
+        return Guest(self.name, self.kernel, self.label)

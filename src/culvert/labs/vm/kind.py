@@ -31,7 +31,7 @@ class Vm(Elsewhere, InNamespaces):
 
     def is_here(self) -> bool:
         """Whether this process is in a guest of Culvert."""
-        from culvert.labs.vm.inside import guest
+        from culvert.labs.guest import guest
 
         return guest() is not None
 
@@ -50,7 +50,7 @@ class Vm(Elsewhere, InNamespaces):
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
         """The default lab, on the guest's processors."""
-        from culvert.labs.vm import inside
+        from culvert.labs import guest
 
         with lab_kind(DEFAULT)({}).open(study) as place:
-            yield replace(place, cores=inside.processors(list(place.cores)))
+            yield replace(place, cores=guest.processors(list(place.cores)))

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from culvert.labs.vm import guest
 from culvert.labs.vm.choose import choose
-from culvert.labs.vm.inside import Guest
 from culvert.labs.vm.job import Job
 
 
@@ -23,7 +22,7 @@ def run(
     """Run ``culvert`` with these arguments in a guest that may change ``directory`` only; return
     the exit code."""
     chosen = choose(hypervisor, kernel)
-    described = Guest.of(chosen)
+    described = chosen.guest
     environment = {**described.environment, **_caller()}
     job = Job(["culvert", *argv], Path.cwd(), [directory.absolute()], environment)
     print(f"in a guest: {described.hypervisor}, {described.kernel}", file=sys.stderr)

@@ -26,8 +26,8 @@ from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.measurements.acl.flows import Flow, Services
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE
+from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.measurements.tunnel.looking import judge_looks, look
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.results import Metric, Series

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from culvert.errors import ProbeError
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.probe.client import Task
 from culvert.probe.results import EchoOnce, RttResult, Transacted, parse
 from culvert.trial.session import Session

@@ -26,7 +26,7 @@ from culvert.measurements.instruments.base import (
     ToolReport,
     program,
 )
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.labs.node import Node
-from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
 from culvert.proof.reconcile import ETHERNET_HEADER

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from culvert.errors import ProbeError
 from culvert.labs.node import Node
-from culvert.measurements.udp.stream import SLACK_S
+from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, FirstAnswer, parse
 from culvert.topology.graph import Path

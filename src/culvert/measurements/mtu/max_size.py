@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from culvert.errors import VpnError
-from culvert.labs.link.witness import View
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.labs.witness import View
+from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.probe.results import EchoOnce, parse
 from culvert.trial.session import Session
 

@@ -17,8 +17,8 @@ from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mtu.path import Fate, OneWayMtu, PathEnd, largest
+from culvert.measurements.streams.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.tcp.mss import Announced, announce
-from culvert.measurements.udp.packet import SMALLEST, TCP_HEADERS
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.results import Metric
 from culvert.trial.check import Check

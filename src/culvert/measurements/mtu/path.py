@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.labs.link.witness import View
 from culvert.labs.node import Node
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.labs.witness import View
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, EchoOnce, parse
 from culvert.trial.outside import Sighting

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.udp.packet import UDP_HEADERS
-from culvert.measurements.udp.stream import SLACK_S, UdpRun, UdpStream, UdpTrial
+from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.udp_stream import SLACK_S, UdpRun, UdpStream, UdpTrial
 from culvert.probe.client import Task
 from culvert.probe.results import EchoResult, RttResult, parse
 from culvert.trial.session import Session

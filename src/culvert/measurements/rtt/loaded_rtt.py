@@ -30,8 +30,8 @@ from culvert.measurements.parameters import (
 from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.tcp.load import FlowDirection, Loaded, TcpLoad, TcpStreams
-from culvert.measurements.udp.integrity import intact
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
 from culvert.results import Histogram, Label, Metric, Series

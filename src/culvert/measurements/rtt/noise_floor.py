@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse
 from culvert.results import Histogram, Metric

@@ -19,9 +19,9 @@ from culvert.measurements.instruments.run import measure_ping
 from culvert.measurements.parameters import INSTRUMENT, PROTOCOL, RATE, SAMPLING, PacketSize, Spin
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.tcp.echo import transaction_traffic
-from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
+from culvert.measurements.streams.tcp_echo import transaction_traffic
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.proof.limits import GENERATOR

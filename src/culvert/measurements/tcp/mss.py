@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from culvert.labs.node import Node
-from culvert.measurements.tcp.load import TcpLoad, TcpStreams
+from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
 from culvert.trial.session import Session

@@ -18,8 +18,14 @@ from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
-from culvert.measurements.tcp.load import WRITE_BYTES, FlowDirection, Loaded, TcpLoad, TcpStreams
-from culvert.measurements.udp.integrity import intact
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.tcp_load import (
+    WRITE_BYTES,
+    FlowDirection,
+    Loaded,
+    TcpLoad,
+    TcpStreams,
+)
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit

@@ -23,8 +23,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible
-from culvert.labs.link.witness import View
 from culvert.labs.process import Process
+from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.lengths import judge_lengths
 from culvert.measurements.tunnel.phases import phases_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.results import Captured
 from culvert.trial.check import Check
 from culvert.vpns.base import Vpn

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from culvert.labs.link.witness import View
 from culvert.labs.node import Node
+from culvert.labs.witness import View
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
 from culvert.trial.outside import SNAPLEN, Sighting

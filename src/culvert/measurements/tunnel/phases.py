@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.results import RecordedPacket
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterPacket, outer_packet

@@ -21,8 +21,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
-from culvert.labs.link.witness import View
 from culvert.labs.node import Node
+from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.measurements.tunnel.stream import begin_requests, first_answer

@@ -19,6 +19,8 @@ from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE, PacketSize
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial
 from culvert.measurements.tunnel.events import Event, happening
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.tunnel.stream import (
@@ -27,8 +29,6 @@ from culvert.measurements.tunnel.stream import (
     first_answer,
     lost_packets,
 )
-from culvert.measurements.udp.integrity import intact
-from culvert.measurements.udp.stream import SLACK_S, UdpTrial
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.results import Metric

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from culvert.errors import ProbeError
 from culvert.labs.node import Node
-from culvert.measurements.udp.packet import UDP_HEADERS
-from culvert.measurements.udp.stream import SLACK_S, UdpTrial, quiet_ms
+from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial, quiet_ms
 from culvert.probe.client import Task
 from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
 from culvert.results import Series

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic_core import PydanticCustomError
 
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.units import (
     QuantityError,
     format_per_second,

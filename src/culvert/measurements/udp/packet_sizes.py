@@ -22,7 +22,7 @@ from typing import Annotated, Final, Literal, cast
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from culvert.measurements.udp.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST
 
 LARGEST = 65535
 MAX: Final = "max"

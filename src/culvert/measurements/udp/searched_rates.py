@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.udp.search import Bounds
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.results import Metric

@@ -26,11 +26,11 @@ from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
-from culvert.measurements.udp.integrity import intact
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.measurements.udp.loaded_latency import LATENCY_METRICS, LOADS, LoadedLatency
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
-from culvert.measurements.udp.stream import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
 from culvert.results import Metric, Series

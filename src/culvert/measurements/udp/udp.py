@@ -18,18 +18,18 @@ from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, 
 from culvert.measurements.instruments.run import loss_metrics, measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
+from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.udp_stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
     arrival_histograms,
     arrival_metrics,
     arrival_series,
 )
-from culvert.measurements.udp.integrity import intact
 from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
 from culvert.measurements.udp.offered_rate import AskedRate
-from culvert.measurements.udp.packet import UDP_HEADERS
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
-from culvert.measurements.udp.stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.results import Label, Metric

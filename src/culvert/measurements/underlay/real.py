@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from culvert.labs.node import Node
 from culvert.measurements.mtu.path import largest
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import EchoOnce, RttResult, UdpSource, UdpSunk, parse
 from culvert.proof.real_link import FoundLink, FoundWay, judge_real_link

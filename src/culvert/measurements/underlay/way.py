@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from culvert.labs.node import Node
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe
 from culvert.probe.results import UdpSource, UdpSunk, parse
 from culvert.proof.underlay import (

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from culvert.errors import NotPossible
-from culvert.labs.vm import inside
+from culvert.labs import guest
 from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
 from culvert.plan.plan import Plan
@@ -38,7 +38,7 @@ class Machine:
     @classmethod
     def here(cls) -> Machine:
         """This machine, or the guest that this process runs in."""
-        return cls(inside.processors(cores()), read_memory(Tree()).available_bytes)
+        return cls(guest.processors(cores()), read_memory(Tree()).available_bytes)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
-from culvert.measurements.udp.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.proof.canary import CANARY_PAYLOAD_BYTES, echo_marked
 from culvert.proof.cluster import judge
 from culvert.proof.cluster.judge import Verdict, Wire

@@ -8,8 +8,8 @@ from typing import Any
 
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
-from culvert.labs.link.witness import View, Witness
 from culvert.labs.node import Node
+from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay

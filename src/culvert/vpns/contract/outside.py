@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from culvert.labs.base import Lab
-from culvert.labs.link.witness import View, Witness
 from culvert.labs.node import Node
+from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured, parse
 from culvert.vpns.contract.observe import Capture

@@ -11,8 +11,8 @@ from pathlib import Path
 from culvert.errors import LabError
 from culvert.labs.host import Completed
 from culvert.labs.kubernetes.embedded import groups
+from culvert.labs.namespace.usage import usage_of
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.netns.usage import usage_of
 from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from culvert.labs.kubernetes.api.client import Api, Http
 from culvert.labs.kubernetes.pods import manifests, namespaces
-from culvert.labs.netns.owner import Owner, this_process
+from culvert.labs.namespace.owner import Owner, this_process
 
 SLACK_S = manifests.LIMIT_S
 """After a run's last pod should have ended, before it counts as lost."""

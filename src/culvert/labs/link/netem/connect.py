@@ -15,7 +15,7 @@ from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.link import veth
 from culvert.labs.link.netem import words as netem_words
-from culvert.labs.netns.interfaces import index_of
+from culvert.labs.namespace.interfaces import index_of
 from culvert.machine import features
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import USE_THE_WIRE, options

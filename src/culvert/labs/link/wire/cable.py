@@ -9,8 +9,8 @@ from typing import Any, Literal
 from culvert.labs.link import veth
 from culvert.labs.link.wire.counts import Statistics
 from culvert.labs.link.wire.program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
-from culvert.labs.link.witness import RING_BYTES
-from culvert.labs.netns.interfaces import index_of
+from culvert.labs.namespace.interfaces import index_of
+from culvert.labs.witness import RING_BYTES
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.spec import LinkSpec
 from culvert.waiting import wait_until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from culvert.labs.link.wire.cable import Point, Wire
-from culvert.labs.link.witness import Handed, View, Witness
+from culvert.labs.witness import Handed, View, Witness
 
 ETHERNET_HEADER = 14
 POINTS: dict[View, tuple[Point, Point]] = {

@@ -11,10 +11,10 @@ from pathlib import Path
 from culvert import tools
 from culvert.labs.capability import Capability
 from culvert.labs.host import Completed
-from culvert.labs.netns.launch import Launcher, Stream
-from culvert.labs.netns.places import RUN_VARIABLE
-from culvert.labs.netns.process import LocalProcess
-from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.namespace.launch import Launcher, Stream
+from culvert.labs.namespace.places import RUN_VARIABLE
+from culvert.labs.namespace.process import LocalProcess
+from culvert.labs.namespace.thread import NamespaceThread
 
 KEEP_ENVIRONMENT = ("TZ", "TERM")
 """Environment variables that a program on a node inherits."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 
-from culvert.labs.netns import syscalls
-from culvert.labs.netns.places import NAMESPACES
+from culvert.labs.namespace import syscalls
+from culvert.labs.namespace.places import NAMESPACES
 
 
 def prepare_names() -> None:

@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from culvert.labs.netns import syscalls
+from culvert.labs.namespace import syscalls
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.netns.thread import NamespaceThread
+from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.node import LinkState
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 

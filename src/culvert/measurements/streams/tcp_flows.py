@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.measurements.udp.packet import SACK_BLOCKS, TCP_HEADERS
+from culvert.measurements.streams.packet import SACK_BLOCKS, TCP_HEADERS
 from culvert.probe.results import TcpInfo, TcpSource, TcpSunk
 from culvert.trial.traffic import Flow, InnerTraffic
 

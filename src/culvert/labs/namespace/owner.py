@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs.netns.places import RUNS, owner_link, run_directory
+from culvert.labs.namespace.places import RUNS, owner_link, run_directory
 
 _RECORD = ".process"
 

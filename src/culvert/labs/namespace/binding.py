@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from culvert.labs.netns import owner
-from culvert.labs.netns.named import group_runs, namespace_runs, runs_with_directory
+from culvert.labs.namespace import owner
+from culvert.labs.namespace.named import group_runs, namespace_runs, runs_with_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
 

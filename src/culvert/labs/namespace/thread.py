@@ -18,9 +18,9 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.netns import named, owner, syscalls
-from culvert.labs.netns.mark import Mark
-from culvert.labs.netns.places import namespace_path
+from culvert.labs.namespace import named, owner, syscalls
+from culvert.labs.namespace.mark import Mark
+from culvert.labs.namespace.places import namespace_path
 
 T = TypeVar("T")
 

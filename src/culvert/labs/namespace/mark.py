@@ -21,9 +21,9 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.labs.netns import syscalls
-from culvert.labs.netns.owner import Owner
-from culvert.labs.netns.places import namespace_name
+from culvert.labs.namespace import syscalls
+from culvert.labs.namespace.owner import Owner
+from culvert.labs.namespace.places import namespace_name
 from culvert.runid import RUN_ID
 
 _LOOPBACK = 1

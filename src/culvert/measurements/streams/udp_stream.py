@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.measurements.udp.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.probe.results import EchoOnce, UdpSource, UdpSunk, parse
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic

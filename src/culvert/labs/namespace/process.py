@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.netns.launch import Started
-from culvert.labs.netns.usage import cpu_groups, stopped, usage_of
+from culvert.labs.namespace.launch import Started
+from culvert.labs.namespace.usage import cpu_groups, stopped, usage_of
 from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
 

@@ -19,10 +19,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs.netns import owner, syscalls
-from culvert.labs.netns.binding import Binding, on_a_node
-from culvert.labs.netns.named import group_runs, marked_owner, namespace_runs, unproved_names
-from culvert.labs.netns.places import RUNS, owner_link, run_directory
+from culvert.labs.namespace import owner, syscalls
+from culvert.labs.namespace.binding import Binding, on_a_node
+from culvert.labs.namespace.named import group_runs, marked_owner, namespace_runs, unproved_names
+from culvert.labs.namespace.places import RUNS, owner_link, run_directory
 from culvert.machine import cgroup
 from culvert.runid import RUN_ID
 from culvert.waiting import wait_until

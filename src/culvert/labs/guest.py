@@ -9,7 +9,6 @@ from typing import Any
 
 from culvert.errors import UsageError
 from culvert.files.json_text import read_json
-from culvert.labs.vm.hypervisor import Hypervisor
 
 VARIABLE = "CULVERT_GUEST"
 MOST_NODES = 3
@@ -23,11 +22,6 @@ class Guest:
     hypervisor: str
     kernel: str
     not_comparable: str
-
-    @classmethod
-    def of(cls, hypervisor: Hypervisor) -> Guest:
-        """The properties of a guest on that hypervisor."""
-        return cls(hypervisor.name, hypervisor.kernel, hypervisor.label)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -16,9 +16,9 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from culvert.labs.netns import mark
-from culvert.labs.netns.owner import Owner
-from culvert.labs.netns.places import (
+from culvert.labs.namespace import mark
+from culvert.labs.namespace.owner import Owner
+from culvert.labs.namespace.places import (
     NAMESPACES,
     RUNS,
     namespace_name,
