@@ -3,6 +3,8 @@
 pub mod bytes;
 pub mod header;
 pub mod icmp;
+pub mod message;
+pub mod noise;
 pub mod pcapng;
 pub mod scope;
 pub mod seen;

@@ -1,5 +1,6 @@
 //! Packets as a capture sees them. Whatever the bytes are, reading them does no harm.
 
+use super::message::Message;
 use super::syn::announced_mss;
 use etherparse::{LaxNetSlice, LaxSlicedPacket};
 use serde::Deserialize;
@@ -43,6 +44,8 @@ pub struct Seen<'a> {
     pub behind_ip: &'a [u8],
     /// What was captured behind the UDP or TCP header, for other protocols behind the IP header.
     pub payload: &'a [u8],
+    /// Bytes of the payload, also of what was not captured.
+    pub payload_length: usize,
 }
 
 /// Reads a packet from its network layer on; `wire_length` is its length before any cut.
@@ -103,6 +106,8 @@ fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
     } else {
         Transport::read(protocol, behind_ip)
     };
+    let headers = (behind_ip.as_ptr() as usize).saturating_sub(packet.as_ptr() as usize)
+        + (behind_ip.len() - transport.payload.len());
     Some(Seen {
         source,
         destination,
@@ -114,6 +119,7 @@ fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
         later_fragment,
         behind_ip,
         payload: transport.payload,
+        payload_length: length.saturating_sub(headers),
     })
 }
 
@@ -198,17 +204,28 @@ pub struct Flow {
     pub ports: Vec<u16>,
     #[serde(default)]
     pub also: Vec<Flow>,
+    /// What its packets look like; none: any, with ciphertext behind the headers.
+    #[serde(default)]
+    pub messages: Vec<Message>,
 }
 
 impl Flow {
-    /// Later fragments have no ports; those of the protocol are taken to be of the flow.
     pub fn has(&self, seen: &Seen<'_>) -> bool {
+        self.part_with(seen).is_some()
+    }
+
+    /// This flow or one of the others, whichever has the packet. Later fragments have no ports;
+    /// those of the protocol are taken to be of the flow.
+    pub fn part_with(&self, seen: &Seen<'_>) -> Option<&Flow> {
         let own = self.protocol == seen.protocol
             && (self.ports.is_empty()
                 || seen.later_fragment
                 || self.ports.contains(&seen.source_port)
                 || self.ports.contains(&seen.destination_port));
-        own || self.also.iter().any(|flow| flow.has(seen))
+        if own {
+            return Some(self);
+        }
+        self.also.iter().find_map(|flow| flow.part_with(seen))
     }
 }
 

@@ -1,15 +1,19 @@
 //! Packets, one after another: counted, compared with the flow, searched for canaries.
 
 use super::Parameters;
-use super::evidence::{Evidence, Recorded};
+use super::evidence::{Doubtful, Evidence, Recorded};
 use crate::net::netlink::Link;
 use crate::net::packet_socket::Captured;
 use crate::packet::bytes::ByteCounts;
+use crate::packet::message::{Verdict, verdict};
 use crate::packet::seen::{Seen, Sight, see};
 use crate::values::to_hex;
 use memchr::memmem::Finder;
 
 const EXAMPLES: usize = 5;
+/// Packets that are no message of the tunnel, and bytes of each, to be kept.
+const DOUBTFUL: usize = 100;
+const DOUBTFUL_BYTES: usize = 64;
 /// Behind the IP header come the headers of transport and tunnel, which are not random.
 const NOT_RANDOM: usize = 64;
 
@@ -122,18 +126,27 @@ impl<'a> Capture<'a> {
         self.evidence.matching.add(packet.outgoing, seen.length);
         self.bytes
             .add(seen.behind_ip.get(NOT_RANDOM..).unwrap_or_default());
+        self.judge(packet, seen);
         if self.evidence.recorded.len() < self.parameters.record {
-            let length = seen.payload.len().min(self.parameters.snaplen_record);
-            self.evidence.recorded.push(Recorded {
-                realtime_ns: packet.realtime_ns,
-                outgoing: packet.outgoing,
-                protocol: seen.protocol,
-                source_port: seen.source_port,
-                destination_port: seen.destination_port,
-                length: seen.length,
-                mss: seen.announced_mss(),
-                payload: to_hex(&seen.payload[..length]),
-            });
+            let recorded = record(packet, seen, self.parameters.snaplen_record);
+            self.evidence.recorded.push(recorded);
+        }
+    }
+
+    fn judge(&mut self, packet: &Captured<'_>, seen: &Seen<'_>) {
+        let flow = self.parameters.flow.as_ref();
+        let Some(part) = flow.and_then(|flow| flow.part_with(seen)) else {
+            return;
+        };
+        let super_packet = packet.wire_length > self.evidence.mtu as usize;
+        let doubtful: &mut Doubtful = match verdict(&part.messages, seen, super_packet) {
+            Verdict::Fits => return,
+            Verdict::Stranger => &mut self.evidence.strangers,
+            Verdict::Structured => &mut self.evidence.structured,
+        };
+        doubtful.packets += 1;
+        if doubtful.recorded.len() < DOUBTFUL {
+            doubtful.recorded.push(record(packet, seen, DOUBTFUL_BYTES));
         }
     }
 
@@ -165,6 +178,19 @@ impl<'a> Capture<'a> {
         self.evidence.randomness = self.bytes.randomness();
         self.evidence.seconds = seconds;
         self.evidence
+    }
+}
+
+fn record(packet: &Captured<'_>, seen: &Seen<'_>, most: usize) -> Recorded {
+    Recorded {
+        realtime_ns: packet.realtime_ns,
+        outgoing: packet.outgoing,
+        protocol: seen.protocol,
+        source_port: seen.source_port,
+        destination_port: seen.destination_port,
+        length: seen.length,
+        mss: seen.announced_mss(),
+        payload: to_hex(&seen.payload[..seen.payload.len().min(most)]),
     }
 }
 

@@ -40,6 +40,13 @@ pub struct Other {
     pub examples: Vec<String>,
 }
 
+/// Packets of the flow, and the first of them.
+#[derive(Debug, Default, Serialize)]
+pub struct Doubtful {
+    pub packets: u64,
+    pub recorded: Vec<Recorded>,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Recorded {
     pub realtime_ns: Option<u64>,
@@ -75,6 +82,10 @@ pub struct Evidence {
     pub gso_packets: u64,
     pub canary_hits: u64,
     pub canary_example: Option<String>,
+    /// None of the flow's messages.
+    pub strangers: Doubtful,
+    /// With structure where ciphertext must be.
+    pub structured: Doubtful,
     pub randomness: Option<Randomness>,
     pub kernel_drops: u32,
     pub recorded: Vec<Recorded>,
