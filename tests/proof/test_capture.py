@@ -1,9 +1,12 @@
 import pytest
 
 from culvert.probe.results import Captured
-from culvert.proof.capture import ENTROPY_BITS, judge_capture, readable_inside
+from culvert.proof.capture import ENTROPY_BITS, judge_capture, judge_silence, readable_inside
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterFlow
+from culvert.vpns.wireguard.driver import WireGuard
+from tests.vpns.tunnels import planned
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def test_headers_between_small_packets_are_no_structure(tunnel: Vpn) -> None:
     randomness = {"bytes": 100_000, "bits_per_byte": 7.7}
     assert failures(tunnel, randomness=randomness) == []
     strict = judge_capture(tunnel, captured(randomness=randomness), "x", entropy_bits=ENTROPY_BITS)
-    assert [check.passed for check in strict] == [True, True, True, False]
+    assert [check.passed for check in strict] == [True, True, True, False, True]
 
 
 def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:
@@ -100,3 +103,57 @@ def test_clear_text_is_expected_of_what_protects_integrity_only() -> None:
     assert failures(ah, matching={}) == ["the tunnel's packets are on the underlay (canary)"]
     assert readable_inside(captured(canary_hits=50)).passed
     assert not readable_inside(captured()).passed
+
+
+def doubtful(packets: int, payload: bytes = b"plain", *, kept: int = 100) -> dict[str, object]:
+    one: dict[str, object] = {"realtime_ns": 1, "outgoing": True, "protocol": 17, "length": 1028}
+    one |= {"source_port": 5, "destination_port": 51820, "payload": payload.hex()}
+    return {"packets": packets, "recorded": [one] * min(packets, kept)}
+
+
+@pytest.fixture
+def wireguard() -> Vpn:
+    return planned("wireguard/go")
+
+
+def test_a_packet_that_is_no_message_of_the_vpn_fails_and_is_shown(wireguard: Vpn) -> None:
+    name = "each packet is a message of the VPN (canary)"
+    assert failures(wireguard, strangers=doubtful(1)) == [name]
+    judged = judge_capture(wireguard, captured(strangers=doubtful(47)), "canary")
+    (check,) = (each for each in judged if each.name == name)
+    assert check.detail == (
+        "47 of 100 packets of the tunnel's flow (such as one of 1028 bytes, ports 5 and 51820, "
+        "payload 706c61696e...) are no message of wireguard"
+    )
+
+
+def test_a_packet_with_structure_fails(wireguard: Vpn, tunnel: Vpn) -> None:
+    for vpn in (wireguard, tunnel):
+        assert failures(vpn, structured=doubtful(1)) == ["each packet looks encrypted (canary)"]
+    silence = judge_silence(tunnel, captured(structured=doubtful(1)), "canary")
+    assert [check.passed for check in silence] == [True, True, False]
+
+
+def test_packets_corrupted_as_requested_are_no_strangers(wireguard: Vpn) -> None:
+    def passed(count: int) -> bool:
+        seen = captured(strangers=doubtful(count))
+        return all(each.passed for each in judge_capture(wireguard, seen, "x", corruption=0.1))
+
+    assert passed(23)  # twice a tenth of 100 packets, and 3
+    assert not passed(24)
+
+
+def test_a_handshake_may_have_clear_text_where_no_messages_are_declared(wireguard: Vpn) -> None:
+    initiation = b"\x01\0\0\0 in clear text"
+
+    class Undeclared(WireGuard):
+        @property
+        def outer_flow(self) -> OuterFlow:
+            return OuterFlow(17, frozenset({self.port}))
+
+    undeclared = Undeclared(WireGuard.variants[0])
+    assert failures(undeclared, structured=doubtful(9, initiation)) == []
+    name = ["each packet looks encrypted (canary)"]
+    assert failures(undeclared, structured=doubtful(9, b"\x04\0\0\0 in clear text")) == name
+    assert failures(undeclared, structured=doubtful(9, initiation, kept=8)) == name
+    assert failures(wireguard, structured=doubtful(9, initiation)) == name

@@ -21,7 +21,8 @@ from tests.docs.tables import ROOT
 NAMES = [
     *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL"),
     *("Capability", "Completed", "DataCipher", "DataPath", "Ends", "Host", "Lab", "LabError"),
-    *("LinkState", "MeshVpn", "Missing", "Node", "NotPossible", "OuterFlow", "OuterPacket"),
+    *("LinkState", "MeshVpn", "Missing", "Node", "NotPossible"),
+    *("OuterFlow", "OuterMessage", "OuterPacket"),
     *("Path", "Permit", "Policy", "Process", "Protocol", "Role", "Route", "RouteCount"),
     *("TunDevice", "TunProgram", "TunnelVpn", "Variant", "Violation", "Vpn", "VpnError"),
     *("accepts", "check_here", "endpoint", "largest_inner", "missing_from_kernel", "missing_tun"),

@@ -15,8 +15,7 @@ from culvert.labs.node import LinkState, Node
 from culvert.machine import features
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
-from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
-from culvert.vpns.outer import OuterFlow
+from culvert.vpns.ipsec.transforms import IKE, TRANSFORMS, Carriage, Transform
 from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.config import VICI, IkeConnection, IkeEnd, Upkeep, connections_config
@@ -195,7 +194,7 @@ class TestEspInTheKernel:
         flow = vpn.outer_flow
         assert flow is not None
         assert (flow.protocol, flow.ports) == (50, frozenset())
-        assert flow.also == (OuterFlow(17, frozenset({500, 4500})),)
+        assert flow.also == (IKE,)
         assert flow.decrypts_there
         assert vpn.outer_length(64) == 120
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from culvert.probe.results import Captured
+from culvert.probe.results import Captured, Doubtful
 from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
+from culvert.vpns.outer import outer_packet
 
 ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
@@ -13,6 +14,7 @@ MIXED_ENTROPY_BITS = 7.0
 _BESIDE_CANARY = 0.5
 """Bytes at a relay that the path does not use, as a share of those of a canary that crosses it:
 keepalives, and members that look for paths."""
+_SHOWN_BYTES = 16
 ENTROPY_SAMPLE_BYTES = 20_000
 """With fewer bytes the estimate itself is too low to be used."""
 
@@ -40,6 +42,7 @@ def judge_capture(
         no_clear_text(captured, where),
         _nothing_beside(captured, where, corruption),
         *_looks_random(captured, where, entropy_bits),
+        *_one_by_one(vpn, captured, where, corruption),
     ]
 
 
@@ -47,7 +50,11 @@ def judge_silence(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
     """The checks of a capture of a tunnel that may send nothing."""
     if vpn.outer_flow is None:
         return []
-    return [no_clear_text(captured, where), _nothing_beside(captured, where, 0.0)]
+    return [
+        no_clear_text(captured, where),
+        _nothing_beside(captured, where, 0.0),
+        *_one_by_one(vpn, captured, where, 0.0),
+    ]
 
 
 def readable_inside(captured: Captured) -> Check:
@@ -141,8 +148,7 @@ def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
     VPN restarts, counts as the tunnel's: it quotes ciphertext, and is searched for the canary
     too."""
     count = captured.other.packets
-    # A flipped bit in a header can make the tunnel's packet look like another's.
-    excused = 2 * corruption * captured.packets + (3 if corruption else 0)
+    excused = _corrupted(captured, corruption)
     return Check(
         f"nothing beside the tunnel ({where})",
         count <= excused,
@@ -155,6 +161,64 @@ def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
             "icmp_about_the_tunnel": captured.about_flow.packets,
         },
     )
+
+
+def _corrupted(captured: Captured, corruption: float) -> float:
+    """At most so many packets of the tunnel may look like another's, for a flipped bit in a
+    header."""
+    return 2 * corruption * captured.packets + (3 if corruption else 0)
+
+
+def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> list[Check]:
+    """Each packet of the flow is a message of the VPN, and encrypted where that message is.
+
+    Noise is taken for structure in one packet of 10^12. Without declared messages a handshake may
+    have clear text anywhere.
+    """
+    flow = vpn.outer_flow
+    declared = flow is not None and flow.declares_messages
+    excused = _corrupted(captured, corruption)
+    strangers, structured = captured.strangers, captured.structured
+    handshakes = [
+        each
+        for each in structured.recorded
+        if not declared and vpn.is_handshake(outer_packet(each))
+    ]
+    unencrypted = Doubtful(
+        packets=structured.packets - len(handshakes),
+        recorded=[each for each in structured.recorded if each not in handshakes],
+    )
+    remedy = "find the sender: it sends to the tunnel's own port, beside the tunnel or as a part"
+    checks = [
+        Check(
+            f"each packet looks encrypted ({where})",
+            unencrypted.packets <= excused,
+            f"{_how_many(unencrypted, captured)} have structure where ciphertext is due",
+            remedy,
+            {"structured": unencrypted.packets, "of_the_handshake": len(handshakes)},
+        )
+    ]
+    if declared:
+        checks.append(
+            Check(
+                f"each packet is a message of the VPN ({where})",
+                strangers.packets <= excused,
+                f"{_how_many(strangers, captured)} are no message of {vpn.name}",
+                remedy,
+                {"strangers": strangers.packets},
+            )
+        )
+    return checks
+
+
+def _how_many(doubtful: Doubtful, captured: Captured) -> str:
+    count = f"{doubtful.packets} of {captured.matching.total()} packets of the tunnel's flow"
+    if not doubtful.recorded:
+        return count
+    one = doubtful.recorded[0]
+    ports = f", ports {one.source_port} and {one.destination_port}" if one.source_port else ""
+    start = one.payload[: 2 * _SHOWN_BYTES]
+    return f"{count} (such as one of {one.length} bytes{ports}, payload {start}...)"
 
 
 def _looks_random(captured: Captured, where: str, entropy_bits: float) -> list[Check]:

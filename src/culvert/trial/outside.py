@@ -23,7 +23,7 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.vpns.outer import OuterFlow
+from culvert.vpns.outer import OuterFlow, OuterMessage
 
 SNAPLEN = 512
 """Bytes of a packet that are searched; canaries repeat, so the first bytes are enough."""
@@ -47,8 +47,24 @@ def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, objec
 
 
 def _as_request(flow: OuterFlow) -> dict[str, object]:
-    also = {"also": [_as_request(other) for other in flow.also]} if flow.also else {}
-    return {"protocol": flow.protocol, "ports": sorted(flow.ports), **also}
+    return {
+        "protocol": flow.protocol,
+        "ports": sorted(flow.ports),
+        "also": [_as_request(other) for other in flow.also],
+        "messages": [_message(each) for each in flow.messages],
+    }
+
+
+def _message(kind: OuterMessage) -> dict[str, object]:
+    begins = [(at, 0xFF, value) for at, value in enumerate(kind.begins)]
+    noise = None if kind.noise_from is None else (kind.noise_from, kind.noise_behind)
+    return {
+        "fixed": [*begins, *kind.fixed],
+        "least": kind.least,
+        "most": kind.most,
+        "step": kind.step,
+        "noise": noise,
+    }
 
 
 class Sighting(ABC):

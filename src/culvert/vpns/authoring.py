@@ -14,6 +14,7 @@ What it declares::
     Variant, DataCipher        a way to run the VPN; what encrypts its data
     DataPath                   where packets are encrypted
     OuterFlow, OuterPacket     its packets on the underlay; one of them
+    OuterMessage               a kind of its messages
     Route, DIRECT, RouteCount  the route of a path's packets; how many took which
     Missing                    what a machine lacks, with the remedy
     Capability, TUNNEL         what its programs may do
@@ -60,7 +61,7 @@ from culvert.vpns.facts import (
 )
 from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import MeshVpn
-from culvert.vpns.outer import OuterFlow, OuterPacket, largest_inner
+from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
 from culvert.vpns.packages import package_version
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
@@ -96,6 +97,7 @@ __all__ = [
     "Node",
     "NotPossible",
     "OuterFlow",
+    "OuterMessage",
     "OuterPacket",
     "Path",
     "Permit",

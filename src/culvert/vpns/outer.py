@@ -9,9 +9,32 @@ from culvert.probe.results import RecordedPacket
 
 
 @dataclass(frozen=True)
+class OuterMessage:
+    """A kind of the VPN's messages, by the payload behind UDP's header; for protocols without ports
+    behind that of IP.
+
+    ``begins`` are its first bytes, ``fixed`` bits of others: offset, mask, value. Its length is
+    ``least``, or any number of ``step`` bytes more, up to ``most``. From ``noise_from`` on, but for
+    the last ``noise_behind`` bytes, it is ciphertext; None: it may be clear text.
+    """
+
+    begins: bytes = b""
+    fixed: tuple[tuple[int, int, int], ...] = ()
+    least: int = 0
+    most: int | None = None
+    step: int = 1
+    noise_from: int | None = None
+    noise_behind: int = 0
+
+
+@dataclass(frozen=True)
 class OuterFlow:
     """Which packets on the underlay belong to the tunnel: an IP protocol and, if it has ports,
     one of these ports at either end; ``also`` other protocols, such as IKE beside ESP.
+
+    ``messages``: all kinds of its messages; a packet that is none is not the VPN's. If none are
+    declared, what follows the first 64 bytes behind the IP header must look encrypted, in all
+    packets but the handshake's. Segments of TCP are not judged.
 
     ``decrypts_there``: the kernel shows decrypted packets as received by the underlay's device, as
     IPsec without its own device does. A capture then shows the link's packets only at the sender.
@@ -20,7 +43,13 @@ class OuterFlow:
     protocol: int
     ports: frozenset[int] = frozenset()
     also: tuple[OuterFlow, ...] = ()
+    messages: tuple[OuterMessage, ...] = ()
     decrypts_there: bool = False
+
+    @property
+    def declares_messages(self) -> bool:
+        """Whether this flow, or another that belongs to it, does."""
+        return bool(self.messages) or any(flow.declares_messages for flow in self.also)
 
     def has(self, packet: OuterPacket) -> bool:
         """Whether the packet is one of the tunnel's."""

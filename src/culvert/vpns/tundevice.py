@@ -9,7 +9,7 @@ from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import path_of_device
-from culvert.vpns.outer import OuterFlow
+from culvert.vpns.outer import OuterFlow, OuterMessage
 from culvert.vpns.ranges import refuse_taken
 from culvert.vpns.variant import DataPath
 
@@ -46,6 +46,11 @@ class TunDevice(Vpn):
         return path_of_device(self.id, node, self.device, kernel_kind=self.name)
 
     @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        """All kinds of its messages on that port; see ``OuterFlow``."""
+        return ()
+
+    @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with the program's port at one end."""
-        return OuterFlow(UDP, frozenset({self.port}))
+        return OuterFlow(UDP, frozenset({self.port}), messages=self.messages)

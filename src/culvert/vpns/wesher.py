@@ -168,7 +168,7 @@ class Wesher(ManagedWireGuard):
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's packets, and the gossip, which is encrypted with the cluster's key."""
         gossip = tuple(OuterFlow(each, frozenset({self.gossip_port})) for each in (UDP, _TCP))
-        return OuterFlow(UDP, frozenset({self.port}), also=gossip)
+        return OuterFlow(UDP, frozenset({self.port}), also=gossip, messages=self.messages)
 
 
 def _name(node: Node) -> str:

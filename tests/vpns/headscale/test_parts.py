@@ -323,12 +323,12 @@ def outer(protocol: int, port: int, payload: bytes) -> OuterPacket:
 )
 def test_handshakes(sent: OuterPacket, *, handshake: bool) -> None:
     assert packet.is_handshake(sent, PORTS) is handshake
-    assert packet.direct(PORTS).has(sent)
+    assert packet.direct(PORTS, 1280).has(sent)
 
 
 def test_a_relayed_path_has_nothing_from_member_to_member() -> None:
     data = OuterPacket(0, True, 17, PORTS.member, PORTS.member, 100, b"\x04\0\0\0")
-    assert packet.direct(PORTS).has(data)
+    assert packet.direct(PORTS, 1280).has(data)
     assert not packet.relayed(PORTS).has(data)
 
 

@@ -18,6 +18,7 @@ from culvert.probe.results.base import Result, parse
 from culvert.probe.results.capture import (
     Captured,
     Count,
+    Doubtful,
     Others,
     Randomness,
     RecordedPacket,
@@ -54,6 +55,7 @@ __all__ = [
     "CpuTimes",
     "DelayVariation",
     "DeviceUse",
+    "Doubtful",
     "EchoOnce",
     "EchoResult",
     "FirstAnswer",

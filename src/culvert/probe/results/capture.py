@@ -52,6 +52,13 @@ class RecordedPacket(Result):
     payload: str = ""
 
 
+class Doubtful(Result):
+    """Packets of the flow, and the start of the first hundred."""
+
+    packets: int = 0
+    recorded: list[RecordedPacket] = []
+
+
 class Captured(Result):
     """Result of a ``capture`` task."""
 
@@ -68,6 +75,10 @@ class Captured(Result):
     """Packets longer than the device's MTU, which no packet on a wire is."""
     canary_hits: int = 0
     canary_example: str | None = None
+    strangers: Doubtful = Doubtful()
+    """Of the flow, but none of its messages."""
+    structured: Doubtful = Doubtful()
+    """With structure where ciphertext is due."""
     randomness: Randomness | None = None
     kernel_drops: int = 0
     """Packets that were not captured because the buffer or the recording was full."""

@@ -7,11 +7,16 @@ balloon (disco/disco.go of tailscale.com). To the servers HTTP, DERP in TLS or p
 from __future__ import annotations
 
 from culvert.vpns.headscale.ports import Ports
-from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket
 from culvert.vpns.wireguard import packet as wireguard
 
 _TCP, _UDP = 6, 17
 _DISCOVERY = b"TS\xf0\x9f\x92\xac"
+_DISCOVERED = OuterMessage(_DISCOVERY, least=len(_DISCOVERY) + 32 + 24 + 16, noise_from=6)
+"""The sender's key, a nonce, a sealed box."""
+_COOKIE = tuple((4 + at, 0xFF, value) for at, value in enumerate(b"\x21\x12\xa4\x42"))
+_STUN = OuterMessage(fixed=((0, 0xC0, 0), *_COOKIE), least=20, most=548, step=4)
+"""RFC 8489, sections 5 and 6.1."""
 _BEGINS = (b"\x16\x03", b"GET /derp", b"HTTP/1.1 101")
 """A handshake of TLS; without it the request and the answer that begin DERP."""
 
@@ -19,12 +24,13 @@ _BEGINS = (b"\x16\x03", b"GET /derp", b"HTTP/1.1 101")
 def relayed(ports: Ports) -> OuterFlow:
     """Nothing from member to member: a proof reports any such packet."""
     servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay}))
-    return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,))
+    return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,), messages=(_STUN,))
 
 
-def direct(ports: Ports) -> OuterFlow:
+def direct(ports: Ports, mtu: int) -> OuterFlow:
     """Between members, and what goes to the servers."""
-    return OuterFlow(_UDP, frozenset({ports.member}), also=(relayed(ports),))
+    messages = (*wireguard.messages(mtu), _DISCOVERED, _STUN)
+    return OuterFlow(_UDP, frozenset({ports.member}), also=(relayed(ports),), messages=messages)
 
 
 def is_handshake(packet: OuterPacket, ports: Ports) -> bool:

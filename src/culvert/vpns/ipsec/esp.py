@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterMessage, OuterPacket
 
 ESP = 50
 AH = 51
@@ -59,6 +59,28 @@ def esp_length(shape: EspShape, inner_length: int, *, in_udp: bool, transport: b
 def ah_length(icv: int, inner_length: int, *, transport: bool) -> int:
     """Length in bytes of the outer IP packet for an inner one, with AH."""
     return (0 if transport else _IP) + _AH_HEADER + icv + inner_length
+
+
+ENCRYPTED = OuterMessage(least=_SPI_SEQUENCE + 8 + 4 + 16, noise_from=_SPI_SEQUENCE + 8)
+"""ESP with a cipher; its IV may be a counter of 8 bytes."""
+_IKE_SA_INIT = 34
+_KEEPALIVE = OuterMessage(b"\xff", least=1, most=1)
+
+
+def _ike(marker: bytes) -> tuple[OuterMessage, OuterMessage]:
+    """Version 2 (RFC 7296, section 3.1): the exchange that is in clear text, and others, which are
+    encrypted behind the headers and an IV."""
+    start = len(marker)
+    version, exchange = (start + 17, 0xFF, 0x20), start + 18
+    clear = OuterMessage(marker, (version, (exchange, 0xFF, _IKE_SA_INIT)), start + 28)
+    others = OuterMessage(
+        marker, (version, (exchange, 0xF8, _IKE_SA_INIT & 0xF8)), start + 28, noise_from=start + 44
+    )
+    return clear, others
+
+
+IN_UDP = (ENCRYPTED, *_ike(b""), *_ike(_NON_ESP_MARKER), _KEEPALIVE)
+"""What is on the ports of IKE and of ESP in UDP."""
 
 
 def is_ike(packet: OuterPacket) -> bool:

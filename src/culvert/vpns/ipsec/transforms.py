@@ -6,7 +6,7 @@ The same for keys negotiated by IKE and for manual keys.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from culvert.labs.host import Host
 from culvert.vpns.facts import kernel_feature, missing_from_kernel
@@ -14,7 +14,7 @@ from culvert.vpns.ipsec import esp
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.variant import DataCipher, Missing, Variant
 
-IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}))
+IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}), messages=esp.IN_UDP)
 
 _CRYPTO = "/proc/crypto"
 
@@ -139,8 +139,11 @@ class Carriage:
         """The kernel's packets, and those of the key exchange."""
         shown = not self.route
         if self.in_udp:
-            return OuterFlow(IKE.protocol, IKE.ports, decrypts_there=shown)
-        return OuterFlow(self.transform.protocol, also=beside, decrypts_there=shown)
+            return replace(IKE, decrypts_there=shown)
+        messages = (esp.ENCRYPTED,) if self.transform.encrypts else ()
+        return OuterFlow(
+            self.transform.protocol, also=beside, messages=messages, decrypts_there=shown
+        )
 
     def contradictions(self) -> Iterator[Missing]:
         """Combinations that no machine supports."""

@@ -21,7 +21,7 @@ from culvert.vpns.nebula.program import PROGRAM
 from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
 from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, RELAY, VARIANTS, chosen
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterMessage, OuterPacket
 from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, Variant
@@ -189,6 +189,10 @@ class Nebula(TunDevice):
         relays = [relay for end in ends if not end.remote for relay in end.relays]
         names = {str(self.inner(each).ip): each.name for each in self.lab.of_role(Role.RELAY)}
         return Route(names[relays[0]]) if relays else DIRECT
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        return outer.MESSAGES
 
     def outer_length(self, inner_length: int) -> int | None:
         """With a header and a tag, two of each through a relay."""

@@ -11,13 +11,45 @@ a relayed packet are between a member and the relay, which sees the inner header
 
 from __future__ import annotations
 
-from culvert.vpns.outer import OuterPacket
+from dataclasses import replace
+
+from culvert.vpns.outer import OuterMessage, OuterPacket
 
 _IPV4_UDP = 28
 _HEADER = 16
 _TAG = 16
 _HANDSHAKE, _MESSAGE, _RELAYED = 0, 1, 1
 """Types of packets, and the subtype of a message that is for a relay."""
+
+
+_VERSION = 0x10
+_RECV_ERROR = 2
+_LIGHTHOUSE, _TEST, _CLOSE, _CONTROL = 3, 4, 5, 6
+
+
+def _of(kind: int, subtype: int | None = 0) -> OuterMessage:
+    reserved = ((2, 0xFF, 0), (3, 0xFF, 0))
+    subtypes = () if subtype is None else ((1, 0xFF, subtype),)
+    return OuterMessage(bytes([_VERSION | kind]), (*subtypes, *reserved), _HEADER)
+
+
+def _sealed(message: OuterMessage, headers: int = 1) -> OuterMessage:
+    return replace(message, least=headers * (_HEADER + _TAG), noise_from=headers * _HEADER)
+
+
+_RELAYS = _of(_MESSAGE, _RELAYED)
+_PUNCH = OuterMessage(fixed=((0, 0xFE, 0),), least=1, most=1)
+"""One byte, 0 or 1, for the sake of a NAT (lighthouse.go, connection_manager.go)."""
+MESSAGES = (
+    _sealed(_of(_MESSAGE)),
+    *(_sealed(_of(kind, None)) for kind in (_LIGHTHOUSE, _TEST, _CLOSE, _CONTROL)),
+    _of(_HANDSHAKE),
+    replace(_of(_RECV_ERROR), most=_HEADER),
+    _PUNCH,
+    replace(_RELAYS, fixed=(*_RELAYS.fixed, (_HEADER, 0xFF, _VERSION | _HANDSHAKE))),
+    _sealed(replace(_RELAYS, fixed=(*_RELAYS.fixed, (_HEADER, 0xF8, _VERSION))), 2),
+)
+"""All but a relay's are of one header; the certificates of a handshake are in clear text."""
 
 
 def outer_length(inner_length: int, *, relayed: bool) -> int:

@@ -313,8 +313,10 @@ class OpenVpn(TunnelVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP or TCP with the server's port at one end."""
-        protocol = wire.TCP if self.choice.transport is Transport.TCP else wire.UDP
-        return OuterFlow(protocol, frozenset({self.port}))
+        if self.choice.transport is Transport.TCP:
+            return OuterFlow(wire.TCP, frozenset({self.port}))
+        messages = wire.messages(static_key=self.choice.static_key)
+        return OuterFlow(wire.UDP, frozenset({self.port}), messages=messages)
 
     def outer_length(self, inner_length: int) -> int | None:
         """From the cipher; None over TCP, whose segments differ, and for packets that --fragment

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterMessage, OuterPacket
 
 UDP = 17
 TCP = 6
@@ -49,6 +49,17 @@ class Opcode(IntEnum):
     CONTROL_WKC_V1 = 11
 
 
+_CONTROL = (
+    Opcode.SOFT_RESET_V1,
+    Opcode.CONTROL_V1,
+    Opcode.ACK_V1,
+    Opcode.HARD_RESET_CLIENT_V2,
+    Opcode.HARD_RESET_SERVER_V2,
+)
+_FEW_ACKNOWLEDGED = (9, 0xF0, 0)
+"""Behind opcode and session the number of acknowledged packets, at most 8."""
+
+
 class Framing(Enum):
     """How inner packets are encapsulated."""
 
@@ -70,6 +81,24 @@ def fragment_length(framing: Framing, inner_length: int, most: int) -> int | Non
     because the datagram would exceed ``most`` bytes."""
     length = udp_length(framing, _FRAGMENT_HEADER + inner_length)
     return length if length - _IP_UDP <= most else None
+
+
+def messages(*, static_key: bool) -> tuple[OuterMessage, ...]:
+    """All messages over UDP with a cipher."""
+    if static_key:
+        return (OuterMessage(least=_HMAC_SHA256 + _IV + _BLOCK, step=_BLOCK, noise_from=0),)
+    control = (
+        OuterMessage(fixed=(_first(opcode), _FEW_ACKNOWLEDGED), least=14) for opcode in _CONTROL
+    )
+    # AEAD has 4 or 8 bytes of packet id behind the peer id, CBC its HMAC.
+    data = OuterMessage(
+        fixed=(_first(Opcode.DATA_V2),), least=_OPCODE_AND_PEER + 4 + _TAG, noise_from=12
+    )
+    return (data, *control)
+
+
+def _first(opcode: Opcode) -> tuple[int, int, int]:
+    return 0, 0xF8, opcode << 3
 
 
 def is_control(packet: OuterPacket) -> bool:

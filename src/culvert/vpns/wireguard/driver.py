@@ -372,7 +372,7 @@ class WireGuard(TunnelVpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with the target's port at one end."""
-        return OuterFlow(17, frozenset({self.port}))
+        return OuterFlow(17, frozenset({self.port}), messages=wire.messages(self._mtu))
 
     def outer_length(self, inner_length: int) -> int | None:
         """Padded to 16 bytes, but never beyond the interface's MTU."""

@@ -14,7 +14,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.facts import log_tail, missing_tun, wait_for_fact, wait_for_ping
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterMessage, OuterPacket
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route
 from culvert.vpns.wireguard import packet, program
@@ -112,6 +112,11 @@ class ManagedWireGuard(TunDevice):
                 "there is no relay: without a way for UDP between the two there is no path",
             )
         return DIRECT
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        """WireGuard's."""
+        return packet.messages(self.mtu)
 
     def outer_length(self, inner_length: int) -> int | None:
         """As WireGuard's, padded to 16 bytes but never beyond the device's MTU."""

@@ -10,11 +10,15 @@ Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the me
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 
-from culvert.vpns.outer import OuterPacket
+from culvert.vpns.outer import OuterMessage, OuterPacket
 
-_HEADERS = 20 + 8 + 16 + 16
+_HEADER, _TAG = 16, 16
+_HEADERS = 20 + 8 + _HEADER + _TAG
+_MAC2 = 16
+"""Zeros unless the receiver is under load."""
 _PADDING = 16
 
 
@@ -34,7 +38,28 @@ def outer_length(inner_length: int, mtu: int) -> int:
     return _HEADERS + max(inner_length, min(padded, mtu))
 
 
+def messages(mtu: int) -> tuple[OuterMessage, ...]:
+    """All messages of a device with that MTU."""
+
+    def exactly(kind: Message, length: int, clear: int = 0) -> OuterMessage:
+        return OuterMessage(_start(kind), (), length, length, noise_from=4, noise_behind=clear)
+
+    padded = OuterMessage(_start(Message.DATA), (), _HEADER + _TAG, None, 16, noise_from=_HEADER)
+    longest = _HEADER + mtu + _TAG
+    return (
+        padded,
+        replace(padded, least=longest, most=longest),
+        exactly(Message.INITIATION, 148, _MAC2),
+        exactly(Message.RESPONSE, 92, _MAC2),
+        exactly(Message.COOKIE_REPLY, 64),
+    )
+
+
 def is_handshake(packet: OuterPacket) -> bool:
     """Initiation, response and cookie reply: a type byte and three zero bytes."""
     kinds = (Message.INITIATION, Message.RESPONSE, Message.COOKIE_REPLY)
-    return packet.payload[:4] in {bytes((kind, 0, 0, 0)) for kind in kinds}
+    return packet.payload[:4] in map(_start, kinds)
+
+
+def _start(kind: Message) -> bytes:
+    return bytes((kind, 0, 0, 0))

@@ -1,0 +1,171 @@
+"""Packets to the tunnel's own port that the VPN did not send: each one is found out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.node import Node
+from culvert.labs.witness import View
+from culvert.measurements.udp.udp import Udp, UdpParameters
+from culvert.probe.client import Probe
+from culvert.probe.results import Captured
+from culvert.proof.canary import echo_marked
+from culvert.proof.capture import judge_capture
+from culvert.results import Status
+from culvert.runid import new_run_id
+from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from tests.run.cells import measure, vpn
+from tests.vpns.tunnels import bring_up, driver, skip_reason
+
+pytestmark = [pytest.mark.lab, pytest.mark.vpn]
+SIZE = 1000
+SOME = 20
+TEXT = b"The tunnel encodes its packets instead of encrypting them, and who listens reads all. "
+RECORDS = [{"device": f"meter-{n}", "volts": 230 + n / 10, "ok": True} for n in range(40)]
+NOISE = random.Random(1)
+CONTENTS: Mapping[str, Callable[[], bytes]] = {
+    "text": lambda: TEXT * 12,
+    "base64": lambda: base64.b64encode(NOISE.randbytes(SIZE)),
+    "zeros": lambda: bytes(SIZE),
+    "JSON": lambda: json.dumps(RECORDS).encode(),
+    "a program": lambda: Path(sys.executable).resolve().read_bytes()[4096:],
+}
+"""What is not encrypted."""
+HEADERS: Mapping[str, bytes] = {
+    "wireguard/go": bytes((4, 0, 0, 0)) + NOISE.randbytes(12),
+    "openvpn/aes-256-gcm": b"\x48\0\0\0" + NOISE.randbytes(20),
+    "openvpn/aes-256-cbc": b"\x48\0\0\0" + NOISE.randbytes(48),
+    "openvpn/aes-256-cbc+psk": NOISE.randbytes(48),
+    "strongswan/esp-aes256gcm": b"\xc1\x02\x03\x04\0\0\0\1" + NOISE.randbytes(8),
+}
+"""What a message with data begins with."""
+SEND = """
+import socket, sys
+data = open(sys.argv[3], "rb").read()
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    for _ in range(int(sys.argv[4])):
+        sender.sendto(data, (sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def send(session: Session, data: bytes, count: int) -> list[str]:
+    """The command that sends such packets to the tunnel's port of node b, beside the tunnel."""
+    flow = session.vpn.outer_flow
+    assert flow is not None
+    file = session.source.directory / "plain"
+    file.write_bytes(data)
+    to = str(session.target.underlay.address.ip), str(max(flow.ports))
+    return [sys.executable, "-c", SEND, *to, str(file), str(count)]
+
+
+def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
+    if reason := skip_reason(text):
+        pytest.skip(reason)
+    lab = stack.enter_context(NetnsLab(new_run_id(), LabSpec(link=link)))
+    tunnel = driver(text)
+    stack.callback(tunnel.stop, lab)
+    a, b = (stack.enter_context(Probe(node)) for node in (lab.a, lab.b))
+    bring_up(tunnel, lab)
+    return Session(lab, tunnel, lab.path, a, b)
+
+
+def seen(session: Session, body: Callable[[], object]) -> Captured:
+    """What node a sends while marked packets cross the tunnel, and afterwards the body runs."""
+    sighting = session.outside.begin("a", View.SENT, record=0)
+    sighting.ready()
+    echo_marked(session)
+    body()
+    return sighting.end()
+
+
+def failed(session: Session, captured: Captured, corruption: float = 0.0) -> dict[str, str]:
+    checks = judge_capture(session.vpn, captured, "here", corruption=corruption)
+    return {check.name: check.detail for check in checks if not check.passed}
+
+
+@pytest.mark.parametrize("kind", ["wire", "veth"])
+@pytest.mark.parametrize("text", HEADERS)
+def test_each_plain_packet_is_found(text: str, kind: Any) -> None:
+    with ExitStack() as stack:
+        session = opened(stack, text, LinkSpec(kind=kind))
+        a = session.source
+        assert failed(session, seen(session, lambda: None)) == {}
+        for name, content in CONTENTS.items():
+            for data in (content()[:SIZE], (HEADERS[text] + content())[: SIZE + 8]):
+                captured = seen(session, lambda: a.run(send(session, data, SOME)))  # noqa: B023
+                found = failed(session, captured)
+                assert found, (name, data[:32])
+                doubtful = captured.strangers.packets, captured.structured.packets
+                assert sum(doubtful) == SOME, (name, data[:32], doubtful)
+                assert all(f"{SOME} of " in detail for detail in found.values()), found
+
+
+def test_a_message_type_that_none_has_and_a_wrong_length_are_found() -> None:
+    with ExitStack() as stack:
+        session = opened(stack, "wireguard/go", LinkSpec())
+        for data in (
+            bytes((5, 0, 0, 0)) + NOISE.randbytes(1004),
+            HEADERS["wireguard/go"] + NOISE.randbytes(1001),
+            NOISE.randbytes(1008),
+        ):
+            packets = send(session, data, SOME)
+            captured = seen(session, lambda: session.source.run(packets))  # noqa: B023
+            assert list(failed(session, captured)) == ["each packet is a message of the VPN (here)"]
+
+
+def test_what_the_link_corrupts_as_requested_is_no_stranger() -> None:
+    with ExitStack() as stack:
+        corruption = 0.2
+        impairment = Impairment(a_to_b=OneWay(corrupt=corruption))
+        session = opened(stack, "wireguard/go", LinkSpec(kind="wire", impairment=impairment))
+        with session.watch(sample_one_in=1) as watched:
+            for _ in range(10):
+                echo_marked(session)
+        captured = watched.nodes["b"].captured
+        assert failed(session, captured, corruption) == {}
+        plain = send(session, TEXT * 12, 1000)
+        with session.watch(sample_one_in=1) as watched:
+            session.source.run(plain)
+        assert failed(session, watched.nodes["b"].captured, corruption)
+
+
+class Beside(Udp):
+    """A load, and beside it a hundredth of its packets in clear text to the tunnel's port."""
+
+    packets = 3000
+
+    def run(self, session: Session, parameters: UdpParameters) -> Outcome:
+        node: Node = session.source
+        process = node.daemon(send(session, (TEXT * 12)[:SIZE], self.packets), name="plain")
+        try:
+            return super().run(session, parameters)
+        finally:
+            process.stop()
+
+
+@pytest.mark.parametrize("text", ["wireguard/go", "openvpn/aes-256-gcm"])
+def test_a_trial_with_plain_packets_beside_the_load_is_invalid(text: str) -> None:
+    if reason := skip_reason(text):
+        pytest.skip(reason)
+    load = {"duration": "500ms", "packet_size": 1000, "rate": "50Mbit/s"}
+    assert measure(vpn(text), Udp(), load).status is Status.OK
+    finding = measure(vpn(text), Beside(), load)
+    assert finding.status is Status.INVALID
+    failures = [check for check in finding.evidence.checks if not check.passed]
+    (check,) = (each for each in failures if each.name.startswith("each packet is a message"))
+    assert check.figures["strangers"] > 0
+    assert f"{check.figures['strangers']} of " in check.detail
