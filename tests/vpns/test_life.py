@@ -15,6 +15,7 @@ from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
 from culvert.run.trials.attempt import before
 from culvert.trial.session import Session
+from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import Capture, pings_answered
 
@@ -38,10 +39,10 @@ def test_a_warm_start_is_a_new_handshake_of_the_same_processes(lab: LabFactory, 
     vpn, pair = up(word, lab)
     pids = [process.pid for name in "ab" for process in vpn.processes[name]]
     for _ in range(3):
-        vpn.drop(pair.path)
+        dropping(vpn).drop(pair.path)
         assert pings_answered(pair.a, vpn.inner(pair.b).ip, count=1) == 0
         with Capture(pair.a) as capture:
-            vpn.resume(pair.path)
+            resuming(vpn).resume(pair.path)
             assert any(vpn.is_handshake(packet) for packet in capture.packets())
         assert answered(vpn, pair) == (PINGS, PINGS)
     assert pids == [process.pid for name in "ab" for process in vpn.processes[name]]
@@ -80,7 +81,7 @@ def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word
 def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
     vpn, pair = up(word, lab)
     with Capture(pair.a) as capture:
-        vpn.rekey(pair.path)
+        rekeying(vpn).rekey(pair.path)
         assert any(vpn.is_handshake(packet) for packet in capture.packets())
     assert answered(vpn, pair) == (PINGS, PINGS)
     vpn.stop(pair)
@@ -127,18 +128,18 @@ def test_wireguard_waits_for_its_own_timer(
     vpn, pair = up("wireguard/go", lab)
     monkeypatch.setattr(type(vpn), "rekey_deadline_s", 0.2)
     with pytest.raises(VpnError, match="renewed its keys"):
-        vpn.rekey(pair.path)
+        rekeying(vpn).rekey(pair.path)
     vpn.stop(pair)
 
 
 @pytest.mark.parametrize(
     ("word", "event"),
     [
-        ("openvpn/aes-256-gcm", lambda vpn, pair: vpn.rekey(pair.path)),
-        ("openvpn/aes-256-cbc+psk", lambda vpn, pair: vpn.drop(pair.path)),
-        ("vxlan/plain", lambda vpn, pair: vpn.drop(pair.path)),
+        ("openvpn/aes-256-gcm", lambda vpn, pair: rekeying(vpn).rekey(pair.path)),
+        ("openvpn/aes-256-cbc+psk", lambda vpn, pair: dropping(vpn).drop(pair.path)),
+        ("vxlan/plain", lambda vpn, pair: dropping(vpn).drop(pair.path)),
         ("vxlan/plain", lambda vpn, pair: vpn.crash(pair.a)),
-        ("none", lambda vpn, pair: vpn.rekey(pair.path)),
+        ("none", lambda vpn, pair: rekeying(vpn).rekey(pair.path)),
     ],
     ids=["rekey", "drop with a static key", "drop without keys", "crash", "rekey of nothing"],
 )

@@ -21,6 +21,12 @@ What it declares::
     ONLY_IPV4                  the versions of IP below it, if it has no IPv6
     Policy, Permit, Protocol   what apply_policy() gets
 
+What it can do while it is up, if it has these methods::
+
+    Dropping, Resuming         drop(), resume(): a tunnel apart from its processes
+    Rekeying                   rekey(): new keys
+    Enforcing                  apply_policy(): a policy of what members may send
+
 What it works with::
 
     Lab, Node, Role            the lab; a node of it; what the node is there for
@@ -31,7 +37,7 @@ What it works with::
 What it raises::
 
     VpnError                   the VPN ended, refused its configuration or did not come up
-    NotPossible, LEAVE_OUT     it has no such event; the remedy then
+    NotPossible, LEAVE_OUT     this variant has no such event; the remedy then
     LabError                   a command on a node failed
 
 What its test calls::
@@ -48,6 +54,7 @@ from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
+from culvert.vpns.abilities import Dropping, Enforcing, Rekeying, Resuming
 from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address
 from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
@@ -87,7 +94,9 @@ __all__ = [
     "Completed",
     "DataCipher",
     "DataPath",
+    "Dropping",
     "Ends",
+    "Enforcing",
     "Host",
     "Lab",
     "LabError",
@@ -104,6 +113,8 @@ __all__ = [
     "Policy",
     "Process",
     "Protocol",
+    "Rekeying",
+    "Resuming",
     "Role",
     "Route",
     "RouteCount",

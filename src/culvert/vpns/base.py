@@ -37,7 +37,6 @@ from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.policy import Policy
 from culvert.vpns.variant import (
     DIRECT,
     LEAVE_OUT,
@@ -80,8 +79,6 @@ class Vpn(ABC):
     many members join at once."""
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
-    no_policy: ClassVar[str] = "has no policy of what members may send"
-    """Why ``apply_policy`` is not possible, where a driver does not override it."""
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
     first packet after drop(), and resume() is not called."""
@@ -207,7 +204,7 @@ class Vpn(ABC):
         """The pairs of members that have a path of their own: in a mesh each with each."""
         return [Path(*both) for both in combinations([node.name for node in self.lab.members], 2)]
 
-    # -- events while it is up; a driver implements those that it supports -------------------------
+    # -- nodes that come and go; culvert.vpns.abilities has what only some VPNs can ----------------
 
     def crash(self, node: Node) -> None:
         """Kill a node's processes (SIGKILL), without notice to peers. join() and reach() start them
@@ -224,36 +221,6 @@ class Vpn(ABC):
     def leave(self, node: Node) -> None:
         """Stop a node as a user would, so that a cold start of all follows."""
         self._stop_processes(node)
-
-    def drop(self, path: Path) -> None:
-        """End a path's tunnel but not the processes: both ends forget their keys.
-
-        Raises NotPossible if the VPN has no such request.
-        """
-        del path
-        raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
-
-    def resume(self, path: Path) -> None:
-        """Bring the tunnel up again after drop(): returns when it is up, as reach() does."""
-        del path
-        raise NotPossible(self.id, "has no tunnel apart from its processes", LEAVE_OUT)
-
-    def rekey(self, path: Path) -> None:
-        """Negotiate new keys for a path that is up; returns when both ends have agreed on them.
-
-        At once if the VPN has such a request; otherwise when it does so itself, within
-        ``rekey_deadline_s``. Raises NotPossible if it never does.
-        """
-        del path
-        raise NotPossible(self.id, "renews no keys", LEAVE_OUT)
-
-    def apply_policy(self, policy: Policy) -> None:
-        """Replace the policy of all members; returns when it is on its way to them.
-
-        Raises NotPossible if the VPN has none.
-        """
-        del policy
-        raise NotPossible(self.id, self.no_policy, LEAVE_OUT)
 
     # -- what the proof needs ----------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
+from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import PINGS, Agent, Capture
@@ -163,10 +164,10 @@ def test_it_is_dropped_called_again_and_restarted(lab: LabFactory, word: str) ->
     bring_up(vpn, pair)
     peer = vpn.inner(pair.b).ip
     with Agent(pair.a) as a, Capture(pair.a) as capture:
-        vpn.drop(pair.path)
+        dropping(vpn).drop(pair.path)
         assert a.pings_answered(peer) == 0
         capture.packets()
-        vpn.resume(pair.path)
+        resuming(vpn).resume(pair.path)
         assert any(vpn.is_handshake(each) for each in capture.packets())
         assert a.pings_answered(peer) == 1
         vpn.crash(pair.a)
@@ -175,7 +176,7 @@ def test_it_is_dropped_called_again_and_restarted(lab: LabFactory, word: str) ->
         assert a.pings_answered(peer) == 1
         if vpn.name == "strongswan":
             capture.packets()
-            vpn.rekey(pair.path)
+            rekeying(vpn).rekey(pair.path)
             assert any(vpn.is_handshake(each) for each in capture.packets())
             assert a.pings_answered(peer) == 1
     vpn.stop(pair)

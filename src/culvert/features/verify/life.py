@@ -17,6 +17,7 @@ from culvert.measurements.mtu.path import PathEnd
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
 from culvert.trial.outside import SNAPLEN
+from culvert.vpns.abilities import rekeying
 
 SLACK_S = 10.0
 LOWER_MTU = 1280
@@ -53,8 +54,9 @@ class NewKeys(FeatureTest):
     def run(self, bench: Bench) -> Finding:
         """Rekey at once, or wait until the VPN does."""
         with bench.session() as session:
+            vpn = rekeying(session.vpn)
             with traffic(session, session.vpn.rekey_deadline_s + SLACK_S):
-                session.vpn.rekey(session.path)
+                vpn.rekey(session.path)
             crossed = carries(session)
         return Finding(crossed, f"new keys; {crossing(crossed)}")
 

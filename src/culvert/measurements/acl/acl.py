@@ -35,6 +35,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
+from culvert.vpns.abilities import enforcing
 from culvert.vpns.policy import OPEN, Policy, Protocol
 from culvert.waiting import wait_until
 
@@ -91,7 +92,7 @@ class Acl(Measurement[AclParameters]):
         sightings = [look(session, node.name) for node in ends]
         services = Services(session, idle_s=4 * (EVENT_S + 2 * parameters.settle_max_s))
         policies = _policies(services)
-        session.vpn.apply_policy(OPEN)  # what it cannot do is refused before anything is measured
+        enforcing(session.vpn).apply_policy(OPEN)  # what has none is refused before any figure
         rounds = []
         for name, permitted in policies.items():
             rounds.append(_Round(session, parameters, services, name, permitted))
@@ -195,7 +196,7 @@ class _Round:
         source.ready()
         time.sleep(LEAD_S)  # part of the method
         self.begun_ns = time.monotonic_ns()
-        session.vpn.apply_policy(policy)
+        enforcing(session.vpn).apply_policy(policy)
         self.applied_ms = (time.monotonic_ns() - self.begun_ns) / 1e6
         held = self._silent()
         sent = parse(UdpSource, source.stop())
@@ -231,7 +232,7 @@ class _Round:
         )
         answer.ready()
         begun_ns = time.monotonic_ns()
-        session.vpn.apply_policy(OPEN)
+        enforcing(session.vpn).apply_policy(OPEN)
         try:
             found = parse(FirstAnswer, answer.result(EVENT_S + settle_max_s + SLACK_S))
         except ProbeError:

@@ -13,6 +13,7 @@ from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import Shape
 from culvert.trial.session import Session
+from culvert.vpns.abilities import rekeying
 from culvert.vpns.variant import LEAVE_OUT
 
 
@@ -105,7 +106,7 @@ class Rekey(Happening):
 
     def happen(self, session: Session) -> None:
         """Request it of the driver, or wait for the VPN to do it."""
-        session.vpn.rekey(session.path)
+        rekeying(session.vpn).rekey(session.path)
 
 
 def happening(event: Event, *, silence_s: float) -> Happening:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.trial.session import Session
+from culvert.vpns.abilities import dropping, resuming
 
 
 class Start(StrEnum):
@@ -95,12 +96,12 @@ class Warm(Starting):
 
     def end(self, session: Session) -> None:
         """Remove the keys of both sides."""
-        session.vpn.drop(session.path)
+        dropping(session.vpn).drop(session.path)
 
     def begin(self, session: Session) -> None:
         """Initiate, unless the first request does."""
         if not session.vpn.on_demand:
-            session.vpn.resume(session.path)
+            resuming(session.vpn).resume(session.path)
 
 
 class AfterOwnRestart(Starting):

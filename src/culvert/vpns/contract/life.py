@@ -9,6 +9,7 @@ from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.topology.graph import Role
+from culvert.vpns.abilities import dropping, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import LeakWitness
@@ -224,7 +225,7 @@ class Life:
             if found != self.vpn.route(path):
                 self.breaks(Rule.ROUTE, f"{found}, not {self.vpn.route(path)}")
         capture.packets()
-        if self._offered(Rule.DROP, lambda: self.vpn.drop(path)):
+        if self._offered(Rule.DROP, lambda: dropping(self.vpn).drop(path)):
             with self.guarded(Rule.DROP):
                 self._drop(capture)
         for node in (self.lab.a, self.lab.b):
@@ -252,7 +253,7 @@ class Life:
             return
         if self._tunnel and self.agents[self.lab.a.name].pings_answered(target):
             self.breaks(Rule.DROP, f"{target} still answers after drop()")
-        self.vpn.resume(path)
+        resuming(self.vpn).resume(path)
         self._answered(capture, Rule.DROP)
 
     def _crash(self, node: Node, capture: UnderlayLook) -> None:
