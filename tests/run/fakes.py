@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -75,6 +75,9 @@ class Recorder:
         self.steps.append(step)
         self._before(step)
 
+    def note(self, text: str) -> None:
+        raise AssertionError(f"no step before a trial is expected: {text}")
+
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         self.records.append(record)
         self.headlines.append(headline)
@@ -114,6 +117,7 @@ def runner(
     make_lab: Callable[..., Lab] | None = None,
     real_links: bool = False,
     clusters: Clusters | None = None,
+    refused: Mapping[str, CulvertError] | None = None,
 ) -> Runner:
     """A runner whose labs cannot be opened, unless ``make_lab`` makes others."""
     return Runner(
@@ -127,6 +131,7 @@ def runner(
         cores=[(0,), (1,)],
         progress=progress,
         real_links=real_links,
+        refused=refused or {},
     )
 
 

@@ -53,7 +53,8 @@ GIVE_UP_AFTER = 3
 
 class Runner:
     """One run. ``make_lab`` builds a lab for a trial; with ``clusters`` trials are between pods of
-    a cluster instead; ``cores`` are the machine's CPUs."""
+    a cluster instead; ``cores`` are the machine's CPUs. ``refused`` are cells, by key, that are
+    known to be unsupported."""
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Runner:
         cores: Sequence[tuple[int, ...]],
         progress: Progress,
         real_links: bool = False,
+        refused: Mapping[str, CulvertError] = MappingProxyType({}),
     ) -> None:
         self._study = study
         self._plan = plan
@@ -78,6 +80,7 @@ class Runner:
         self._clusters = clusters
         self._cores = cores
         self._progress = progress
+        self._refused = refused
 
         def link_of(condition: str) -> LinkSpec:
             spec = study.lab_spec(condition, cores)
@@ -236,6 +239,8 @@ class Runner:
         return self._journal.parts(trial.block, keys) if keys else []
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:
+        if cell.key in self._refused:
+            return TrialFinding.of_error(self._refused[cell.key])
         reason = self._study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
         if not reason:
             return None

@@ -27,7 +27,7 @@ def server() -> Iterator[EmbeddedCluster]:
         underlay = Underlay("u0", lab.a.underlay.address.ip, 1500)
         made = EmbeddedCluster(lab, programs, control="a", underlays={"a": underlay})
         try:
-            made.open()
+            made.open(print)
             yield made
         finally:
             made.close()

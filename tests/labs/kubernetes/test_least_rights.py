@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 
-from culvert.errors import CulvertError, LabError
+from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import manifests
-from culvert.labs.kubernetes.pods.lab import KubernetesLab
+from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
+from culvert.measurements.rtt.rtt import Rtt, RttParameters
+from culvert.run.pods.cluster import ReachedCluster
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
+from culvert.vpns import registry
 from culvert.waiting import wait_until
 from tests.labs.kubernetes.paper import paper_node
 
@@ -133,7 +136,7 @@ def test_a_pod_that_is_gone_is_the_cause(server: EmbeddedCluster, lab: Kubernete
 FEWEST = "fewest"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fewest(server: EmbeddedCluster) -> Iterator[Api]:
     """A user with the roles for one namespace of his own."""
     from kubernetes import client  # noqa: PLC0415 - optional
@@ -191,3 +194,19 @@ def test_the_roles_for_one_namespace_are_enough_there_and_nowhere_else(
         fewest.call("a pod elsewhere", fewest.core.create_namespaced_pod, "default", pod)
     with pytest.raises(CulvertError, match=r"forbidden|cannot create"):
         fewest.call("a namespace", fewest.core.create_namespace, {"metadata": {"name": "x"}})
+
+
+@pytest.mark.parametrize(("prove", "pods"), [(True, None), (False, Placement.HOST_NETWORK)])
+def test_pods_of_the_nodes_without_the_right_are_refused_before_a_trial(
+    lab: KubernetesLab, fewest: Api, prove: bool, pods: Placement | None
+) -> None:
+    del lab  # its node of paper is used
+    none, spec = registry.create(registry.parse("none")), replace(LabSpec(), pods=pods)
+    options = Options(image=OPTIONS.image, namespace=FEWEST)
+    with (
+        ReachedCluster(fewest, options, NO_WISHES, prove=prove) as reached,
+        pytest.raises(NotPossible, match="may not create namespaces"),
+    ):
+        reached.require(none, spec, Rtt(), RttParameters.model_validate({}))
+    with ReachedCluster(fewest, options, NO_WISHES, prove=False) as ordinary:
+        ordinary.require(none, LabSpec(), Rtt(), RttParameters.model_validate({}))

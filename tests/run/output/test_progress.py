@@ -114,6 +114,24 @@ def test_the_screen_without_a_total_and_after_trials_of_an_earlier_run() -> None
     assert "of None" not in target.getvalue()
 
 
+def test_a_step_before_a_trial_is_shown_at_once() -> None:
+    made, target = console(terminal=False)
+    Lines(made, LABELS).note("starting a cluster")
+    assert target.getvalue() == "starting a cluster\n"
+    made, target = console(terminal=True)
+    with Screen(made, "A title", LABELS) as screen:
+        screen.note("starting a cluster")
+        assert "A title" in target.getvalue()
+        assert "starting a cluster" in target.getvalue()
+        screen.begin(STEP)
+        target.truncate(0)
+        screen.note("waiting for it")
+        shown = target.getvalue()
+        assert "trial 7 of 20" in shown
+        assert "waiting for it" in shown
+        assert "starting a cluster" not in shown
+
+
 def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
     Silent().begin(STEP)
     Silent().end(STEP, hostile(), None)

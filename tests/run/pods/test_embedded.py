@@ -18,7 +18,7 @@ from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
 from culvert.labs.kubernetes.pods.choice import By, Wish
-from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
+from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.namespace import cleanup
@@ -33,6 +33,7 @@ from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.execution import PodExecution
+from culvert.run.pods.possible import allowed_in
 from culvert.run.pods.request import IMAGE
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.placement import Placement
@@ -51,6 +52,8 @@ OURS = (
     *("net/ipv4/ip_forward", "net/netfilter/nf_conntrack_max", "kernel/keys/root_maxkeys"),
 )
 WIREGUARD, NOTHING = "wireguard/go", "none"
+STEPS: list[str] = []
+"""What the clusters were about to do."""
 
 
 def settings() -> dict[str, str]:
@@ -82,6 +85,7 @@ def clusters() -> Iterator[EmbeddedClusters]:
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     before = settings()
     made = EmbeddedClusters()
+    made.say = STEPS.append
     with made:
         yield made
     assert settings() == before
@@ -122,6 +126,19 @@ def test_two_workers_are_ready_over_the_vpn(clusters: EmbeddedClusters) -> None:
     assert [(node.name, node.usable) for node in nodes] == [("a", True), ("b", True)]
     inside = {IPv4Address(node.address) for node in nodes}
     assert all(address in IPv4Network("198.19.0.0/16") for address in inside)
+
+
+def test_each_step_of_its_start_is_said_before(clusters: EmbeddedClusters) -> None:
+    over(clusters, WIREGUARD)
+    assert [step.partition("cluster over wireguard/go: ")[2] for step in STEPS[:6]] == [
+        "starting its nodes and links",
+        "bringing the VPN up",
+        "starting etcd and the API server",
+        "starting containerd and loading images",
+        "starting kubelet and Calico",
+        "waiting until all nodes accept pods",
+    ]
+    assert "ready after" in STEPS[6]
 
 
 def test_everything_is_encrypted_over_wireguard(clusters: EmbeddedClusters) -> None:
@@ -414,6 +431,31 @@ def test_without_the_proof_a_trial_counts_and_is_not_proved(clusters: EmbeddedCl
     assert found.evidence.checks
     assert not found.evidence.proved
     assert ["--prove" in each.reason for each in found.evidence.withheld] == [True]
+
+
+def test_what_its_pods_may_not_use_is_known_before_a_trial(clusters: EmbeddedClusters) -> None:
+    """Of a cluster that is reached pods have no rights; of the embedded one they have."""
+    under = over(clusters, NOTHING)
+    driver, parameters = registry.create(registry.parse(NOTHING)), TcpParameters.model_validate({})
+    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=False) as reached:
+        place = reached.under(driver, LabSpec()).workspace
+        with KubernetesLab(place, LabSpec()) as lab:
+            allowed = allowed_in((lab.a, lab.b))
+            assert allowed == allowed_in((lab.a,))
+        assert allowed is not None
+        wanted = next((one for one in ("cubic", "vegas", "dctcp") if one not in allowed), "none")
+        unusual = parameters.model_copy(update={"congestion_control": wanted})
+        with pytest.raises(NotPossible, match=f"tcp with {wanted}: pods of this cluster may use"):
+            reached.require(driver, LabSpec(), Tcp(), unusual)
+        found = PodExecution(driver, LabSpec(), Tcp(), unusual, reached, {}).execute()
+        assert found.status is Status.UNSUPPORTED
+        usual = parameters.model_copy(update={"congestion_control": min(allowed)})
+        reached.require(driver, LabSpec(), Tcp(), usual)
+        assert len(pods(under)) == 0
+    clusters.require(driver, LabSpec(), Tcp(), parameters)
+    unknown = parameters.model_copy(update={"congestion_control": "nobody"})
+    with pytest.raises(NotPossible, match="tcp with nobody: this kernel: No such file"):
+        clusters.require(driver, LabSpec(), Tcp(), unknown)
 
 
 def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(

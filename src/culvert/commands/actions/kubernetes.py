@@ -109,6 +109,8 @@ def check_cluster(
     placements = [_placement(word) for word in traffic] or list(check.PLACEMENTS)
     try:
         with clusters_of(request) as clusters:
+            if not as_json:
+                clusters.say = _say
             found = check.summary(clusters, vpn, placements)
     except UsageError:
         raise
@@ -128,6 +130,10 @@ def check_cluster(
     verdict = "nothing is clear between the nodes" if found.ok else "NOT PROVED"
     out.print(f"{verdict}, after {found.seconds:.1f} s", markup=False)
     return found.exit_code
+
+
+def _say(step: str) -> None:
+    err.print(step, markup=False, style="dim")
 
 
 def _placement(word: str) -> Placement:

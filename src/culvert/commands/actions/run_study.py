@@ -12,7 +12,7 @@ from culvert import __version__
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, NotPossible
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
@@ -30,6 +30,7 @@ from culvert.run.output.progress import Lines, Progress, Screen, Silent
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
 from culvert.run.pods.kind import PodPlace
+from culvert.run.pods.refusals import refusals, shortfalls_of
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import installed_measurements
@@ -52,6 +53,17 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         if other := neighbours.warning():
             (err if as_json else out).print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
+        progress = _progress(study, plan, as_json=as_json)
+        if isinstance(progress, Screen):
+            stack.enter_context(progress)
+        clusters = place.clusters if isinstance(place, PodPlace) else None
+        refused: dict[str, NotPossible] = {}
+        if clusters is not None:
+            clusters.say = progress.note
+            measurements = installed_measurements()
+            refused = refusals(clusters, study, plan, catalogue, measurements, place.cores)
+            for shortfall in shortfalls_of(plan, refused) if not as_json else ():
+                out.print(f"warning: {shortfall}", style="yellow", markup=False)
         begin = Journal.resume if request.resume else Journal.create
         journal = stack.enter_context(begin(directory, head))
         if not request.resume:
@@ -59,9 +71,6 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
                 journal.record_install(install)
         for note in (*study.notes, *rootless.notes()) if not as_json else ():
             out.print(note, style="dim", markup=False)
-        progress = _progress(study, plan, as_json=as_json)
-        if isinstance(progress, Screen):
-            stack.enter_context(progress)
         runner = Runner(
             study,
             plan,
@@ -69,10 +78,11 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             catalogue,
             installed_measurements(),
             make_lab=place.make_lab,
-            clusters=place.clusters if isinstance(place, PodPlace) else None,
+            clusters=clusters,
             cores=place.cores,
             progress=progress,
             real_links=place.real_links,
+            refused=refused,
         )
         with _resumable(request.resuming(directory)):
             tally = runner.run()

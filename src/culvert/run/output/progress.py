@@ -54,6 +54,9 @@ class Progress(Protocol):
     def begin(self, step: ProgressStep) -> None:
         """A trial is about to start."""
 
+    def note(self, text: str) -> None:
+        """A step before a trial that takes long: of a cluster that is started."""
+
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """A trial has ended; ``headline`` is its main figure."""
 
@@ -62,6 +65,9 @@ class Silent:
     """Shows nothing (``--json``)."""
 
     def begin(self, step: ProgressStep) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
         """Nothing."""
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
@@ -77,6 +83,10 @@ class Lines:
 
     def begin(self, step: ProgressStep) -> None:
         """Nothing: the line is printed at the end of the trial."""
+
+    def note(self, text: str) -> None:
+        """A line at once."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """The trial, its status, and its main figure or the beginning of the reason."""
@@ -106,6 +116,7 @@ class Screen:
         self._units: dict[str, str] = {}
         self._counts: dict[Status, int] = dict.fromkeys(Status, 0)
         self._last_problem: Text | None = None
+        self._drawn: list[RenderableType] = [Text(title, style="bold")]
         self._begun = time.monotonic()
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
@@ -139,7 +150,12 @@ class Screen:
         ]
         if self._last_problem is not None:
             parts.append(self._last_problem)
+        self._drawn = parts
         self._live.update(Group(*parts), refresh=True)
+
+    def note(self, text: str) -> None:
+        """Below what was drawn last, in the place of the note before."""
+        self._live.update(Group(*self._drawn, Text(text, style="dim")), refresh=True)
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
         """Keep the figure for the next drawing."""

@@ -77,6 +77,7 @@ def check(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Iter
     driver = registry.create(registry.parse(vpn))
     under = clusters.under(driver, LabSpec())
     for placement in placements:
+        clusters.say(f"proving {placement}")
         yield _one(under, placement)
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
+from typing import Any
+
+from pydantic import BaseModel
 
 from culvert.console import err
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.kubernetes.api.client import Api, Unreachable
-from culvert.labs.kubernetes.pods.lab import NO_WISHES, Wishes
+from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage
+from culvert.measurements.base import Measurement
 from culvert.run.pods.observers import Observers
+from culvert.run.pods.possible import (
+    allowed_in,
+    between_pods,
+    congestion_of,
+    refuse,
+    refuse_as_it_is,
+)
 from culvert.runid import new_run_id
+from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 
@@ -53,12 +65,28 @@ class Under:
         return None
 
 
+def quiet(text: str) -> None:
+    """Says nothing."""
+    del text
+
+
 class Clusters(ABC):
     """A context manager: the clusters of a run, each made when a trial needs it."""
+
+    def __init__(self) -> None:
+        self.say: Callable[[str], None] = quiet
+        """Called before each step that takes seconds."""
 
     @abstractmethod
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The cluster over this VPN and these links. Raises CulvertError."""
+
+    def require(
+        self, vpn: Vpn, spec: LabSpec, measurement: Measurement[Any], parameters: BaseModel
+    ) -> None:
+        """Raise NotPossible for what its pods cannot do; other errors if that cannot be known."""
+        del vpn
+        refuse(spec, measurement, parameters)
 
     def require_reachable(self) -> None:
         """Raise Unreachable if no further trial is possible because nothing answers."""
@@ -80,13 +108,43 @@ class ReachedCluster(Clusters):
     everything must be encrypted."""
 
     def __init__(self, api: Api, options: Options, wishes: Wishes, *, prove: bool) -> None:
+        super().__init__()
         self._api = api
         self._version = api.version()
         self._options = options
         self._wishes = wishes
         self._prove = prove
         self._under: Under | None = None
+        self._congestions: list[frozenset[str] | None] = []
+        """Those that its pods may use, once they were looked at."""
+        self._may_on_nodes = False
         self._stack = ExitStack()
+
+    def require(
+        self, vpn: Vpn, spec: LabSpec, measurement: Measurement[Any], parameters: BaseModel
+    ) -> None:
+        """Two pods are started once, to see what they may use."""
+        super().require(vpn, spec, measurement, parameters)
+        refuse_as_it_is(spec)
+        under = self.under(vpn, spec)
+        if not self._may_on_nodes and (self._prove or spec.pods is Placement.HOST_NETWORK):
+            under.workspace.require_rights(of_nodes=True)
+            self._may_on_nodes = True
+        wanted = congestion_of(parameters)
+        if wanted is None:
+            return
+        if not self._congestions:
+            self.say("starting two pods to see which congestion controls they may use")
+            with KubernetesLab(under.workspace, between_pods(spec), under.wishes) as lab:
+                self._congestions.append(allowed_in((lab.a, lab.b)))
+        (allowed,) = self._congestions
+        if allowed is not None and wanted not in allowed:
+            raise NotPossible(
+                f"{measurement.kind} with {wanted}",
+                f"pods of this cluster may use {', '.join(sorted(allowed))} only",
+                f'write congestion = "{min(allowed)}", or allow it on the nodes by '
+                "net.ipv4.tcp_allowed_congestion_control",
+            )
 
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The same for every trial."""
@@ -116,6 +174,7 @@ class ReachedCluster(Clusters):
             self._api.version()
 
     def _open(self) -> Under:
+        self.say(f"making the run's place in the cluster {self._api.server}")
         workspace = Workspace(self._api, new_run_id(), self._options)
         self._stack.enter_context(workspace)
         facts = {"Kubernetes": self._version, "API server": self._api.server}

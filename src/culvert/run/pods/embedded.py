@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path as File
+from typing import Any
+
+from pydantic import BaseModel
 
 from culvert import __version__
 from culvert.errors import CulvertError, LabError, NotPossible
@@ -30,8 +33,11 @@ from culvert.labs.kubernetes.image import Image, probe_image
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.process import Usage
+from culvert.machine.trials.sockets import congestion_control
+from culvert.measurements.base import Measurement
 from culvert.proof.alive import survivors
-from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.cluster import Clusters, Under, quiet
+from culvert.run.pods.possible import congestion_of
 from culvert.runid import new_run_id
 from culvert.topology.graph import SERVERS, Path
 from culvert.topology.link.spec import LinkSpec
@@ -83,8 +89,10 @@ def libraries(program: File) -> dict[str, bytes]:
 class OverVpn:
     """One embedded cluster that is up, over one VPN."""
 
-    def __init__(self, vpn: Vpn, spec: LabSpec) -> None:
+    def __init__(self, vpn: Vpn, spec: LabSpec, say: Callable[[str], None] = quiet) -> None:
+        """``say`` is called before each step."""
         _require_root()
+        self._say = say
         self.vpn = vpn
         self.programs = require_built()
         self._stack = ExitStack()
@@ -102,8 +110,10 @@ class OverVpn:
             raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)
         begun = time.monotonic()
         try:
+            self._say(f"cluster over {vpn.id}: starting its nodes and links")
             self._stack.enter_context(lab)
             self._stack.callback(vpn.stop, lab)
+            self._say(f"cluster over {vpn.id}: bringing the VPN up")
             vpn.prepare(lab)
             vpn.bring_up()
             self.cluster = EmbeddedCluster(
@@ -115,11 +125,12 @@ class OverVpn:
                 overlay_mtu=vpn.variant.overlay_mtu or lab.spec.overlay_mtu,
             )
             self._stack.callback(self.cluster.close)
-            self.cluster.open()
+            self.cluster.open(lambda step: self._say(f"cluster over {vpn.id}: {step}"))
         except BaseException:
             self.close()
             raise
         self.up_s = time.monotonic() - begun
+        self._say(f"cluster over {vpn.id}: ready after {self.up_s:.1f} s")
         return self.cluster
 
     def close(self) -> None:
@@ -195,14 +206,34 @@ class EmbeddedClusters(Clusters):
     """One at a time: it is replaced when a trial needs another VPN or other links."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._key: tuple[str, LinkSpec, int | None] | None = None
         self._stack = ExitStack()
         self._under: UnderEmbedded | None = None
+
+    def require(
+        self, vpn: Vpn, spec: LabSpec, measurement: Measurement[Any], parameters: BaseModel
+    ) -> None:
+        """Its pods may use whatever this machine's kernel has."""
+        super().require(vpn, spec, measurement, parameters)
+        wanted = congestion_of(parameters)
+        if wanted is None:
+            return
+        try:
+            congestion_control(wanted)()
+        except OSError as error:
+            raise NotPossible(
+                f"{measurement.kind} with {wanted}",
+                f"this kernel: {error.strerror}",
+                f"load its module (modprobe tcp_{wanted}), or write another congestion",
+            ) from error
 
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
         """The cluster that is up, if it is for the same VPN and links and works; else a new one."""
         key = (vpn.id, replace(spec.link, seed=0), spec.overlay_mtu)
         if self._under is None or key != self._key or self._under.broken() is not None:
+            if self._under is not None:
+                self.say("removing the cluster before")
             self.close()
             self._under = self._open(vpn, spec)
             self._key = key
@@ -213,7 +244,7 @@ class EmbeddedClusters(Clusters):
         self._stack.close()
 
     def _open(self, vpn: Vpn, spec: LabSpec) -> UnderEmbedded:
-        over = OverVpn(vpn, spec)
+        over = OverVpn(vpn, spec, self.say)
         try:
             cluster = over.open()
             self._stack.callback(over.close)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, LabError, NotPossible
+from culvert.errors import CulvertError, LabError
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import ends_in_silence, still_carries
@@ -26,12 +25,11 @@ from culvert.results import Metric, Status
 from culvert.run.pods import prove
 from culvert.run.pods.accounts import accounting
 from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.possible import between_pods
 from culvert.run.pods.prove import Beside, Watch
 from culvert.run.pods.session import PodSession, open_session
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.drawing import as_json
-from culvert.topology.ip import IpVersion
-from culvert.topology.shapes import pair
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import add_accounts
 from culvert.trial.outcome import Outcome
@@ -67,26 +65,11 @@ class PodExecution:
         """Run the trial; errors of cluster, pods and probe become the finding's status."""
         finding = TrialFinding(Status.FAILED)
         with finding.of_errors():
-            self._refuse()
+            self._clusters.require(self._vpn, self._spec, self._measurement, self._parameters)
             under = self._clusters.under(self._vpn, self._spec)
             finding.version = under.version
             self._in(under, finding)
         return finding
-
-    def _refuse(self) -> None:
-        measurement = self._measurement
-        if measurement.drives_tunnel or measurement.of_the_link:
-            raise NotPossible(
-                f"{measurement.kind} in a cluster",
-                "it starts a tunnel, or measures a link, of Culvert's own",
-                "run it in the lab netns",
-            )
-        if self._spec.underlay is IpVersion.V6:
-            raise NotPossible(
-                "an underlay of IPv6",
-                "pods are measured over the addresses that the cluster gives them",
-                "run it in the lab netns",
-            )
 
     def _in(self, under: Under, finding: TrialFinding) -> None:
         lab = KubernetesLab(
@@ -192,20 +175,6 @@ class PodExecution:
                 outcome, each.accounted, shared_kernel=lab.shared_kernel, attributable=False
             )
         return outcome
-
-
-def between_pods(spec: LabSpec) -> LabSpec:
-    """The part of a condition that pods see: two ends, and links like those below the cluster.
-
-    Raises NotPossible for several measured paths.
-    """
-    if len(spec.topology.paths) != 1:
-        raise NotPossible(
-            f"{len(spec.topology.paths)} paths of the topology {spec.topology.name} in a cluster",
-            "one path between two pods is measured",
-            "leave paths out, or run it in the lab netns",
-        )
-    return replace(spec, topology=pair(), links={}, cpus=None, firewall=None)
 
 
 def first_packet(session: PodSession) -> float:

@@ -62,6 +62,12 @@ class Kubernetes(OfPods):
             prove=bool(given.get("prove")),
         )
 
+    def begin(self) -> None:
+        """Say what is done until the first step of a cluster."""
+        from culvert.console import err
+
+        err.print("reading the study and loading the cluster's client", style="dim", markup=False)
+
     @contextmanager
     def open(self, study: Study) -> Iterator[PodPlace]:
         """Raises UsageError for options that are not understood, and for an unusable kubeconfig."""

@@ -96,15 +96,18 @@ class EmbeddedCluster:
         """The API as another user sees it, with no rights unless they are granted."""
         return self._plane.api_as(name)
 
-    def open(self) -> None:
-        """Start everything and wait until all workers are ready. Raises LabError with the reason;
-        the caller closes it in any case."""
+    def open(self, say: Callable[[str], None]) -> None:
+        """Start everything and wait until all workers are ready; ``say`` is called before each
+        step. Raises LabError with the reason; the caller closes it in any case."""
+        say("starting etcd and the API server")
         hosts = {node.name: node.underlay.address for node in self.nodes}
         for node in self.nodes:
             node.start(hosts)
         for node in self.nodes:
             node.wait_ready()
         self._plane.start_api()
+        if self._workers:
+            say("starting containerd and loading images")
         with ThreadPoolExecutor(max_workers=len(self._workers) + 1) as pool:
             runtimes = [pool.submit(self._start_runtime, worker) for worker in self._workers]
             self._await_api()
@@ -112,9 +115,11 @@ class EmbeddedCluster:
             for runtime in runtimes:
                 runtime.result()
             if self._workers:
+                say("starting kubelet and Calico")
                 self._plane.apply(self._programs.crds)
             for started in pool.map(self._start_worker, self._workers):
                 del started
+        say("waiting until all nodes accept pods")
         self._await(self._all_ready, "the readiness of all nodes of the cluster")
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class KubernetesLab(Lab):
         shared_kernel: bool = False,
     ) -> None:
         self.run_id = new_run_id()
-        self.spec = spec if shared_kernel else _as_it_is(spec)
+        self.spec = spec
         self.workspace = workspace
         self.placement = spec.pods or Placement.TWO_NODES
         self.shared_kernel = shared_kernel
@@ -207,15 +207,3 @@ class KubernetesLab(Lab):
 
     def _label(self, name: str) -> str:
         return f"{self.run_id}-{name}"
-
-
-def _as_it_is(spec: LabSpec) -> LabSpec:
-    """Raise NotPossible for what only links of Culvert's own have."""
-    link = spec.link
-    if link.impairment or link.rate_bps is not None:
-        raise NotPossible(
-            "impairments in a cluster",
-            "its links are what they are",
-            "leave rate, loss and delay out, or use --cluster embedded",
-        )
-    return spec

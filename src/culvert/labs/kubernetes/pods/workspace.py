@@ -77,9 +77,10 @@ class Workspace:
 
     # -- rights ------------------------------------------------------------------------------------
 
-    def require_rights(self) -> None:
-        """Raise NotPossible with every right that the user has not: the verb and the resource."""
-        needed = manifests.rights(own_namespace=self.options.namespace is None)
+    def require_rights(self, *, of_nodes: bool = False) -> None:
+        """Raise NotPossible with every right that the user has not: the verb and the resource.
+        ``of_nodes``: for pods in the nodes' networks too, which need another namespace."""
+        needed = manifests.rights(own_namespace=of_nodes or self.options.namespace is None)
         lacking = [right for right in needed if not self._may(right)]
         if lacking:
             raise NotPossible(
