@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.client import Probe
@@ -25,6 +24,7 @@ from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -53,6 +53,10 @@ HEADERS: Mapping[str, bytes] = {
     "strongswan/esp-aes256gcm": b"\xc1\x02\x03\x04\0\0\0\1" + NOISE.randbytes(8),
 }
 """What a message with data begins with."""
+OF_MESHES: Mapping[str, bytes] = {
+    "nebula/aes": b"\x11\0\0\0" + NOISE.randbytes(12),
+    "headscale/direct": HEADERS["wireguard/go"],
+}
 SEND = """
 import socket, sys
 data = open(sys.argv[3], "rb").read()
@@ -144,28 +148,33 @@ def test_what_the_link_corrupts_as_requested_is_no_stranger() -> None:
 
 
 class Beside(Udp):
-    """A load, and beside it a hundredth of its packets in clear text to the tunnel's port."""
+    """A load, and beside it a few packets to the tunnel's port, in clear text behind a header."""
 
-    packets = 3000
+    def __init__(self, header: bytes) -> None:
+        self._data = (header + TEXT * 12)[:SIZE]
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
-        node: Node = session.source
-        process = node.daemon(send(session, (TEXT * 12)[:SIZE], self.packets), name="plain")
+        process = session.source.daemon(send(session, self._data, 3000), name="plain")
         try:
             return super().run(session, parameters)
         finally:
             process.stop()
 
 
-@pytest.mark.parametrize("text", ["wireguard/go", "openvpn/aes-256-gcm"])
+@pytest.mark.parametrize("text", [*HEADERS, *OF_MESHES])
 def test_a_trial_with_plain_packets_beside_the_load_is_invalid(text: str) -> None:
     if reason := skip_reason(text):
         pytest.skip(reason)
     load = {"duration": "500ms", "packet_size": 1000, "rate": "50Mbit/s"}
-    assert measure(vpn(text), Udp(), load).status is Status.OK
-    finding = measure(vpn(text), Beside(), load)
-    assert finding.status is Status.INVALID
-    failures = [check for check in finding.evidence.checks if not check.passed]
-    (check,) = (each for each in failures if each.name.startswith("each packet is a message"))
-    assert check.figures["strangers"] > 0
-    assert f"{check.figures['strangers']} of " in check.detail
+    spec = LabSpec(topology=mesh(2)) if text in OF_MESHES else LabSpec()
+    finding = measure(vpn(text), Udp(), load, spec)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    for start in (b"", {**HEADERS, **OF_MESHES}[text]):
+        finding = measure(vpn(text), Beside(start), load, spec)
+        assert finding.status is Status.INVALID
+        failures = [check for check in finding.evidence.checks if not check.passed]
+        (check,) = (each for each in failures if each.name.startswith("each packet"))
+        (count,) = (
+            check.figures[name] for name in ("strangers", "structured") if check.figures.get(name)
+        )
+        assert check.detail.startswith(f"{count} of ")

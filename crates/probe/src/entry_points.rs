@@ -2,6 +2,7 @@
 
 use crate::packet::header::{Header, PayloadCheck};
 use crate::packet::icmp::reply_payload;
+use crate::packet::message::{Message, verdict};
 use crate::packet::pcapng::Reader;
 use crate::packet::seen::{Sight, see};
 use crate::tasks::tcp_responder::Greeting;
@@ -45,6 +46,15 @@ pub fn captured(bytes: &[u8]) {
         if let Sight::Ip(seen) = see(u16::from_be_bytes(*ethertype), packet, wire_length) {
             assert!(seen.payload.len() <= packet.len());
             let _ = (seen.to_string(), seen.announced_mss());
+            let message = Message {
+                fixed: vec![(3, 1, 0)],
+                least: 32,
+                step: 16,
+                noise: Some((16, 16)),
+                ..Message::default()
+            };
+            verdict(&[], &seen, false);
+            verdict(&[message], &seen, wire_length > packet.len());
         }
     }
 }
