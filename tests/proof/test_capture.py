@@ -123,7 +123,7 @@ def test_a_packet_that_is_no_message_of_the_vpn_fails_and_is_shown(wireguard: Vp
     (check,) = (each for each in judged if each.name == name)
     assert check.detail == (
         "47 of 100 packets of the tunnel's flow (such as one of 1028 bytes, ports 5 and 51820, "
-        "payload 706c61696e...) are no message of wireguard"
+        "payload 706c61696e...) are not messages of wireguard"
     )
 
 

@@ -129,8 +129,8 @@ def test_files_lie_beside_the_study_and_count_by_content(tmp_path: Path) -> None
     ("text", "what", "why"),
     [
         ('trace = "none"', "condition[0].trace", "cannot be read"),
-        ('down = { trace = "bad" }', "condition[0].down.trace", "line 1 is no number"),
-        ('jitter = { file = "bad" }', "condition[0].jitter.file", "line 1 is no delay"),
+        ('down = { trace = "bad" }', "condition[0].down.trace", "line 1 is not a number"),
+        ('jitter = { file = "bad" }', "condition[0].jitter.file", "line 1 is not a delay"),
         ("trace = 5", "condition[0].trace", "not a file name"),
         ("jitter = { reorders = true }", "condition[0].jitter", "a spread or a file"),
         ('jitter = { file = "good", distribution = "normal" }', "jitter.distribution", "the file"),

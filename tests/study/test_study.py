@@ -187,8 +187,8 @@ def test_a_file_goes_before_a_shipped_study(
     ("where", "why", "remedy"),
     [
         ("quik", "no such file or shipped study", '"quick"'),
-        ("missing.toml", "no such file", "check the path"),
-        ("some/where", "no such file", "check the path"),
+        ("missing.toml", "does not exist", "check the path"),
+        ("some/where", "does not exist", "check the path"),
         (".", "directory", "TOML file"),
     ],
 )

@@ -42,8 +42,8 @@ def test_no_body_can_add_a_line_to_curls_configuration(text: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "code", "reason"),
     [
-        ("<html>", 0, "is no JSON"),
-        ("", 0, "is no JSON"),
+        ("<html>", 0, "is not JSON"),
+        ("", 0, "is not JSON"),
         ('{"message":"no"}', 22, "message"),
         ("", 7, "no answer"),
     ],
@@ -65,7 +65,7 @@ def test_a_unix_socket_is_asked_directly() -> None:
     ("answer", "reason"),
     [
         (b"HTTP/1.1 500 no\r\nContent-Length: 3\r\n\r\nbad", "bad"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad", "is no JSON"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad", "is not JSON"),
         (b"nonsense\r\n\r\n", "no answer"),
         (b"", "no answer"),
     ],

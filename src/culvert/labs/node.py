@@ -181,7 +181,7 @@ class Node(Host):
         return [self.require("sysctl", "install procps there"), "-q", "-w", f"{name}={value}"]
 
     def _ip(self) -> list[str]:
-        return [self.require("ip", "install iproute2 there")]
+        return [self.require("ip", "install iproute2 on the host")]
 
 
 _ATTRIBUTES = {

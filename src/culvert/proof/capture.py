@@ -203,7 +203,7 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
             Check(
                 f"each packet is a message of the VPN ({where})",
                 strangers.packets <= excused,
-                f"{_how_many(strangers, captured)} are no message of {vpn.name}",
+                f"{_how_many(strangers, captured)} are not messages of {vpn.name}",
                 remedy,
                 {"strangers": strangers.packets},
             )

@@ -81,7 +81,7 @@ def _mtu(requested: int, found: int | None) -> Check:
         found == requested,
         f"requested {requested} bytes, found {found if found is not None else 'none that crosses'}",
         _MTU_REMEDY,
-        {"asked": requested, "delivered": found},
+        {"requested": requested, "delivered": found},
     )
 
 
@@ -108,7 +108,7 @@ def _loss(name: str, one_way: OneWay, way: FoundWay) -> list[Check]:
             low <= way.loss <= high,
             f"requested {requested:.2%}, found {way.loss:.2%} ({way.lost} of {way.sent} packets)",
             REMEDY,
-            {"asked": requested, "delivered": way.loss},
+            {"requested": requested, "delivered": way.loss},
         )
     ]
 

@@ -177,7 +177,7 @@ def _loss(name: str, one_way: OneWay, delivered: Delivered) -> Check:
         f"requested {wanted}, delivered {delivered.loss:.2%} ({delivered.lost} of {delivered.sent} "
         f"packets; {low:.2%} to {high:.2%} pass)",
         REMEDY,
-        {"asked": requested, "delivered": delivered.loss, "low": low, "high": high},
+        {"requested": requested, "delivered": delivered.loss, "low": low, "high": high},
     )
 
 

@@ -37,7 +37,5 @@ def find_study(where: str | Path) -> Path:
     if path.exists():
         raise StudyError(word, "it is not a regular file", "give the study's TOML file")
     if path.name != word or path.suffix:
-        raise StudyError(word, "there is no such file", "check the path")
-    raise StudyError(
-        f'study "{word}"', "there is no such file or shipped study", near(word, shipped)
-    )
+        raise StudyError(word, "the file does not exist", "check the path")
+    raise StudyError(f'study "{word}"', "no such file or shipped study exists", near(word, shipped))

@@ -30,7 +30,7 @@ def request(
 ) -> Any:
     """The answer's JSON; a ``body`` makes it a POST unless there is another ``method``.
 
-    Raises VpnError if nothing answers, the status is 400 or more, or the answer is no JSON.
+    Raises VpnError if nothing answers, the status is 400 or more, or the answer is not JSON.
     """
     lines = [f"url = {_quoted(url)}", 'noproxy = "*"', f"max-time = {_DEADLINE_S:g}"]
     lines += [f"header = {_quoted(f'{name}: {value}')}" for name, value in (headers or {}).items()]
@@ -92,4 +92,4 @@ def _decoded(where: str, text: str) -> Any:
     try:
         return read_json(text)
     except ValueError as error:
-        raise VpnError(where, f"the answer is no JSON: {text[:100]!r}", _READ_THE_LOG) from error
+        raise VpnError(where, f"the answer is not JSON: {text[:100]!r}", _READ_THE_LOG) from error

@@ -62,11 +62,11 @@ def test_what_is_missing_has_a_remedy_and_an_exit_code(say: Cli, demo: DemoHosts
     finally:
         demo.start_sshd("b")
     assert told.code == 1
-    assert "host b: no sshd listens there" in told.out
+    assert "host b: no sshd listens on its port" in told.out
     assert "a: ports in use (VPNs get others): 22" in told.out
     assert "a: kernel features: " in told.out
     assert "1 of 2 hosts are ready; what is missing is above" in told.out
-    assert "remedy: start sshd there" in told.out
+    assert "remedy: start sshd on it" in told.out
 
 
 @pytest.mark.lab
@@ -82,9 +82,15 @@ def test_hosts_that_are_ready_get_the_next_command(say: Cli, demo: DemoHosts) ->
 @pytest.mark.parametrize(
     ("lacking", "remedy"),
     [
-        (["netem", "ovpn"], "modprobe -a sch_netem ovpn there, or boot a kernel that has them"),
+        (
+            ["netem", "ovpn"],
+            "modprobe -a sch_netem ovpn on the host, or boot a kernel that has them",
+        ),
         (["aes-instructions"], "use a host with a processor that has them"),
-        (["aes-instructions", "esp"], "modprobe -a esp4 there, or boot a kernel that has them"),
+        (
+            ["aes-instructions", "esp"],
+            "modprobe -a esp4 on the host, or boot a kernel that has them",
+        ),
     ],
 )
 def test_features_that_a_host_lacks_are_modules(lacking: list[str], remedy: str) -> None:

@@ -258,13 +258,13 @@ def choose_others(
 @pytest.mark.parametrize(
     ("footprint", "what"),
     [
-        (Footprint({"b": "wg0"}, {}, ()), "the device wg0: exists there"),
-        (Footprint({}, {6: frozenset({22})}, ()), "TCP port 22: is in use there"),
+        (Footprint({"b": "wg0"}, {}, ()), "the device wg0: exists on the host"),
+        (Footprint({}, {6: frozenset({22})}, ()), "TCP port 22: is in use on the host"),
         (Footprint({}, {}, (TUNNELS,)), "wg0 has 198.19.7.1/24"),
         (Footprint({}, {}, (), frozenset({"52"})), "the routing table 52"),
         (
             Footprint({}, {}, (), firewall_tables=frozenset({"theirs"})),
-            "the nftables table theirs: exists there",
+            "the nftables table theirs: exists on the host",
         ),
     ],
 )

@@ -106,8 +106,8 @@ def test_secrets_are_roots_alone(demo: DemoHosts) -> None:
 @pytest.mark.parametrize(
     ("login", "why"),
     [
-        (Login("no rule"), "sudo there requires a password"),
-        (Login("a wrong one", password="wrong"), "sudo there refuses the password: "),
+        (Login("no rule"), "sudo on the host requires a password"),
+        (Login("a wrong one", password="wrong"), "sudo on the host refuses the password: "),
         (
             Login("in no sudoers", password=WITH_PASSWORD.password),
             f"refuses the password: {USER} is not in the sudoers file",
@@ -135,7 +135,7 @@ def test_the_password_is_on_no_command_line(demo: DemoHosts) -> None:
 def test_doas_that_wants_a_password(demo: DemoHosts) -> None:
     login = Login("doas", doas_conf=DOAS.doas_conf.replace("nopass ", ""))
     without_sudo = "mount --bind /dev/null /usr/bin/sudo\n"
-    assert "it needs a terminal" in refused(demo, log_in_as(demo, login, view=without_sudo))
+    assert "needs a terminal" in refused(demo, log_in_as(demo, login, view=without_sudo))
 
 
 def refused(demo: DemoHosts, inventory: Path) -> str:

@@ -62,4 +62,4 @@ def test_each_host_that_refuses_has_its_row(tmp_path: Path) -> None:
     assert process.returncode == 1
     rows = json.loads(out)["hosts"]
     assert len(rows) == HOSTS
-    assert {row["problems"][0]["why"] for row in rows} == {"no sshd listens there"}
+    assert {row["problems"][0]["why"] for row in rows} == {"no sshd listens on its port"}

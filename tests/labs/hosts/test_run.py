@@ -100,7 +100,7 @@ def test_a_host_that_is_down_is_named_and_others_are_not_touched(
         assert said.code == 1
         found = trials(out)
         assert set(found["status"]) <= {"failed", "invalid"}
-        assert all("host b: no sshd listens there" in reason for reason in found["reason"])
+        assert all("host b: no sshd listens on its port" in reason for reason in found["reason"])
     finally:
         demo.start_sshd("b")
 

@@ -157,7 +157,7 @@ def test_a_server_that_is_busy_is_asked_again(
 def test_no_cluster_at_all(tmp_path: Any) -> None:
     pytest.importorskip("kubernetes")
     path = tmp_path / "config"
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="the file does not exist"):
         Api.of(path)
     path.write_text("not: [a, kubeconfig")
     with pytest.raises(UsageError, match="kubeconfig"):

@@ -16,5 +16,5 @@ def test_an_unusable_kubeconfig_leaves_no_journal(tmp_path: Path) -> None:
     done = culvert(
         *("run", "pods", "--lab", "kubernetes"), "--out", out, "--kubeconfig", kubeconfig
     )
-    done.refused(2, "there is no such file")
+    done.refused(2, "the file does not exist")
     assert not out.exists()

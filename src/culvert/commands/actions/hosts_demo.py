@@ -74,4 +74,4 @@ def _link(rate: str) -> LinkSpec:
     try:
         return LinkSpec(rate_bps=TypeAdapter(RateBps).validate_python(rate))
     except ValidationError:
-        raise UsageError(f"rate '{rate}'", "is no rate", "write 1Gbit/s") from None
+        raise UsageError(f"rate '{rate}'", "is not a rate", "write 1Gbit/s") from None

@@ -216,7 +216,7 @@ class SshHost(Host):
 
     def undo(self, argv: Sequence[str]) -> None:
         """Run a command at the end, however it comes."""
-        program = self.require(argv[0], f"install {argv[0]} there")
+        program = self.require(argv[0], f"install {argv[0]} on it")
         self.agent.call("undo", argv=[program, *argv[1:]])
 
     def clocks(self) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class SshNode(Node):
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """The same with no more than ``capabilities``."""
-        program = self.require(argv[0], f"install {argv[0]} there")
+        program = self.require(argv[0], f"install {argv[0]} on it")
         probe = self.require("culvert-probe", "report it")
         limit = f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"
         words = [probe, "exec", limit, "--", program, *argv[1:]]
@@ -105,7 +105,7 @@ class SshNode(Node):
                 raise NotPossible(
                     f"a private {path} on host {self.host.name}",
                     f"the VPN changes it, a host's own stays as it is: {error.why}",
-                    "modprobe overlay there, or measure this VPN in the lab netns",
+                    "modprobe overlay on the host, or measure this VPN in the lab netns",
                 ) from error
 
     def run(
@@ -245,7 +245,7 @@ class SshNode(Node):
     def _taken(self, what: str) -> LabError:
         return LabError(
             f"host {self.host.name}, {what}",
-            "exists there already",
+            "exists on the host already",
             "another VPN may run there: use another host, or stop it for the time of the run",
         )
 

@@ -147,7 +147,7 @@ def static_probe(purpose: str) -> bytes:
 def is_static(program: bytes) -> bool:
     """Whether an ELF program (64 bits, little-endian) runs without a dynamic loader."""
     if program[:6] != b"\x7fELF\x02\x01":
-        raise UsageError("the program", "is no 64-bit ELF program", "build it for this machine")
+        raise UsageError("the program", "is not a 64-bit ELF program", "build it for this machine")
     start = int.from_bytes(program[32:40], "little")
     size, count = (int.from_bytes(program[at : at + 2], "little") for at in (54, 56))
     kinds = (

@@ -70,7 +70,7 @@ class Launcher:
     ) -> Started:
         """Start a program; returns after its execution. It dies with the calling *thread*.
 
-        Raises NotPossible if there is no such program, LabError if it could not be executed.
+        Raises NotPossible if the program is not installed, LabError if it could not be executed.
         """
         reader, writer = os.pipe2(os.O_CLOEXEC)
         try:
@@ -106,7 +106,7 @@ def _await_execution(popen: subprocess.Popen[bytes], reader: int, program: str) 
     _discard(popen)
     reason = report.partition(_FAILED)[2].decode(errors="replace").strip()
     if popen.returncode == 127:
-        raise NotPossible(program, "there is no such program", f"install {program}")
+        raise NotPossible(program, "the program is not installed", f"install {program}")
     raise LabError(
         f"start of {program}",
         reason or f"culvert-probe exec ended with {popen.returncode}",

@@ -62,7 +62,7 @@ def _candidates(kernel: Path | None) -> list[Hypervisor]:
         found = CloudKernel.at(kernel)
         return [Kvm(found), Tcg(found)]
     if not kernel.is_file():
-        raise UsageError(f"the kernel {kernel}", "there is no such file", "check the path")
+        raise UsageError(f"the kernel {kernel}", "the file does not exist", "check the path")
     with kernel.open("rb") as file:
         while chunk := file.read(1 << 20):
             if _UML_MARK in chunk:

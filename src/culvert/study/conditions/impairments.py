@@ -56,7 +56,7 @@ def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> P
         except UsageError as error:
             raise problem(f"{error.what}: {error.why}", error.remedy) from None
         except (RuntimeError, ValueError) as error:  # a loop of links, a zero byte
-            raise problem(f"{value[:100]!r} is no path: {error}", "correct it") from None
+            raise problem(f"{value[:100]!r} is not a path: {error}", "correct it") from None
 
     return PlainValidator(found, json_schema_input_type=str)
 

@@ -80,7 +80,7 @@ class Trace(Recorded):
         for number, line in _lines(path, content):
             moment = int(line) if line.isascii() and line.isdigit() and len(line) < 12 else -1
             if not 0 <= moment <= LONGEST_TRACE_MS:
-                why = f"line {number} is no number of milliseconds up to a day"
+                why = f"line {number} is not a number of milliseconds up to a day"
                 raise UsageError(str(path), why, _TRACE_REMEDY)
             if moment < last:
                 why = f"line {number} is earlier than the one before it"
@@ -130,7 +130,7 @@ def _delay_ms(path: Path, number: int, line: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= LONGEST_DELAY_MS:
-        raise UsageError(str(path), f"line {number} is no delay", _DELAYS_REMEDY)
+        raise UsageError(str(path), f"line {number} is not a delay", _DELAYS_REMEDY)
     return value
 
 

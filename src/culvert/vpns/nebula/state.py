@@ -101,7 +101,7 @@ class Consoles:
         try:
             return list(json.loads(self.ask(node, request)))
         except ValueError as error:
-            raise OSError(f"the reply to {request} is no list: {error}") from error
+            raise OSError(f"the reply to {request} is not a list: {error}") from error
 
 
 @contextmanager

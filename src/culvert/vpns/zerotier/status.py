@@ -60,7 +60,7 @@ def endpoint(printed: str, peer: str) -> Endpoint:
     try:
         return ip_address(used[0].partition("/")[0])
     except ValueError as error:
-        raise VpnError("zerotier-cli", f"{used[0]!r} is no endpoint", _OTHER_VERSION) from error
+        raise VpnError("zerotier-cli", f"{used[0]!r} is not an endpoint", _OTHER_VERSION) from error
 
 
 def assigned(printed: str, network: str) -> frozenset[str]:

@@ -85,7 +85,7 @@ class Survey:
     @classmethod
     def of(cls, host: SshHost) -> Survey:
         """Read it. Raises NotPossible without ``ip`` there, LabError if it fails."""
-        host.require("ip", "install iproute2 there")
+        host.require("ip", "install iproute2 on the host")
         script = "\n".join(f"echo '{_MARK}{name}'; {how}" for name, how in _SECTIONS.items())
         printed = host.run(["sh", "-c", script], check=False).stdout
         parts = printed.split(_MARK)[1:]

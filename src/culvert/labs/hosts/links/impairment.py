@@ -88,13 +88,13 @@ def impair(host: SshHost, device: str, ways: Sequence[Towards]) -> None:
     ways = [way for way in ways if way.impaired]
     if not ways:
         return
-    tc = host.require("tc", "install iproute2 there")
+    tc = host.require("tc", "install iproute2 on the host")
     _require_default(host, tc, device)
     if any(way.emulated for way in ways) and not host.has("netem"):
         raise NotPossible(
             f"impairments on host {host.name}",
             "its kernel has no netem (sch_netem)",
-            f"modprobe sch_netem there, or {_REMEDY}",
+            f"modprobe sch_netem on the host, or {_REMEDY}",
         )
     client = host.contact.client
     if client is not None and any(str(way.peer) == client[0] for way in ways):
@@ -112,14 +112,14 @@ def impair(host: SshHost, device: str, ways: Sequence[Towards]) -> None:
                 f"impairments on host {host.name}, {device}",
                 f"tc {' '.join(words[:2])} ({words[-1] if words[0] == 'filter' else _kind(words)}) "
                 f"failed: {done.stderr.strip().splitlines()[0] if done.stderr.strip() else '?'}",
-                f"modprobe sch_htb sch_tbf cls_u32 there, or {_REMEDY}",
+                f"modprobe sch_htb sch_tbf cls_u32 on the host, or {_REMEDY}",
             )
 
 
 def round_trip_ns(host: SshHost, peer: IPv4Address) -> int:
     """The least of a few, to be counted as a part of the delay that is requested. Raises
     LabError."""
-    ping = host.require("ping", "install iputils-ping there")
+    ping = host.require("ping", "install iputils-ping on the host")
     argv = [ping, "-n", "-q", "-c", str(PINGS), "-i", "0.1", "-W", "2", str(peer)]
     printed = host.run(argv, check=False, timeout_s=PINGS * 3).stdout
     found = re.search(r"= ([\d.]+)/", printed)
@@ -147,7 +147,7 @@ def _require_default(host: SshHost, tc: str, device: str) -> None:
         raise NotPossible(
             f"host {host.name}, queueing discipline of {device}",
             f"somebody has set it to {chosen[0]}",
-            "it stays as it is: remove it there, or run without --allow-impairment",
+            "it stays as it is: remove it on the host, or run without --allow-impairment",
         )
 
 

@@ -69,13 +69,13 @@ def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey)
     host has already, or without the program that undoes them. Nothing has been changed then."""
     device = footprint.devices.get(node)
     if device in survey.devices:
-        raise _taken(host, f"the device {device}", "exists there")
+        raise _taken(host, f"the device {device}", "exists on the host")
     for network in footprint.networks:
         for where in survey.overlapping(network):
             raise _taken(host, f"the network {network} of the tunnel's addresses", where)
     for protocol, ports in footprint.ports.items():
         for port in sorted(ports & survey.ports.get(protocol, frozenset())):
-            raise _taken(host, f"{_NAMES[protocol]} port {port}", "is in use there")
+            raise _taken(host, f"{_NAMES[protocol]} port {port}", "is in use on the host")
     for table in sorted(footprint.tables & survey.tables):
         raise _taken(host, f"the routing table {table}", "has a route or a rule already")
     if footprint.firewall_tables:
@@ -83,7 +83,7 @@ def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey)
             "nft", "install nftables there: what the VPN's firewall leaves is undone by it"
         )
     for table in sorted(footprint.firewall_tables & survey.firewall_tables):
-        raise _taken(host, f"the nftables table {table}", "exists there")
+        raise _taken(host, f"the nftables table {table}", "exists on the host")
     if uses_ipsec(footprint):
         _require_no_ipsec(host)
 

@@ -144,7 +144,7 @@ def _entry(
         )
     given = _Variables(f"inventory {path}, host {name}", variables)
     if variables.get("ansible_connection", "ssh") not in ("ssh", "smart"):
-        raise given.refusal("ansible_connection", "is no SSH", "leave it out: hosts need sshd")
+        raise given.refusal("ansible_connection", "is not ssh", "leave it out: hosts need sshd")
     roles = [str(GROUPS[group]) for group in groups]
     node = given.text("culvert_node")
     return HostEntry(
@@ -177,7 +177,7 @@ class _Variables:
         if isinstance(value, Mapping) and _UNSAFE in value:
             value = value[_UNSAFE]
         if isinstance(value, Mapping | list):
-            raise UsageError(f"{self.where}, {key}", "it is no text", "write one value")
+            raise UsageError(f"{self.where}, {key}", "it is not text", "write one value")
         if value is not None and _CONTROL.search(str(value)):
             raise UsageError(f"{self.where}, {key}", "it has a control character", "remove it")
         return None if value is None else str(value)
@@ -200,7 +200,7 @@ class _Variables:
         if value is None:
             return None
         if not _PORT.fullmatch(str(value)) or not 0 < int(value) < 1 << 16:
-            raise self.refusal(key, "is no port", "write a number from 1 to 65535")
+            raise self.refusal(key, "is not a port", "write a number from 1 to 65535")
         return int(value)
 
     def words(self, *keys: str) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ class _Variables:
         except AddressValueError:
             raise self.refusal(
                 key,
-                "is no IPv4 address",
+                "is not an IPv4 address",
                 "write the host's address on the link to measure, or leave it out",
             ) from None
 
@@ -231,7 +231,7 @@ class _Variables:
             return (value,)
         if isinstance(value, list | tuple):
             return tuple(map(str, value))
-        raise self.refusal(key, "is no list of names", 'write ["uplink"]')
+        raise self.refusal(key, "is not a list of names", 'write ["uplink"]')
 
     def refusal(self, key: str, why: str, remedy: str) -> UsageError:
         return UsageError(f"{self.where}, {key}", f"'{self.values.get(key)}' {why}", remedy)

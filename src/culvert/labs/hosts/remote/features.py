@@ -110,4 +110,4 @@ def to_load(features: Iterable[str]) -> str:
     modules = [_MODULES[feature] for feature in features if feature in _MODULES]
     if not modules:
         return "use a host with a processor that has them"
-    return f"modprobe -a {' '.join(modules)} there, or boot a kernel that has them"
+    return f"modprobe -a {' '.join(modules)} on the host, or boot a kernel that has them"

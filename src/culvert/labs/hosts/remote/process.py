@@ -35,7 +35,7 @@ class RemoteProcess(Process):
         once: bool = False,
         cpus: Sequence[int] | None = None,
     ) -> None:
-        """Returns after its execution. Raises NotPossible if there is no such program."""
+        """Returns after its execution. Raises NotPossible if the program is not installed."""
         self.name = name
         self.log = Path(log) if log is not None else Path("/dev/null")
         self._agent = agent
@@ -53,7 +53,7 @@ class RemoteProcess(Process):
             started = self._stream.next(ANSWER_S)
         except FileNotFoundError:
             raise NotPossible(
-                argv[0], f"there is no such program on {agent.name}", f"install {argv[0]} there"
+                argv[0], f"the program is not installed on {agent.name}", f"install {argv[0]} on it"
             ) from None
         except OSError as error:
             raise LabError(
@@ -115,7 +115,7 @@ class RemoteProcess(Process):
             raise LabError(
                 self.name,
                 f"it printed more than {MOST_ANSWER >> 20} MiB",
-                "see which program of that name is found first there",
+                "see which program of that name comes first in the host's PATH",
             )
         if self._code is None:
             raise self._agent.lost()

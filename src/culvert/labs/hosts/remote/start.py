@@ -39,7 +39,7 @@ def _architecture(contact: FirstContact, name: str) -> Architecture:
         raise NotPossible(
             f"host {name}",
             f"it is {contact.machine}, and the order of its bytes was not found",
-            "install dd and tr there, and mount /proc",
+            "install dd and tr on the host, and mount /proc",
         )
     return Architecture.of(contact.machine, big_endian=bool(contact.big_endian))
 
@@ -70,7 +70,7 @@ def place_probe(connection: Connection, contact: FirstContact) -> str:
         f"host {name}",
         f"the probe did not arrive whole in {contact.directory}: "
         + (last_line(done.stderr) or "its checksum differs"),
-        "free some space there, then repeat",
+        "free some space on the host, then repeat",
     )
 
 
@@ -82,8 +82,8 @@ def require_kernel(contact: FirstContact, name: str) -> None:
         raise NotPossible(
             f"host {name}",
             f"its kernel {contact.release} is older than Linux {oldest}: programs that lose their "
-            "parent could not be ended there",
-            f"use Linux {oldest} or newer there, or leave the host out",
+            "parent could not be ended on the host",
+            f"use Linux {oldest} or newer on the host, or leave it out",
         )
 
 
@@ -98,7 +98,7 @@ def require_root(connection: Connection, contact: FirstContact) -> None:
         printed = done.stderr.decode(errors="replace").strip().splitlines()
         raise NotPossible(
             f"host {entry.name}",
-            "sudo there refuses the password" + (f": {printed[-1]}" if printed else ""),
+            "sudo on the host refuses the password" + (f": {printed[-1]}" if printed else ""),
             "give the right one with --ask-sudo-password or ansible_become_password, and see "
             "whether sudoers has the user",
         )
@@ -140,7 +140,7 @@ def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> No
                 f"host {entry.name}, {directory}",
                 "what an earlier run left there was not removed: "
                 + (printed[-1] if printed else f"the clean-up ended with {done.returncode}"),
-                f"see there, as root: {shlex.join(by_hand)}; "
+                f"look on the host, as root: {shlex.join(by_hand)}; "
                 "or remove what that run left, and the directory, by hand",
             )
 
@@ -170,20 +170,19 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
         case Escalation.PASSWORD:
             raise NotPossible(
                 f"host {name}",
-                "sudo there requires a password",
+                "sudo on the host requires a password",
                 "give it with --ask-sudo-password, or set ansible_become_password in a vault",
             )
         case Escalation.NONE:
             raise NotPossible(
                 f"host {name}",
                 "its user is not root and there is no sudo and no doas",
-                "connect as root, or install sudo there",
+                "connect as root, or install sudo on the host",
             )
         case Escalation.TERMINAL:
             raise NotPossible(
                 f"host {name}",
-                "doas there does not permit its user without a password, for which it needs a "
-                "terminal",
+                "doas on the host needs a terminal to ask its user for a password",
                 "permit the user there (doas.conf: permit nopass USER), install sudo, or connect "
                 "as root",
             )

@@ -45,17 +45,17 @@ class SshError(Enum):
     )
     CLOSED = (
         "Connection refused",
-        "no sshd listens there",
-        "start sshd there, or correct ansible_port in the inventory",
+        "no sshd listens on its port",
+        "start sshd on it, or correct ansible_port in the inventory",
     )
     UNREACHABLE = (
         "No route to host",
-        "there is no route to it",
+        "no route leads to it",
         "see whether the host is up: ping {host}",
     )
     NETWORK = (
         "Network is unreachable",
-        "there is no route to it",
+        "no route leads to it",
         "see whether the host is up: ping {host}",
     )
     SILENT = (

@@ -100,7 +100,7 @@ class Api:
             else:
                 config.load_incluster_config(client_configuration=settings)
             if not str(settings.host).startswith(("http://", "https://")):
-                why = f"its server {_without_password(str(settings.host))!r} is no URL"
+                why = f"its server {_without_password(str(settings.host))!r} is not a URL"
                 raise UsageError(what, why, "write https://ADDRESS:PORT")
             made = client.ApiClient(settings)
             return cls(made, Exchange(made, REQUEST_S), _without_password(settings.host))

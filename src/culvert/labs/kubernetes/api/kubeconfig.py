@@ -20,7 +20,7 @@ def files_of(kubeconfig: Path | None) -> list[Path]:
     found = [path for path in paths if kubeconfig is not None or os.path.lexists(path)]
     for path in found:
         if not path.is_file():
-            why = "is not a file" if os.path.lexists(path) else "there is no such file"
+            why = "is not a file" if os.path.lexists(path) else "the file does not exist"
             raise UsageError(
                 f"the kubeconfig {path}",
                 why,
