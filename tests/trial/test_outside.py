@@ -148,6 +148,7 @@ def test_a_lost_handshake_packet_is_seen(session: SessionFactory) -> None:
 def test_both_see_the_same_packets_at_the_same_end(session: SessionFactory) -> None:
     """The kernel stamps a packet before the wire can read it, and after the wire has written it."""
     made = session("wireguard/go", delay_ns=5 * MS)
+    made.vpn.prepare(made.lab)
     capture = made.outside._capture("a", View.NODE, 1, {"record": 1000, "snaplen_record": 64})
     capture.ready()
     captured: list[RecordedPacket] = []
@@ -155,7 +156,7 @@ def test_both_see_the_same_packets_at_the_same_end(session: SessionFactory) -> N
 
     def come_up() -> None:
         nonlocal up_ns
-        bring_up(made.vpn, made.lab)
+        made.vpn.bring_up()
         up_ns = time.time_ns()
         captured.extend(capture.end().recorded)
 
